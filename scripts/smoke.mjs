@@ -1,0 +1,36 @@
+// Runs the built bundle as the image will: alone in a folder, with nothing installed beside it.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-smoke-'));
+const bundle = join(folder, 'kube-netfilter-tailer.mjs');
+copyFileSync(join(root, 'dist', 'kube-netfilter-tailer.mjs'), bundle);
+
+const cluster = ['--pods', join(root, 'samples', 'cluster.json'), '--now', '2026-11-21T20:00:00Z'];
+const log = join(root, 'samples', 'policy-deny.log');
+const checks = [
+  { args: ['version'], status: 0, shows: /^\d+\.\d+\.\d+/ },
+  { args: ['--help'], status: 0, shows: /replay/ },
+  { args: ['replay', ...cluster, log], status: 0, shows: /PacketDrop .*\(x36 over .*Deployment batch\/worker/ },
+  { args: ['replay', ...cluster, '--output', 'json', log], status: 0, shows: /^\{"apiVersion":"v1","kind":"Event"/ },
+  { args: ['replay', ...cluster, join(folder, 'missing.log')], status: 1, shows: /no such file/ },
+  { args: ['replay', '--nonsense'], status: 2, shows: /nonsense/ },
+];
+
+let failed = 0;
+for (const { args, status, shows } of checks) {
+  const run = spawnSync(process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: folder });
+  const output = run.stdout + run.stderr;
+  if (run.status === status && shows.test(output)) continue;
+  failed++;
+  console.error(
+    `FAILED: ${args.join(' ')}\n  exit status ${run.status}, expected ${status}; expected to show ${shows}\n${output}`,
+  );
+}
+rmSync(folder, { recursive: true });
+console.log(`smoke test of the bundle: ${checks.length - failed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,60 @@
+import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+
+/** Enough for every address one node talks to in an hour; a scan with random sources only costs its own misses. */
+const cache = new LRUCache<string, string>({ max: 8192 });
+
+/**
+ * The canonical text of an IPv4 or IPv6 address (RFC 5952), or '' when it is none.
+ * Strict: four decimal parts without leading zeros, or IPv6 without a zone.
+ */
+export function canonicalAddress(text: string): string {
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  const canonical = parse(text);
+  // Long garbage must not fill the cache: a fixed number of entries bounds memory only if each is small.
+  if (text.length <= 45) cache.set(copy(text), canonical);
+  return canonical;
+}
+
+function parse(text: string): string {
+  if (text.length > 45) return '';
+  const bytes = Buffer.from(text, 'latin1');
+  if (isDottedDecimal(bytes, 0, bytes.length)) return copy(text);
+  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return '';
+  const address = ipaddr.IPv6.parse(text);
+  // RFC 5952, section 5: an IPv4 address inside is written as one.
+  return address.isIPv4MappedAddress() ? `::ffff:${address.toIPv4Address().toString()}` : address.toString();
+}
+
+/** Whether the bytes are four decimal parts up to 255 without leading zeros. By hand: asked twice for every packet. */
+export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boolean {
+  if (end - at > 15) return false;
+  let parts = 0;
+  let digits = 0;
+  let value = 0;
+  for (let i = at; i <= end; i++) {
+    const code = i < end ? (bytes[i] as number) : dot;
+    if (code === dot) {
+      if (digits === 0 || value > 255) return false;
+      parts++;
+      digits = value = 0;
+    } else {
+      if (code < 48 || code > 57 || (digits > 0 && value === 0) || digits === 3) return false;
+      value = value * 10 + code - 48;
+      digits++;
+    }
+  }
+  return parts === 4;
+}
+
+const dot = 46;
+
+/** A slice keeps the whole text it was cut from in memory; what is kept longer than a line is copied first. */
+export function copy(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
+}
+
+export function isIPv6(canonical: string): boolean {
+  return canonical.includes(':');
+}

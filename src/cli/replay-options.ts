@@ -1,0 +1,145 @@
+import { parseArgs } from 'node:util';
+import type { Millis, Verdict } from '../model.ts';
+import { UsageError } from './usage-error.ts';
+
+export type OutputFormat = 'table' | 'json' | 'audit';
+
+export interface ReplayOptions {
+  /** Saved lists of cluster objects. */
+  pods: string[];
+  logs: string[];
+  output: OutputFormat;
+  /** List each API write with its time instead of the result. */
+  writes: boolean;
+  /** One line to be explained instead of logs to be read. */
+  explain: string | undefined;
+  node: string | undefined;
+  prefixes: { prefix: string; verdict: Verdict }[];
+  includeNoise: boolean;
+  /** Ages count from here, and no stamp without a year is later. */
+  now: Millis | undefined;
+  timeZone: string | undefined;
+  bootTime: Millis | undefined;
+  quiet: boolean;
+}
+
+export const replayHelp = `Usage: kube-netfilter-tailer replay --pods FILE LOG...
+
+Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get.
+Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
+
+  kubectl get pods,nodes,services,namespaces -A -o json > cluster.json
+  kube-netfilter-tailer replay --pods cluster.json /var/log/kern.log*
+  journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -
+
+What to read
+  --pods FILE              saved objects; may be repeated. Without it every address stays a bare address
+  --node NAME              node the logs come from. Default: the host name in each line
+  --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
+                           may be repeated, and comes before the built-in meanings
+  --time-zone ZONE         zone of time stamps that name none, for example Europe/Berlin. Default: UTC
+  --boot-time TIME         when the node booted, for logs with nothing but uptimes. Default: guessed from the file
+  --include-noise          make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too
+
+What to show
+  -o, --output FORMAT      table  Events per object, as kubectl describe shows them (default)
+                           json   core/v1 Events, one a line, ready for kubectl create -f -
+                           audit  one line of JSON for each dropped packet
+      --writes             each write to the API server, with its time
+      --explain LINE       how one log line is understood, step by step (no LOG needed)
+      --now TIME           ages count from here. Default: the last write
+  -q, --quiet              no summary, no progress bar
+
+Exit status
+  0  all input was read
+  1  some input could not be read, or the saved objects are of another cluster; the rest was processed
+  2  the command line is wrong
+`;
+
+/** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
+export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
+  const { values, positionals } = parse(args);
+  if (values.help) return 'help';
+  const problems: string[] = [];
+  const options: ReplayOptions = {
+    pods: values.pods ?? [],
+    logs: positionals,
+    output: oneOf('--output', values.output ?? 'table', ['table', 'json', 'audit'], problems),
+    writes: values.writes ?? false,
+    explain: values.explain,
+    node: values.node,
+    prefixes: (values.prefix ?? []).map((text) => readPrefix(text, problems)),
+    includeNoise: values['include-noise'] ?? false,
+    now: readTime('--now', values.now, problems),
+    timeZone: readZone(values['time-zone'], problems),
+    bootTime: readTime('--boot-time', values['boot-time'], problems),
+    quiet: values.quiet ?? false,
+  };
+  if (options.logs.length === 0 && options.explain === undefined)
+    problems.push('no LOG is named; - reads standard input');
+  if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
+  if (options.writes && options.output === 'audit') problems.push('--writes and --output audit exclude each other');
+  if (options.logs.filter((log) => log === '-').length + options.pods.filter((file) => file === '-').length > 1) {
+    problems.push('standard input (-) can be read only once');
+  }
+  if (problems.length > 0) throw new UsageError(problems, 'replay');
+  return options;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        pods: { type: 'string', multiple: true },
+        output: { type: 'string', short: 'o' },
+        writes: { type: 'boolean' },
+        explain: { type: 'string' },
+        node: { type: 'string' },
+        prefix: { type: 'string', multiple: true },
+        'include-noise': { type: 'boolean' },
+        now: { type: 'string' },
+        'time-zone': { type: 'string' },
+        'boot-time': { type: 'string' },
+        quiet: { type: 'boolean', short: 'q' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError([(error as Error).message.replace(/\. To specify a positional.*$/s, '')], 'replay');
+  }
+}
+
+const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
+
+function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
+  const at = text.lastIndexOf('=');
+  if (at <= 0) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
+  return {
+    prefix: text.slice(0, at),
+    verdict: oneOf(`--prefix ${text}: the verdict`, at <= 0 ? 'dropped' : text.slice(at + 1), verdicts, problems),
+  };
+}
+
+function oneOf<T extends string>(what: string, value: string, allowed: readonly [T, ...T[]], problems: string[]): T {
+  const found = allowed.find((each) => each === value);
+  if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}, not ${value}`);
+  return found ?? allowed[0];
+}
+
+function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {
+  if (value === undefined) return undefined;
+  const time = Date.parse(value);
+  if (Number.isNaN(time)) problems.push(`${name} ${value}: must be a time such as 2026-11-21T03:42:11Z`);
+  return time;
+}
+
+function readZone(value: string | undefined, problems: string[]): string | undefined {
+  try {
+    if (value !== undefined) Intl.DateTimeFormat('en', { timeZone: value });
+  } catch {
+    problems.push(`--time-zone ${value}: is no time zone; try Europe/Berlin, UTC or +02:00`);
+  }
+  return value;
+}

@@ -1,0 +1,61 @@
+import type { Millis } from '../model.ts';
+import { describeEvents } from '../publishing/describe.ts';
+import type { CoreEvent } from '../publishing/event.ts';
+import type { Write } from '../publishing/recorder.ts';
+import type { ClusterObjects, Pod } from '../resolving/objects.ts';
+import type { ReplayOptions } from './replay-options.ts';
+
+/** Prints what was asked for. Returns the time that ages were counted from, if any were shown. */
+export function writeResult(
+  options: ReplayOptions,
+  objects: ClusterObjects,
+  events: CoreEvent[],
+  writes: Write[],
+  out: (text: string) => void,
+): Millis | undefined {
+  if (options.writes) {
+    for (const write of writes.toSorted((a, b) => a.time - b.time))
+      out(options.output === 'json' ? `${JSON.stringify(write)}\n` : writeLine(write));
+    return undefined;
+  }
+  if (options.output === 'audit') return undefined;
+  if (options.output === 'json') {
+    for (const event of events) out(`${JSON.stringify(event)}\n`);
+    return undefined;
+  }
+  const now = options.now ?? Math.max(...events.map((event) => Date.parse(event.lastTimestamp)));
+  const pods = new Map(objects.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
+  const groups = Map.groupBy(
+    events,
+    ({ involvedObject: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`,
+  );
+  for (const [, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const [
+      {
+        involvedObject: { kind, namespace, name },
+      },
+    ] = group as [CoreEvent, ...CoreEvent[]];
+    out(`${head(kind, namespace, name, pods.get(`${namespace}/${name}`))}${describeEvents(group, now)}\n`);
+  }
+  return events.length > 0 ? now : undefined;
+}
+
+/** The lines of `kubectl describe` that tell which object it is. */
+function head(kind: string, namespace: string | undefined, name: string, pod: Pod | undefined): string {
+  const rows: [string, string | undefined][] = [
+    ['Name', name],
+    ['Namespace', namespace],
+    ['Kind', kind === 'Pod' ? undefined : kind],
+  ];
+  if (pod) {
+    const owner = pod.workload && `${pod.workload.kind}/${pod.workload.name}`;
+    rows.push(['Node', pod.node], ['IPs', pod.addresses.join(', ')], ['Workload', owner]);
+  }
+  return rows.map(([key, value]) => (value === undefined ? '' : `${`${key}:`.padEnd(14)}${value}\n`)).join('');
+}
+
+/** `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */
+function writeLine({ time, verb, event }: Write): string {
+  const { namespace = event.metadata.namespace, name } = event.involvedObject;
+  return `${new Date(time).toISOString()}  ${verb}  ${event.metadata.namespace}/${event.metadata.name}  ${event.involvedObject.kind} ${namespace}/${name}  x${event.count}  ${event.reason}  ${event.message}\n`;
+}

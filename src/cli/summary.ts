@@ -1,0 +1,125 @@
+import type { Millis } from '../model.ts';
+import { alignColumns } from '../publishing/describe.ts';
+import type { Statistics } from '../statistics.ts';
+
+export interface RunTotals {
+  files: number;
+  lines: number;
+  bytes: number;
+  tooLong: number;
+  /** Lines whose time was guessed. */
+  guessedTimes: number;
+  events: number;
+  packetsPastLimits: { uncounted: number; overflowed: number };
+  objects: { pods: number; nodes: number };
+  now: Millis | undefined;
+}
+
+/** What was read and what became of it, for a person. */
+export function summarise(statistics: Statistics, totals: RunTotals): string {
+  const { verdicts } = statistics;
+  const drops = verdicts.dropped + verdicts.rejected;
+  const rows: [string, string][] = [
+    [
+      'lines',
+      `${number(totals.lines)} in ${totals.files} ${totals.files === 1 ? 'file' : 'files'}, ${bytes(totals.bytes)}`,
+    ],
+    [
+      'drops',
+      `${number(drops)}${details([
+        [verdicts.rejected, 'rejected'],
+        [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
+      ])}`,
+    ],
+    [
+      '  of Pods',
+      `${number(statistics.withPods)}${statistics.withoutPods > 0 ? `, and ${number(statistics.withoutPods)} with no known Pod at either end` : ''}`,
+    ],
+  ];
+  if (verdicts.logged + verdicts.accepted > 0) {
+    rows.push([
+      'not drops',
+      `${number(verdicts.logged)} only logged, ${number(verdicts.accepted)} accepted${prefixHint(statistics)}`,
+    ]);
+  }
+  const kernel: [number, string][] = [
+    [statistics.conntrackFull, 'conntrack table full'],
+    [statistics.neighbourOverflow, 'neighbour table overflow'],
+    [statistics.martian, 'martian'],
+  ];
+  if (kernel.some(([count]) => count > 0)) rows.push(['kernel', listed(kernel)]);
+  if (statistics.suppressed > 0)
+    rows.push([
+      'suppressed',
+      `${number(statistics.suppressed)} log lines never written: counts near them are lower bounds`,
+    ]);
+  rows.push(['unparsable', number(statistics.unparsable)]);
+  for (const [reason, { count, place }] of [...statistics.unparsableReasons].slice(0, 5))
+    rows.push(['', `${place}: ${reason}${count > 1 ? ` (and ${number(count - 1)} more)` : ''}`]);
+  if (statistics.unparsableReasons.size > 5) rows.push(['', `… ${statistics.unparsableReasons.size - 5} more reasons`]);
+  rows.push(['unresolved', unresolved(statistics)]);
+  if (totals.tooLong > 0) rows.push(['too long', `${number(totals.tooLong)} lines over 64 KiB, skipped`]);
+  if (statistics.notKernel > 0)
+    rows.push([
+      'refused',
+      `${number(statistics.notKernel)} lines that look like the kernel's but come from another program`,
+    ]);
+  if (statistics.nodeUnknown > 0)
+    rows.push(['no node', `${number(statistics.nodeUnknown)} lines about a node that nothing names: use --node`]);
+  if (totals.guessedTimes > 0)
+    rows.push([
+      'time',
+      `${number(totals.guessedTimes)} lines have no wall-clock time: it was inferred (--boot-time, --now)`,
+    ]);
+  const { uncounted, overflowed } = totals.packetsPastLimits;
+  if (overflowed + uncounted > 0)
+    rows.push([
+      'joined',
+      `${number(overflowed)} counts past the 8 Events that an object gets in an hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`,
+    ]);
+  rows.push([
+    'Events',
+    `${number(totals.events)}${totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`}`,
+  ]);
+  return `${alignColumns(rows).join('\n')}\n`;
+}
+
+function prefixHint({ loggedPrefixes }: Statistics): string {
+  const [most] = [...loggedPrefixes]
+    .filter(([prefix]) => prefix !== '' && !prefix.startsWith('TRACE'))
+    .toSorted((a, b) => b[1] - a[1]);
+  return most
+    ? ` (most: "${most[0]}"; if its rule stands before a drop: --prefix '${most[0].split(/[\s:]/, 1)[0]}=dropped')`
+    : '';
+}
+
+function unresolved({ unresolved: addresses }: Statistics): string {
+  const top = [...addresses].toSorted((a, b) => b[1] - a[1]);
+  if (top.length === 0) return '0';
+  const shown = top
+    .slice(0, 3)
+    .map(([address, count]) => `${address} (${number(count)})`)
+    .join(', ');
+  return `${top.length} ${top.length === 1 ? 'address' : 'addresses'} no Pod had at the time: ${shown}${top.length > 3 ? ', …' : ''}`;
+}
+
+function details(parts: [number, string][]): string {
+  const text = listed(parts);
+  return text === '' ? '' : `, of these ${text}`;
+}
+
+function listed(parts: [number, string][]): string {
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${number(count)} ${what}`)
+    .join(', ');
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function bytes(value: number): string {
+  if (value < 10_000) return `${value} bytes`;
+  return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
+}

@@ -1,0 +1,143 @@
+import type { ReplayOptions } from './cli/replay-options.ts';
+import { explainMartian, explainPacket } from './explaining/findings.ts';
+import { noiseOf } from './explaining/noise.ts';
+import { messageOf } from './explaining/wording.ts';
+import { readSnapshot } from './kubernetes/snapshot.ts';
+import type { Endpoint, Finding, Packet, PacketObservation } from './model.ts';
+import { parse } from './parsing/formats.ts';
+import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
+import { alignColumns } from './publishing/describe.ts';
+import { createDirectory } from './resolving/directory.ts';
+import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
+import { createSeriesTable } from './series/table.ts';
+import { createClock, localTime } from './sources/clock.ts';
+import { readEnvelope } from './sources/envelope.ts';
+
+type Row = [step: string, found: string];
+
+/** `replay --explain LINE`: each stage's answer for one line. Returns the exit status. */
+export function explainLine(
+  line: string,
+  options: ReplayOptions,
+  { out, err }: { out: (text: string) => void; err: (text: string) => void },
+): 0 | 1 {
+  const snapshot = readSnapshot(options.pods);
+  for (const problem of snapshot.problems) err(`${problem}\n`);
+  const rows = explain(line, options, snapshot.objects);
+  out(`${alignColumns(rows).join('\n')}\n`);
+  return snapshot.problems.length > 0 ? 1 : 0;
+}
+
+function explain(line: string, options: ReplayOptions, objects: Parameters<typeof createDirectory>[0]): Row[] {
+  const latest = options.now ?? Date.now();
+  const clock = createClock({
+    latest,
+    boot: options.bootTime,
+    zone: options.timeZone === undefined ? Date.UTC : localTime,
+  });
+  // Text from a command line is Unicode; from here on one character is one byte, as in a file.
+  const envelope = readEnvelope(Buffer.from(line).toString('latin1'), clock);
+  const time = envelope.time ?? latest;
+  const at = { time, exact: envelope.time !== undefined && envelope.timeIsExact };
+  const rows: Row[] = [
+    ['envelope', envelope.layers.join(', ') || 'none'],
+    [
+      'time',
+      envelope.time === undefined
+        ? 'none in the line'
+        : `${new Date(time).toISOString()}${at.exact ? '' : ' (inferred)'}`,
+    ],
+    ['host', envelope.host ?? 'none in the line'],
+    ['written by', envelope.program ?? envelope.origin],
+    ['message', envelope.text.length > 300 ? `${envelope.text.slice(0, 300)}…` : envelope.text],
+  ];
+  const prefixes = createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
+  const observation = parse(envelope.text, prefixes, envelope.origin !== 'userspace');
+  if (observation === undefined) {
+    const forged = envelope.origin === 'userspace' && parse(envelope.text, prefixes) !== undefined;
+    return [
+      ...rows,
+      [
+        'format',
+        forged
+          ? 'refused: only the kernel may say this, and another program did'
+          : 'none of the known ones: the line is passed over',
+      ],
+    ];
+  }
+  const directory = createDirectory(objects);
+  const node = nodeOf(
+    options.node ?? envelope.host,
+    observation.kind === 'packet' ? observation : undefined,
+    directory,
+    at,
+  );
+  rows.push(['node', node || 'unknown (--node names it)']);
+  switch (observation.kind) {
+    case 'packet': {
+      const ends = resolvePacket(observation, directory, at);
+      rows.push(
+        ...packetRows(observation),
+        ['source', endText(ends.source)],
+        ['destination', endText(ends.destination)],
+      );
+      if (ends.inner)
+        rows.push(['inner source', endText(ends.inner.source)], ['inner destination', endText(ends.inner.destination)]);
+      if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected')
+        return [...rows, ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`]];
+      const noise = noiseOf(observation.packet, observation.destinationMac, ends);
+      if (noise !== undefined && !options.includeNoise)
+        return [...rows, ['Event', `none: ${noise} is chatter of the link (--include-noise)`]];
+      return [...rows, ...eventRows(explainPacket(observation, ends, node), time)];
+    }
+    case 'martian': {
+      const ends = resolveMartian(observation, directory, at);
+      rows.push(['format', 'martian'], ['source', endText(ends.source)], ['destination', endText(ends.destination)]);
+      return [...rows, ...eventRows(explainMartian(observation, ends, node), time)];
+    }
+    case 'unparsable':
+      return [...rows, ['format', observation.format], ['problem', observation.reason], ['Event', 'none']];
+    default:
+      return [...rows, ['format', observation.kind], ['says', JSON.stringify(observation)]];
+  }
+}
+
+function packetRows(observation: PacketObservation): Row[] {
+  const { logger, prefix, prefixRule, verdict, policy, packet, inner, inInterface, outInterface } = observation;
+  return [
+    ['format', logger],
+    ['prefix', prefix === '' ? 'none' : `"${prefix}"`],
+    ['verdict', `${verdict} (rule: ${prefixRule})`],
+    ...(policy
+      ? [['policy', [policy.kind, policy.namespace, policy.name].filter(Boolean).join(' ')] satisfies Row]
+      : []),
+    ['interfaces', `in ${inInterface || '(this node)'}, out ${outInterface || '(this node)'}`],
+    ['packet', packetText(packet)],
+    ...(inner ? [['inner packet', packetText(inner)] satisfies Row] : []),
+  ];
+}
+
+function packetText(packet: Packet): string {
+  const shown = Object.entries(packet).filter(([, value]) => value !== undefined && value !== false);
+  return shown.map(([key, value]) => `${key} ${value}`).join(', ');
+}
+
+function endText({ address, kind, evidence, object, workload, role, note }: Endpoint): string {
+  const name = object
+    ? `${object.kind} ${object.namespace === undefined ? '' : `${object.namespace}/`}${object.name}`
+    : kind;
+  const more = [workload && `${workload.kind} ${workload.name}`, role, note, evidence !== 'none' && `by ${evidence}`]
+    .filter(Boolean)
+    .join('; ');
+  return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
+}
+
+function eventRows(findings: Finding[], time: number): Row[] {
+  if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
+  const table = createSeriesTable();
+  for (const finding of findings) table.count(finding, time);
+  return table.due(Infinity).map((series): Row => {
+    const { regarding, reason } = series.finding;
+    return ['Event', `${reason} on ${regarding.kind} ${regarding.namespace}/${regarding.name}: ${messageOf(series)}`];
+  });
+}

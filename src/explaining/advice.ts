@@ -1,0 +1,132 @@
+import type { FlowStory, PolicyName } from '../model.ts';
+import { nameOf } from './endpoint-name.ts';
+import { isPacketTooBig } from './names.ts';
+
+interface Advice {
+  name: string;
+  applies: (story: FlowStory) => boolean;
+  /** Whole sentences: what it means, and what to do. */
+  say: (story: FlowStory, own: { namespace: string }) => string;
+}
+
+/** What a drop means and what to do about it, most telling first; the first row that applies speaks. */
+const table: readonly Advice[] = [
+  {
+    name: 'path MTU',
+    applies: ({ error }) => error !== undefined && isPacketTooBig(error.protocol, error.type, error.code),
+    say: ({ error, peer }) =>
+      `Path-MTU discovery is broken: small packets arrive, large ones to ${peer.address} vanish and connections hang. ` +
+      `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}.`,
+  },
+  {
+    name: 'ICMP error',
+    applies: ({ error }) => error !== undefined,
+    say: () =>
+      'Without this answer the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
+  },
+  {
+    name: 'spoofed',
+    applies: ({ martian, ownAddressIsForeign, peer }) => martian && (ownAddressIsForeign || peer.kind === 'pod'),
+    say: () =>
+      "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only. Look at what this Pod runs.",
+  },
+  {
+    name: 'martian',
+    applies: ({ martian }) => martian,
+    say: ({ path }) =>
+      `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${path}. ` +
+      `Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/${path}/rp_filter to 2.`,
+  },
+  {
+    name: 'ufw',
+    applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
+    say: (story) =>
+      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(story)} Let it route Pod traffic (ufw default allow routed), or turn it off on nodes.`,
+  },
+  {
+    name: 'host firewall',
+    applies: ({ enforcer }) => enforcer === 'host-firewall',
+    say: (story) =>
+      `The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin.${probes(story)} ` +
+      "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
+  },
+  {
+    name: 'answer',
+    applies: ({ reply }) => reply,
+    say: () =>
+      'The request got through and its answer did not: look for conntrack state lost or INVALID, asymmetric routes, or a rule without ESTABLISHED.',
+  },
+  {
+    name: 'cluster DNS from a Pod',
+    applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
+    say: (_, { namespace }) =>
+      `This Pod cannot look up names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
+  },
+  {
+    name: 'metadata service',
+    applies: ({ peer }) => peer.role === 'metadata',
+    say: () =>
+      'Many clusters forbid Pods the metadata service on purpose; SDKs then hang while looking for credentials. Give the Pod its credentials another way, or allow it.',
+  },
+  {
+    name: 'API server',
+    applies: ({ peer, port, direction }) =>
+      direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
+    say: (_, { namespace }) =>
+      `This Pod cannot reach the Kubernetes API. Allow egress to the API server: kubectl -n ${namespace} describe networkpolicy`,
+  },
+  {
+    name: 'probe',
+    applies: ({ peer, direction }) => direction === 'receiving' && peer.kind === 'node',
+    say: (_, { namespace }) =>
+      `Traffic from nodes carries the kubelet's probes: without it the Pod stays unready. Allow it from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy`,
+  },
+  {
+    name: 'network policy',
+    applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
+    say: (story, { namespace }) => policyAdvice(story, namespace),
+  },
+];
+
+/** What a node sends to a Pod is mostly the kubelet's probes. */
+function probes({ peer, direction }: FlowStory): string {
+  return direction === 'receiving' && peer.kind === 'node'
+    ? " From a node these are probably the kubelet's probes: without them the Pod stays unready."
+    : '';
+}
+
+/** The command that shows a policy; Calico's own kinds are best shown by its own tool. */
+function showPolicy({ kind, namespace, name }: PolicyName): string {
+  const object = name.endsWith('…') ? '' : ` ${name}`;
+  const where = namespace === undefined ? '' : ` -n ${namespace}`;
+  if (kind === undefined || kind === 'NetworkPolicy') return `kubectl${where} describe networkpolicy${object}`;
+  if (/^(?:Staged|Global)|calico/.test(kind))
+    return `calicoctl get ${kind.replace(/\..*/, '').toLowerCase()}${object}${where} -o yaml`;
+  return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
+}
+
+/** '' when there is nothing to say that is true of every such drop. */
+export function adviseOn(story: FlowStory, own: { namespace: string }): string {
+  return table.find((row) => row.applies(story))?.say(story, own) ?? '';
+}
+
+function policyAdvice(story: FlowStory, namespace: string): string {
+  const { direction, refusedBy, peer, policy } = story;
+  if (policy !== undefined) return `If it should pass: ${showPolicy(policy)}`;
+  const peerNamespace = peer.object?.namespace;
+  const receiving = direction === 'receiving';
+  const mine = receiving ? 'ingress' : 'egress';
+  const theirs = receiving ? 'egress' : 'ingress';
+  const isMine = refusedBy === (receiving ? 'receiver' : 'sender');
+  if (refusedBy === undefined && peerNamespace !== undefined) {
+    if (peerNamespace === namespace) {
+      return `If it should pass, allow it in the ${mine} rules for this Pod and the ${theirs} rules for its peer: kubectl -n ${namespace} describe networkpolicy`;
+    }
+    return `If it should pass, allow it in the ${mine} rules for this Pod (kubectl -n ${namespace} describe networkpolicy) and the ${theirs} rules of its peer (kubectl -n ${peerNamespace} describe networkpolicy).`;
+  }
+  if (refusedBy !== undefined && !isMine) {
+    if (peerNamespace === undefined) return '';
+    return `The ${theirs} rules for ${nameOf(peer)} refused it: kubectl -n ${peerNamespace} describe networkpolicy`;
+  }
+  return `No ${mine} rule for this Pod allows it: kubectl -n ${namespace} describe networkpolicy`;
+}

@@ -1,0 +1,203 @@
+import type { Endpoint, Ends, Finding, FlowStory, Martian, ObjectRef, Packet, PacketObservation } from '../model.ts';
+import { orient } from './orientation.ts';
+
+/** Separates the parts of an identity; stands in no name, address or keyword. */
+const sep = '|';
+
+/** The findings of one dropped or rejected packet: one for each end that is a Pod. Empty when neither is. */
+export function explainPacket(observation: PacketObservation, ends: Ends, node: string): Finding[] {
+  const { packet, inner } = observation;
+  if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
+    return explainError(observation, inner, ends, ends.inner, node);
+  const findings: Finding[] = [];
+  const { source, destination } = ends;
+  if (destination.kind === 'pod')
+    findings.push(
+      finding('receiving', destination, source, flow(observation, ends, 'receiving', source, destination), node),
+    );
+  if (source.kind === 'pod')
+    findings.push(
+      finding('sending', source, destination, flow(observation, ends, 'sending', destination, source), node),
+    );
+  return findings;
+}
+
+/** A martian is a drop by the kernel's routing, no rule involved. */
+export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
+  const { source, destination } = ends;
+  const story = (direction: 'receiving' | 'sending', peer: Endpoint, own: Endpoint): FlowStory => ({
+    kind: 'flow',
+    direction,
+    peer,
+    ownAddress: own.address,
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    protocol: '',
+    port: undefined,
+    reply: false,
+    laterFragment: false,
+    icmpType: undefined,
+    icmpCode: undefined,
+    error: undefined,
+    verdict: 'dropped',
+    prefix: `martian ${observation.impossible}`,
+    enforcer: 'unknown',
+    policy: undefined,
+    refusedBy: undefined,
+    path: observation.device,
+    martian: true,
+  });
+  const findings: Finding[] = [];
+  if (destination.kind === 'pod')
+    findings.push(finding('receiving', destination, source, story('receiving', source, destination), node));
+  if (source.kind === 'pod')
+    findings.push(finding('sending', source, destination, story('sending', destination, source), node));
+  return findings;
+}
+
+/** A full kernel table hurts everybody on the node, so the Event is the Node's. */
+export function explainKernelTable(
+  table: 'conntrack' | 'neighbour',
+  detail: string | undefined,
+  regarding: ObjectRef,
+): Finding {
+  const reason = table === 'conntrack' ? 'ConntrackTableFull' : 'NeighbourTableFull';
+  return {
+    identity: [reason, regarding.name, detail ?? ''].join(sep),
+    reason,
+    type: 'Warning',
+    regarding,
+    related: undefined,
+    node: regarding.name,
+    story: { kind: 'kernel-table', table, detail },
+  };
+}
+
+/**
+ * A dropped ICMP error is bad news for who sent the packet it is about: it will never learn what went wrong. The peer
+ * is what could not be reached; the reporter is only the messenger, and has a finding of its own if it is a Pod.
+ */
+function explainError(
+  observation: PacketObservation,
+  inner: Packet,
+  ends: Ends,
+  innerEnds: NonNullable<Ends['inner']>,
+  node: string,
+): Finding[] {
+  const { packet, mtu } = observation;
+  const { port, reply } = orient(inner);
+  const error = {
+    reporter: ends.source,
+    protocol: packet.protocol,
+    type: packet.icmpType ?? 0,
+    code: packet.icmpCode ?? 0,
+    mtu,
+  };
+  const findings: Finding[] = [];
+  const victim = innerEnds.source;
+  if (victim.kind === 'pod') {
+    const story: FlowStory = {
+      ...flow(observation, ends, 'receiving', innerEnds.destination, victim),
+      protocol: inner.protocol,
+      port,
+      reply,
+      laterFragment: inner.laterFragment,
+      icmpType: inner.icmpType,
+      icmpCode: inner.icmpCode,
+      error,
+    };
+    findings.push(finding('receiving', victim, innerEnds.destination, story, node));
+  }
+  if (ends.source.kind === 'pod')
+    findings.push(
+      finding(
+        'sending',
+        ends.source,
+        ends.destination,
+        flow(observation, ends, 'sending', ends.destination, ends.source),
+        node,
+      ),
+    );
+  return findings;
+}
+
+function flow(
+  observation: PacketObservation,
+  ends: Ends,
+  direction: 'receiving' | 'sending',
+  peer: Endpoint,
+  own: Endpoint,
+): FlowStory {
+  const { packet, inInterface, outInterface } = observation;
+  const { port, reply } = orient(packet);
+  return {
+    kind: 'flow',
+    direction,
+    peer,
+    ownAddress: own.address,
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    protocol: packet.protocol,
+    port,
+    reply,
+    laterFragment: packet.laterFragment,
+    icmpType: packet.icmpType,
+    icmpCode: packet.icmpCode,
+    error: undefined,
+    verdict: observation.verdict === 'rejected' ? 'rejected' : 'dropped',
+    prefix: observation.prefix,
+    enforcer: observation.enforcer,
+    policy: observation.policy,
+    refusedBy: refusedBy(ends),
+    path: pathOf(inInterface, outInterface),
+    martian: false,
+  };
+}
+
+/**
+ * Policies act at a Pod's interface. A packet that came from a Pod's interface and left by no Pod's was refused by the
+ * rules of its sender; one that came from elsewhere, by those of its receiver.
+ */
+function refusedBy({ fromPodInterface, toPodInterface }: Ends): FlowStory['refusedBy'] {
+  if (fromPodInterface === toPodInterface) return undefined;
+  return fromPodInterface ? 'sender' : 'receiver';
+}
+
+function pathOf(inInterface: string, outInterface: string): string {
+  if (inInterface === '' && outInterface === '') return '';
+  return `${inInterface || 'this node'} → ${outInterface || 'this node'}`;
+}
+
+function finding(
+  direction: 'receiving' | 'sending',
+  own: Endpoint,
+  peer: Endpoint,
+  story: FlowStory,
+  node: string,
+): Finding {
+  const regarding = own.object as ObjectRef;
+  const what = story.port ?? (story.icmpType === undefined ? '' : `${story.icmpType}.${story.icmpCode ?? ''}`);
+  const error = story.error === undefined ? '' : `${story.error.type}.${story.error.code}`;
+  const policy =
+    story.policy === undefined ? '' : `${story.policy.kind ?? ''}/${story.policy.namespace ?? ''}/${story.policy.name}`;
+  return {
+    identity: [
+      'PacketDrop',
+      regarding.uid || `${regarding.namespace ?? ''}/${regarding.name}`,
+      node,
+      direction,
+      peer.identity,
+      story.protocol,
+      what,
+      story.reply ? 'reply' : '',
+      error,
+      story.verdict,
+      policy,
+      story.martian ? 'martian' : '',
+    ].join(sep),
+    reason: 'PacketDrop',
+    type: 'Warning',
+    regarding,
+    related: peer.object,
+    node,
+    story,
+  };
+}

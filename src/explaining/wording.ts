@@ -1,0 +1,158 @@
+import type { Endpoint, FlowStory, KernelTableStory, PolicyName, Series, Tally } from '../model.ts';
+import { adviseOn } from './advice.ts';
+import { nameOf } from './endpoint-name.ts';
+import { icmpName, portName } from './names.ts';
+
+/**
+ * The message of an Event, from what a series has counted so far. The opening phrases `Packet dropped when receiving
+ * traffic from` and `Packet dropped when sending traffic to` are what people's alert rules match: they stay.
+ * One line, without tabs; its length is the publisher's to cut.
+ */
+export function messageOf(series: Series): string {
+  const { story, node } = series.finding;
+  const sentences = ((): string[] => {
+    switch (story.kind) {
+      case 'flow':
+        return flowSentences(story, series);
+      case 'overflow':
+        return overflowSentences(story.example, series);
+      case 'kernel-table':
+        return tableSentences(story, node);
+      default:
+        return story satisfies never;
+    }
+  })();
+  if (series.suppressed)
+    sentences.push('Log lines were suppressed or lost meanwhile, so there were at least this many.');
+  return sentences
+    .filter((sentence) => sentence !== '')
+    .join(' ')
+    .replace(/[\t\r\n]+/g, ' ');
+}
+
+function flowSentences(story: FlowStory, series: Series): string[] {
+  const own = { namespace: series.finding.regarding.namespace ?? '' };
+  return [
+    `${opening(story)} ${story.error ? reporterOf(story) : `${peerText(story.peer, series.peers)}${whatOf(story)}`}.`,
+    story.ownAddressIsForeign ? `It used the address ${story.ownAddress}, which is not its own.` : '',
+    decidedBy(story, series.finding.node),
+    adviseOn(story, own),
+  ];
+}
+
+function opening({ direction }: FlowStory): string {
+  return direction === 'receiving'
+    ? 'Packet dropped when receiving traffic from'
+    : 'Packet dropped when sending traffic to';
+}
+
+/** `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */
+function peerText(peer: Endpoint, peers: Tally): string {
+  const more = peers.seen.size + peers.past - 1;
+  if (peer.workload && more > 0) {
+    const { kind, namespace, name } = peer.workload;
+    return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.size - 1} more ${peers.seen.size === 2 ? 'Pod' : 'Pods'})`;
+  }
+  if (peer.object) return `${nameOf(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
+  return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
+}
+
+/** ` on port 5432/TCP (postgresql)`, `: ICMP echo request (ping)`, ` over SCTP`. */
+function whatOf(story: FlowStory): string {
+  const { protocol, port, reply, laterFragment, icmpType, icmpCode, direction } = story;
+  if (port !== undefined) {
+    if (!reply) return ` on port ${portText(port, protocol)}`;
+    return direction === 'receiving'
+      ? `: answers from its port ${portText(port, protocol)}`
+      : `: this Pod's answers from port ${portText(port, protocol)}`;
+  }
+  if (icmpType !== undefined) return `: ${protocol} ${icmpName(protocol, icmpType, icmpCode)}`;
+  if (protocol === '') return '';
+  return ` over ${protocol}${laterFragment ? ' (later fragments, which have no ports)' : ''}`;
+}
+
+export function portText(port: number, protocol: string): string {
+  const name = portName(port, protocol);
+  return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
+}
+
+/** `192.0.2.1: the ICMP error "fragmentation needed" (next hop takes 1400 bytes) about its traffic to 203.0.113.9 on port 443/TCP` */
+function reporterOf(story: FlowStory): string {
+  const { error, peer, port, protocol, reply } = story;
+  if (!error) return '';
+  const { reporter, mtu } = error;
+  const who = reporter.object ? `${nameOf(reporter)} (${reporter.address})` : reporter.address;
+  const about =
+    reporter.address === peer.address ? 'it' : peer.object ? `${nameOf(peer)} (${peer.address})` : peer.address;
+  const where =
+    port === undefined
+      ? protocol === ''
+        ? ''
+        : ` over ${protocol}`
+      : reply
+        ? ` (answers from port ${portText(port, protocol)})`
+        : ` on port ${portText(port, protocol)}`;
+  return `${who}: the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
+}
+
+/** Who refused it, and where that was seen. */
+function decidedBy({ verdict, prefix, policy, path, martian }: FlowStory, node: string): string {
+  const sentences: string[] = [];
+  const rejected = verdict === 'rejected' ? 'the sender gets an error at once' : '';
+  const by = policy
+    ? `${verdict === 'rejected' ? 'Rejected' : 'Denied'} by ${policyText(policy)}`
+    : verdict === 'rejected'
+      ? 'Rejected'
+      : '';
+  if (by !== '') sentences.push(`${by}${rejected === '' ? '' : `: ${rejected}`}.`);
+  const place = `${node === '' ? '' : ` on ${node}`}${path === '' || martian ? '' : ` (${path})`}`;
+  const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/[\s:]+$/, '')}"`;
+  if (place + label !== '') sentences.push(`Logged${place}${label}.`);
+  return sentences.join(' ');
+}
+
+export function policyText({ kind, namespace, name, tier }: PolicyName): string {
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
+}
+
+/** All that was dropped for this Pod beyond the findings that have an Event of their own. */
+function overflowSentences(example: FlowStory, { finding, peers, ports }: Series): string[] {
+  const others = peers.seen.size + peers.past - 1;
+  const more =
+    others === 0
+      ? ''
+      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.size - 1} other peers`}`;
+  const shown = [...ports.seen];
+  const named =
+    shown.length > 6
+      ? `${shown.slice(0, 5).join(', ')} and ${ports.past > 0 ? 'over ' : ''}${shown.length - 5} more`
+      : shown.join(', ');
+  const scan = others === 0 && shown.length >= 16;
+  return [
+    `${opening(example)} ${peerText(example.peer, { seen: new Set([example.peer.address]), past: 0 })}${more}${named === '' ? '' : `, on ports ${named}`}.`,
+    scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
+    scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
+    'This Pod has more different drops than get an Event each: these are the further ones together.',
+    decidedBy({ ...example, path: '', policy: undefined }, finding.node),
+  ];
+}
+
+function tableSentences({ table, detail }: KernelTableStory, node: string): string[] {
+  if (table === 'conntrack' && detail !== undefined) {
+    return [
+      `The connection tracking table of ${detail} on ${node} is full: new connections in that namespace are dropped.`,
+      `Find whose it is with lsns -t net | grep ${detail.replace(/\D/g, '')}. All namespaces share the limit net.netfilter.nf_conntrack_max of the node: raise it, or find who opens so many connections.`,
+    ];
+  }
+  if (table === 'conntrack') {
+    return [
+      `The connection tracking table on ${node} is full: new connections of every Pod on this node are dropped, DNS look-ups first.`,
+      'Raise net.netfilter.nf_conntrack_max (kube-proxy: conntrack.maxPerCore and conntrack.min), or find who opens so many connections: conntrack -S, conntrack -L.',
+    ];
+  }
+  return [
+    `The ${detail ? `${detail} ` : ''}neighbour table on ${node} is full: packets to hosts not in it are dropped.`,
+    `Raise net.${detail === 'IPv6' ? 'ipv6' : 'ipv4'}.neigh.default.gc_thresh1, gc_thresh2 and gc_thresh3.`,
+  ];
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+import { writeSync } from 'node:fs';
+import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
+import { UsageError } from './cli/usage-error.ts';
+import { useTimeZone, version } from './config.ts';
+import { explainLine } from './explain-line.ts';
+import { replay, type Streams } from './replay.ts';
+
+const help = `kube-netfilter-tailer ${version}: tells the Pods whose packets a node's netfilter drops
+
+Usage: kube-netfilter-tailer COMMAND
+
+  replay   saved node logs in, the Events of the affected Pods out; no cluster needed
+  version  print the version
+
+kube-netfilter-tailer COMMAND --help tells more.
+`;
+
+const streams: Streams = {
+  stdin: process.stdin,
+  out: (text) => writeAll(1, text),
+  err: (text) => writeAll(2, text),
+  terminal: process.stderr.isTTY ? process.stderr : undefined,
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([command, ...args]: string[]): Promise<number> {
+  try {
+    switch (command) {
+      case 'replay':
+        return await runReplay(args);
+      case 'version':
+      case '--version':
+        streams.out(`${version}\n`);
+        return 0;
+      case 'help':
+      case '--help':
+      case '-h':
+        streams.out(help);
+        return 0;
+      default:
+        streams.err(
+          command === undefined
+            ? help
+            : `kube-netfilter-tailer: there is no command ${command}\nTry: kube-netfilter-tailer --help\n`,
+        );
+        return 2;
+    }
+  } catch (error) {
+    if (error instanceof UsageError) {
+      streams.err(`${error.message}\n`);
+      return 2;
+    }
+    // Whoever read our output has read enough (`… | head`).
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
+    throw error;
+  }
+}
+
+async function runReplay(args: string[]): Promise<number> {
+  const options = readReplayOptions(args);
+  if (options === 'help') {
+    streams.out(replayHelp);
+    return 0;
+  }
+  if (options.timeZone !== undefined) useTimeZone(options.timeZone);
+  if (options.explain !== undefined) return explainLine(options.explain, options, streams);
+  return await replay(options, streams);
+}
+
+/** Writes all of it before it returns, also to a pipe that takes it slowly. */
+function writeAll(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += writeSync(fd, bytes, done);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      // A pipe set to non-blocking by its other users is full: wait a little without spinning.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

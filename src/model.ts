@@ -1,0 +1,285 @@
+/**
+ * The types that flow through the pipeline. This file imports nothing and knows no Kubernetes client:
+ *
+ *     LogLine → Observation → Finding → Series → (publishing)
+ *
+ * Everything here is plain data: it can be written to disk as JSON and read back unchanged.
+ */
+
+/** Milliseconds since the Unix epoch; may have a fraction. */
+export type Millis = number;
+
+/** One logical record of a log, with the envelope (time stamp, host name, JSON, …) taken off. */
+export interface LogLine {
+  /** What was read: a path, or `-` for standard input. */
+  source: string;
+  /** 1-based number of the (first) physical line. */
+  line: number;
+  /** The message proper: for a netfilter line, the LOG prefix and all that follows. */
+  text: string;
+  time: Millis;
+  /** False when the envelope held no wall-clock time and `time` was inferred. */
+  timeIsExact: boolean;
+  /** The host name in the envelope, if it had one. */
+  host: string | undefined;
+}
+
+/** What the rule that logged the packet did, or went on to do, with it, as far as its prefix tells. */
+export type Verdict = 'dropped' | 'rejected' | 'logged' | 'accepted';
+
+/** What kind of thing wrote the rule: it decides where to look for the cause. */
+export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';
+
+/** TCP flags as bits of `Packet.tcpFlags`, as in the TCP header (RFC 9293, 3.1). */
+export const TcpFlag = { FIN: 1, SYN: 2, RST: 4, PSH: 8, ACK: 16, URG: 32, ECE: 64, CWR: 128 } as const;
+
+/** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
+export interface Packet {
+  /** RFC 5952 text for IPv6, dotted decimal for IPv4. */
+  source: string;
+  destination: string;
+  /** IANA keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number when IANA has no short keyword. */
+  protocol: string;
+  sourcePort: number | undefined;
+  destinationPort: number | undefined;
+  icmpType: number | undefined;
+  icmpCode: number | undefined;
+  /** Bits of `TcpFlag`; undefined when the line shows no TCP header. */
+  tcpFlags: number | undefined;
+  /** Total length in bytes (`LEN=`, the first one). */
+  length: number | undefined;
+  /** `TTL=` or `HOPLIMIT=`. */
+  ttl: number | undefined;
+  /** True for every fragment but the first: those have no transport header, so no ports. */
+  laterFragment: boolean;
+  /** True where the kernel wrote INCOMPLETE or TRUNCATED, or stopped before PROTO=. */
+  incomplete: boolean;
+}
+
+/** A policy or rule as named by a LOG prefix. */
+export interface PolicyName {
+  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined when the prefix does not tell. */
+  kind: string | undefined;
+  namespace: string | undefined;
+  name: string;
+  tier: string | undefined;
+}
+
+/** A netfilter LOG line, or another policy logger's record of one packet. */
+export interface PacketObservation {
+  kind: 'packet';
+  /** Which logger wrote it: `netfilter`, `ulogd`, `aws-network-policy-agent`, `ovn-acl`, `antrea`. */
+  logger: string;
+  verdict: Verdict;
+  /** The prefix as logged, white space around it removed; may be empty. */
+  prefix: string;
+  /** Name of the row of the prefix table that decided the verdict. */
+  prefixRule: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+  /** `IN=`; empty for packets made on the node itself. */
+  inInterface: string;
+  /** `OUT=`; empty for packets to the node itself. */
+  outInterface: string;
+  /** Bridge ports, when they differ from the interfaces. */
+  physIn: string | undefined;
+  physOut: string | undefined;
+  /** Destination MAC, lower case, `xx:xx:xx:xx:xx:xx`. */
+  destinationMac: string | undefined;
+  packet: Packet;
+  /** For an ICMP error: the packet it is about. Its source is who suffers. */
+  inner: Packet | undefined;
+  /** Next-hop MTU of an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
+  mtu: number | undefined;
+  mark: number | undefined;
+  uid: number | undefined;
+  /** The logger says it stands for this many packets (Antrea joins repeats). */
+  repeat: number;
+}
+
+/** `nf_conntrack: table full, dropping packet`. */
+export interface ConntrackFull {
+  kind: 'conntrack-full';
+  /** Inode of the network namespace whose table it is; newer kernels name it when it is not the initial one. */
+  netns: number | undefined;
+}
+
+/** The ARP (IPv4) or neighbour discovery (IPv6) table is full. */
+export interface NeighbourOverflow {
+  kind: 'neighbour-overflow';
+  family: 'IPv4' | 'IPv6' | undefined;
+}
+
+/** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */
+export interface Martian {
+  kind: 'martian';
+  /** Which of the two addresses the kernel calls impossible. */
+  impossible: 'source' | 'destination';
+  source: string;
+  destination: string;
+  device: string;
+}
+
+/** Log records that were never written or are lost: counts near them are lower bounds. */
+export interface Suppressed {
+  kind: 'suppressed';
+  /** The kernel function, or `journald`, or `kmsg`. */
+  by: string;
+  /** How many; undefined where only the fact is known. */
+  count: number | undefined;
+  /** Whether packet lines may be among them, or only rate-limited kernel warnings (conntrack, neighbour, martian). */
+  affects: 'everything' | 'kernel-warnings' | 'nothing';
+}
+
+/** A line that is one of ours but cannot be read. */
+export interface Unparsable {
+  kind: 'unparsable';
+  /** Name of the parser that claimed the line. */
+  format: string;
+  /** Why, for a person: `SRC=192.XXX.XX.X is not an address`. */
+  reason: string;
+}
+
+export type Observation = PacketObservation | ConntrackFull | NeighbourOverflow | Martian | Suppressed | Unparsable;
+
+/** What an Event needs to know of an API object. `uid` is empty when the object is known by name only. */
+export interface ObjectRef {
+  apiVersion: string;
+  kind: string;
+  namespace: string | undefined;
+  name: string;
+  uid: string;
+  resourceVersion: string | undefined;
+}
+
+/** The controller a Pod belongs to, as its owner thinks of it: a Deployment rather than its ReplicaSet. */
+export interface Workload {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+/** How an address was given to an object; the first that applies wins. */
+export type Evidence = 'interface' | 'pod-address' | 'node-address' | 'service-address' | 'address-range' | 'none';
+
+export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback' | 'unspecified' | 'private' | 'public';
+
+/** Who an address was at the time of the packet. */
+export interface Endpoint {
+  kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
+  address: string;
+  /** Equal for all that count as one peer: the workload of a Pod, else the object, else the address. */
+  identity: string;
+  evidence: Evidence;
+  object: ObjectRef | undefined;
+  workload: Workload | undefined;
+  /** Where the address lies, whoever has it. */
+  range: AddressRange;
+  /** Node of a Pod. */
+  node: string | undefined;
+  /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
+  role: 'dns' | 'api-server' | 'metadata' | undefined;
+  /** For a person, where `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
+  note: string | undefined;
+}
+
+/** The two ends of a packet and, for an ICMP error, of the packet it is about. */
+export interface Ends {
+  source: Endpoint;
+  destination: Endpoint;
+  inner: { source: Endpoint; destination: Endpoint } | undefined;
+  /** Whether the packet came from an interface named as CNI plugins name a Pod's, and whether it was to leave by one. */
+  fromPodInterface: boolean;
+  toPodInterface: boolean;
+}
+
+/** Which way the packet went, seen from the object the Finding regards. */
+export type Direction = 'receiving' | 'sending';
+
+/** What happened to a flow, without what varies from packet to packet. */
+export interface FlowStory {
+  kind: 'flow';
+  direction: Direction;
+  peer: Endpoint;
+  /** Address of the regarding object in this flow, and whether it is one of its own. */
+  ownAddress: string;
+  ownAddressIsForeign: boolean;
+  protocol: string;
+  /** The port of the service side; undefined for protocols without ports and for later fragments. */
+  port: number | undefined;
+  /** True when the packet is an answer: then `port` is the sender's. */
+  reply: boolean;
+  laterFragment: boolean;
+  icmpType: number | undefined;
+  icmpCode: number | undefined;
+  /** For an ICMP error, who sent it, what it said, and what it was about. */
+  error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
+  verdict: 'dropped' | 'rejected';
+  prefix: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+  /** For a network policy: whose rules refused it, as far as the interfaces tell. */
+  refusedBy: 'sender' | 'receiver' | undefined;
+  /** `eth0 → cali1234`, as far as known. */
+  path: string;
+  martian: boolean;
+}
+
+/** What is left of a Pod's findings when it has too many distinct ones: only how many, from where and on which ports. */
+export interface OverflowStory {
+  kind: 'overflow';
+  example: FlowStory;
+}
+
+/** A table of the kernel is full: everything on the node suffers. */
+export interface KernelTableStory {
+  kind: 'kernel-table';
+  table: 'conntrack' | 'neighbour';
+  detail: string | undefined;
+}
+
+export type Story = FlowStory | OverflowStory | KernelTableStory;
+
+/** An Observation with its Endpoints and its meaning, ready to be counted. */
+export interface Finding {
+  /** Equal for all packets that are one and the same problem of one object on one node. */
+  identity: string;
+  /** `PacketDrop`, `ConntrackTableFull`, …: the Event's reason. */
+  reason: string;
+  type: 'Warning' | 'Normal';
+  regarding: ObjectRef;
+  related: ObjectRef | undefined;
+  /** Node the line was logged on; empty when unknown. */
+  node: string;
+  story: Story;
+}
+
+/** The first few of something, and how many there were. */
+export interface Tally {
+  /** Distinct values in order of appearance, at most `tallyLimit`. */
+  seen: Set<string>;
+  /** Sightings of values past the limit, not known to be distinct. */
+  past: number;
+}
+
+/** One problem of one object on one node in one window of time, counted. */
+export interface Series {
+  finding: Finding;
+  /** Number of the window; with the finding's identity it makes the name of the Event. */
+  window: number;
+  /** End of the window. */
+  windowEnd: Millis;
+  count: number;
+  first: Millis;
+  last: Millis;
+  /** Log lines were lost or suppressed meanwhile: `count` is a lower bound. */
+  suppressed: boolean;
+  /** Names of the peer's Pods; in an overflow, identities of peers. */
+  peers: Tally;
+  /** Only for an overflow: `5432/TCP` and the like. */
+  ports: Tally;
+  /** What the API server has been told. */
+  published: { count: number; writes: number; at: Millis };
+  /** When the next write is due; Infinity when there is nothing new to say. */
+  due: Millis;
+}

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache';
+import type { Enforcer, PolicyName, Verdict } from '../model.ts';
+import { copy } from '../address.ts';
+import { builtInPrefixes, calicoPolicy } from './prefix-rules.ts';
+
+/** What a LOG prefix tells. */
+export interface PrefixMeaning {
+  /** The prefix for people: trimmed, decoded, without time stamps of the logger's own. */
+  text: string;
+  verdict: Verdict;
+  /** Name of the row that decided. */
+  rule: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+}
+
+/** A row of the table. Rows are tried in order against the trimmed prefix; the first match decides. */
+export interface PrefixRule {
+  name: string;
+  match: RegExp;
+  /** Default: `unknown`. */
+  enforcer?: Enforcer;
+  verdict: Verdict | ((groups: Record<string, string | undefined>) => Verdict);
+  policy?: (groups: Record<string, string | undefined>) => PolicyName | undefined;
+  /** Overrides the shown text, where the prefix itself holds what varies from line to line. */
+  text?: (groups: Record<string, string | undefined>) => string;
+}
+
+export interface PrefixTable {
+  /** `raw` is all that stands before `IN=`, with any white space; may be latin1-decoded UTF-8. */
+  look: (raw: string) => PrefixMeaning;
+}
+
+/** The operator's own prefixes come first: `{ 'my-prefix': 'dropped' }` decides for every prefix that begins so. */
+export function operatorRule(prefix: string, verdict: Verdict): PrefixRule {
+  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict };
+}
+
+export function createPrefixTable(extra: readonly PrefixRule[] = []): PrefixTable {
+  const rules = [...extra, ...builtInPrefixes];
+  // A node has a handful of prefixes, unless the logger writes time stamps into them.
+  const cache = new LRUCache<string, PrefixMeaning>({ max: 1024 });
+  let last: { raw: string; meaning: PrefixMeaning } | undefined;
+  return {
+    look(raw) {
+      if (last?.raw === raw) return last.meaning;
+      const meaning = cache.get(raw) ?? read(rules, decodeBytes(raw).trim());
+      if (raw.length <= 256) {
+        last = { raw: copy(raw), meaning };
+        cache.set(last.raw, meaning);
+      }
+      return meaning;
+    },
+  };
+}
+
+function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
+  // netfilter keeps 29 (iptables) or 127 (nftables) characters; more is not a prefix, and only its end is worth a look.
+  const text = copy(whole.length > 256 ? whole.slice(-256) : whole);
+  for (const rule of rules) {
+    const found = rule.match.exec(text);
+    if (!found) continue;
+    const groups = found.groups ?? {};
+    return {
+      text: rule.text?.(groups) ?? text,
+      verdict: typeof rule.verdict === 'function' ? rule.verdict(groups) : rule.verdict,
+      rule: rule.name,
+      enforcer: rule.enforcer ?? 'unknown',
+      policy: rule.policy?.(groups) ?? calicoPolicy(text),
+    };
+  }
+  return {
+    text,
+    verdict: 'logged',
+    rule: text === '' ? 'no prefix' : 'no rule',
+    enforcer: 'unknown',
+    policy: undefined,
+  };
+}
+
+/** Latin1-decoded UTF-8 → Unicode. Text that is Unicode already, or no UTF-8, comes back as it is. */
+export function decodeBytes(text: string): string {
+  if (!/[\x80-\xff]/.test(text) || /[^\x00-\xff]/.test(text)) return text;
+  try {
+    return utf8.decode(Buffer.from(text, 'latin1'));
+  } catch {
+    return text;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,0 +1,75 @@
+import type { Millis } from '../model.ts';
+import type { CoreEvent } from './event.ts';
+
+/**
+ * The Events section of `kubectl describe`, to the character (k8s.io/kubectl/pkg/describe, DescribeEvents; held against
+ * a real kubectl in test/e2e). `now` is what ages are counted from.
+ */
+export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
+  const rows = events
+    .toSorted(byLastTimestamp)
+    .map((event) => [event.type, event.reason, ageOf(event, now), event.source.component, event.message.trim()]);
+  const header = [
+    ['Type', 'Reason', 'Age', 'From', 'Message'],
+    ['----', '------', '----', '----', '-------'],
+  ];
+  return `Events:\n${alignColumns([...header, ...rows])
+    .map((line) => `  ${line}\n`)
+    .join('')}`;
+}
+
+/** kubectl gets the Events in order of their names and sorts them anew; among more than twelve Go's sort mixes equal times. */
+function byLastTimestamp(a: CoreEvent, b: CoreEvent): number {
+  return Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1);
+}
+
+function ageOf({ count, firstTimestamp, lastTimestamp }: CoreEvent, now: Millis): string {
+  const first = humanDuration(now - Date.parse(firstTimestamp));
+  return count > 1 ? `${humanDuration(now - Date.parse(lastTimestamp))} (x${count} over ${first})` : first;
+}
+
+/** Go's text/tabwriter with two spaces of padding: each column as wide as its widest cell, the last one ragged. */
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.slice(0, -1).entries())
+      widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2),
+      )
+      .join(''),
+  );
+}
+
+/** In code points, as Go counts. */
+function widthOf(cell: string): number {
+  let width = 0;
+  for (const _ of cell) width++;
+  return width;
+}
+
+/** As kubectl prints ages (k8s.io/apimachinery/pkg/util/duration, HumanDuration). */
+export function humanDuration(millis: Millis): string {
+  const seconds = Math.trunc(millis / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.trunc(seconds / 60);
+  if (minutes < 10) return joined(minutes, 'm', seconds % 60, 's');
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.trunc(minutes / 60);
+  if (hours < 8) return joined(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  const days = Math.trunc(hours / 24);
+  if (hours < 192) return joined(days, 'd', hours % 24, 'h');
+  if (days < 730) return `${days}d`;
+  const years = Math.trunc(days / 365);
+  return days < 2920 ? joined(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}

@@ -1,0 +1,86 @@
+import type { Millis, Series } from '../model.ts';
+import { type CoreEvent, eventOf } from './event.ts';
+import { createTokenBucket, type TokenBucket } from './token-bucket.ts';
+
+/** One request to the API server that would have been made. */
+export interface Write {
+  time: Millis;
+  verb: 'create' | 'patch';
+  event: CoreEvent;
+}
+
+/** What publishing needs of a table of series. */
+export interface Publishable {
+  due: (now: Millis) => Series[];
+  nextDue: () => Millis;
+  published: (series: Series, now: Millis) => void;
+  postpone: (until: Millis) => void;
+}
+
+/**
+ * Publishing in virtual time: the clock is that of the log, the API server a list. Each node has its own series and
+ * its own budget, as each would have its own agent.
+ */
+export interface Recorder<Table extends Publishable> {
+  series: (node: string) => Table;
+  /** Makes the writes of a node that are due before `now`. Time that runs backwards is ignored. */
+  advance: (node: string, now: Millis) => void;
+  /** Makes all that are left, as time would after the end of the log. */
+  finish: () => void;
+  /** Each Event as it was last written, by namespace and name. */
+  events: ReadonlyMap<string, { event: CoreEvent; series: Series }>;
+  tables: () => Table[];
+}
+
+export interface RecorderOptions<Table extends Publishable> {
+  /** Makes the table of one more node. */
+  createTable: () => Table;
+  messageOf: (series: Series) => string;
+  onWrite?: ((write: Write) => void) | undefined;
+}
+
+export function createRecorder<Table extends Publishable>({
+  createTable,
+  messageOf,
+  onWrite,
+}: RecorderOptions<Table>): Recorder<Table> {
+  const nodes = new Map<string, { table: Table; bucket: TokenBucket }>();
+  const events = new Map<string, { event: CoreEvent; series: Series }>();
+  return {
+    events,
+    series: (node) => nodeOf(node).table,
+    advance(node, now) {
+      const { table, bucket } = nodeOf(node);
+      if (table.nextDue() <= now) drain(table, bucket, now);
+    },
+    finish() {
+      for (const { table, bucket } of nodes.values()) drain(table, bucket, Infinity);
+    },
+    tables: () => [...nodes.values()].map(({ table }) => table),
+  };
+
+  function nodeOf(node: string): { table: Table; bucket: TokenBucket } {
+    let known = nodes.get(node);
+    if (!known) nodes.set(node, (known = { table: createTable(), bucket: createTokenBucket() }));
+    return known;
+  }
+
+  function drain(table: Table, bucket: TokenBucket, now: Millis): void {
+    for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
+      for (const series of table.due(at)) {
+        if (!bucket.take(at)) {
+          table.postpone(bucket.availableAt(at));
+          break;
+        }
+        write(table, series, at);
+      }
+    }
+  }
+
+  function write(table: Table, series: Series, now: Millis): void {
+    const event = eventOf(series, messageOf(series), now);
+    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
+    events.set(`${event.metadata.namespace}/${event.metadata.name}`, { event, series });
+    table.published(series, now);
+  }
+}

@@ -1,0 +1,197 @@
+import type { Readable } from 'node:stream';
+import { createProgress } from './cli/progress.ts';
+import type { ReplayOptions } from './cli/replay-options.ts';
+import { type RunTotals, summarise } from './cli/summary.ts';
+import { writeResult } from './cli/result.ts';
+import { messageOf } from './explaining/wording.ts';
+import { readSnapshot } from './kubernetes/snapshot.ts';
+import { needlesOfAll } from './parsing/formats.ts';
+import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
+import { auditRow } from './publishing/audit.ts';
+import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
+import { createDirectory, type Directory } from './resolving/directory.ts';
+import { createSeriesTable, type SeriesTable } from './series/table.ts';
+import { type ClockOptions, createClock, localTime } from './sources/clock.ts';
+import { readEnvelope } from './sources/envelope.ts';
+import { type Input, InputError, openInput } from './sources/input.ts';
+import { peek } from './sources/peek.ts';
+import { createScanner } from './sources/scanner.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
+
+/** Where output goes; parameters, so that tests can look. */
+export interface Streams {
+  stdin: Readable;
+  /** Synchronous: what was written is out, or throws EPIPE. */
+  out: (text: string) => void;
+  err: (text: string) => void;
+  /** For the progress bar. */
+  terminal: NodeJS.WriteStream | undefined;
+}
+
+/** The whole pipeline over saved logs, in the logs' own time. Returns the exit status. */
+export async function replay(options: ReplayOptions, streams: Streams): Promise<0 | 1> {
+  const problems: string[] = [];
+  const complain = (problem: string): void => {
+    problems.push(problem);
+    streams.err(`${problem}\n`);
+  };
+  const snapshot = readSnapshot(options.pods);
+  for (const problem of snapshot.problems) complain(problem);
+  const directory = createDirectory(snapshot.objects);
+  const statistics = createStatistics();
+  const writes: Write[] = [];
+  const recorder = createRecorder({
+    createTable: createSeriesTable,
+    messageOf,
+    onWrite: options.writes ? (write) => writes.push(write) : undefined,
+  });
+  const pipeline = connect(options, directory, statistics, recorder, streams);
+
+  const totals: RunTotals = {
+    files: 0,
+    lines: 0,
+    bytes: 0,
+    tooLong: 0,
+    guessedTimes: 0,
+    events: 0,
+    packetsPastLimits: { uncounted: 0, overflowed: 0 },
+    objects: { pods: snapshot.objects.pods.length, nodes: snapshot.objects.nodes.length },
+    now: undefined,
+  };
+  for (const { name, clock } of inOrder(options)) {
+    try {
+      const input = openInput(name, streams.stdin);
+      await readLog(
+        input,
+        { ...clock, latest: options.now ?? input.modified ?? Date.now() },
+        pipeline,
+        totals,
+        streams,
+        options,
+      );
+      totals.files++;
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      complain(error.message);
+    }
+  }
+  recorder.finish();
+  totals.events = recorder.events.size;
+  totals.packetsPastLimits = pastLimits(recorder.tables());
+  const stranger = ofAnotherCluster(options, directory, statistics);
+  if (stranger !== undefined) complain(stranger);
+
+  totals.now = writeResult(
+    options,
+    snapshot.objects,
+    [...recorder.events.values()].map(({ event }) => event),
+    writes,
+    streams.out,
+  );
+  if (!options.quiet)
+    (options.output === 'table' && !options.writes ? streams.out : streams.err)(`\n${summarise(statistics, totals)}`);
+  return problems.length > 0 ? 1 : 0;
+}
+
+function connect(
+  options: ReplayOptions,
+  directory: Directory,
+  statistics: Statistics,
+  recorder: Recorder<SeriesTable>,
+  streams: Streams,
+): Pipeline {
+  return createPipeline({
+    prefixes: createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict))),
+    directory,
+    statistics,
+    node: options.node,
+    includeNoise: options.includeNoise,
+    advance: recorder.advance,
+    series: recorder.series,
+    onDrop: options.output === 'audit' ? (...drop) => streams.out(auditRow(...drop)) : undefined,
+  });
+}
+
+function pastLimits(tables: SeriesTable[]): RunTotals['packetsPastLimits'] {
+  const past = { uncounted: 0, overflowed: 0 };
+  for (const { counts } of tables) {
+    past.uncounted += counts.uncounted;
+    past.overflowed += counts.overflowed;
+  }
+  return past;
+}
+
+/** The logs oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. */
+function inOrder(options: ReplayOptions): { name: string; clock: Omit<ClockOptions, 'latest'> }[] {
+  const zone = options.timeZone === undefined ? Date.UTC : localTime;
+  const logs = options.logs.map((name) => {
+    const clock = { zone, boot: options.bootTime };
+    if (name === '-') return { name, clock, first: -Infinity };
+    const { firstTime, lastUptime } = peek(name, { ...clock, latest: options.now ?? Date.now() });
+    return { name, clock: { ...clock, lastUptime }, first: firstTime ?? -Infinity };
+  });
+  return logs.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first));
+}
+
+async function readLog(
+  input: Input,
+  clockOptions: ClockOptions,
+  pipeline: Pipeline,
+  totals: RunTotals,
+  streams: Streams,
+  options: ReplayOptions,
+): Promise<void> {
+  const clock = createClock(clockOptions);
+  let lastTime = clockOptions.latest;
+  let scanned = 0;
+  const scanner = createScanner({
+    needles: needlesOfAll,
+    onLine(text, number) {
+      const envelope = readEnvelope(text, clock);
+      const time = (lastTime = envelope.time ?? lastTime);
+      const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
+      if (!timeIsExact) totals.guessedTimes++;
+      pipeline.take(
+        { source: input.name, line: number, text: envelope.text, time, timeIsExact, host: envelope.host },
+        envelope.origin,
+      );
+    },
+    onTooLong(number) {
+      if (totals.tooLong++ === 0) streams.err(`${input.name}:${number}: a line of more than 64 KiB was skipped\n`);
+    },
+  });
+  const progress = createProgress(
+    input,
+    streams.terminal ?? process.stderr,
+    !options.quiet && streams.terminal !== undefined,
+  );
+  try {
+    await input.read((block) => {
+      if (scanned === 0 && block.includes(0))
+        streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
+      scanned += block.length;
+      scanner.write(block);
+      progress.step();
+    });
+  } finally {
+    scanner.end();
+    progress.done();
+    totals.lines += scanner.counts.lines;
+    totals.bytes += scanner.counts.bytes;
+  }
+}
+
+/** Interfaces of Pods were seen, and not one is a Pod of the saved objects: they are of another cluster. */
+function ofAnotherCluster(
+  options: ReplayOptions,
+  directory: Directory,
+  { podInterfaces }: Statistics,
+): string | undefined {
+  if (options.pods.length === 0 || directory.podCount === 0 || podInterfaces.seen === 0 || podInterfaces.known > 0)
+    return undefined;
+  return (
+    `${options.pods.join(', ')}: none of its ${directory.podCount} Pods owns any of the interfaces in the logs (${podInterfaces.seen} lines name one): ` +
+    'it is of another cluster, or of another time. Addresses may be given to the wrong Pods.'
+  );
+}

@@ -1,0 +1,84 @@
+import type { Endpoint, Ends, Martian, PacketObservation } from '../model.ts';
+import type { Directory, Moment } from './directory.ts';
+import { isPodInterface } from './interface-name.ts';
+
+/**
+ * Who the addresses of a packet were. A Pod's interface is the best evidence: it is the Pod's alone, even when its
+ * address is another's by now or was never its own (spoofed, routed through).
+ */
+export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment): Ends {
+  const { packet, inner, inInterface, outInterface, physIn, physOut } = observation;
+  let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
+  let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
+  source ??= directory.byAddress(packet.source, at);
+  destination ??= directory.byAddress(packet.destination, at);
+  const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
+  if (inner === undefined) return { source, destination, inner: undefined, ...interfaces };
+  // The error goes back to who sent the inner packet, so the outer destination is the inner source.
+  const victim = inner.source === packet.destination ? destination : directory.byAddress(inner.source, at);
+  const target = inner.destination === packet.source ? source : directory.byAddress(inner.destination, at);
+  return { source, destination, inner: { source: victim, destination: target }, ...interfaces };
+}
+
+/**
+ * A martian's source address is what the kernel does not believe: only the interface tells who sent it. It comes as a
+ * packet without anything but addresses, since that is all the kernel prints.
+ */
+export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
+  const sender = directory.podByInterface(device, source, at);
+  const claimed = directory.byAddress(source, at);
+  const stranger: Endpoint = {
+    ...claimed,
+    kind: 'unknown',
+    identity: `${device} ${source}`,
+    evidence: 'none',
+    object: undefined,
+    workload: undefined,
+    role: undefined,
+    note: claimed.object
+      ? `from ${device}, but the address is of ${claimed.object.namespace ?? 'node'}/${claimed.object.name}`
+      : `from ${device}`,
+  };
+  return {
+    source: sender ?? stranger,
+    destination: directory.byAddress(destination, at),
+    inner: undefined,
+    fromPodInterface: isPodInterface(device),
+    toPodInterface: false,
+  };
+}
+
+/**
+ * The node a line was logged on: the host name if it is a node's, else the node of the Pod whose interface is named
+ * (interfaces exist on one node only), else the only node there is. '' when nothing tells.
+ */
+export function nodeOf(
+  host: string | undefined,
+  observation: PacketObservation | undefined,
+  directory: Directory,
+  at: Moment,
+): string {
+  if (host !== undefined) {
+    const node = directory.node(host);
+    if (node) return node.name;
+  }
+  for (const name of observation ? [observation.inInterface, observation.outInterface] : []) {
+    const node = isPodInterface(name) ? directory.nodeByInterface(name, at) : undefined;
+    if (node !== undefined) return node;
+  }
+  if (host !== undefined) return host;
+  return directory.nodes.length === 1 ? (directory.nodes[0]?.name ?? '') : '';
+}
+
+function byInterfaces(
+  directory: Directory,
+  name: string,
+  port: string | undefined,
+  address: string,
+  at: Moment,
+): Endpoint | undefined {
+  return (
+    (name === '' ? undefined : directory.podByInterface(name, address, at)) ??
+    (port === undefined ? undefined : directory.podByInterface(port, address, at))
+  );
+}

@@ -1,0 +1,38 @@
+import type { Workload } from '../model.ts';
+
+export interface Owner {
+  kind: string;
+  name: string;
+}
+
+/**
+ * The controller a person would name for a Pod: the Deployment for `web-6c8d5f7b94` when that is the Pod's template
+ * hash, the CronJob for a Job named by the minute it ran in (`report-29920440`).
+ */
+export function workloadOf(
+  namespace: string,
+  owner: Owner | undefined,
+  labels: Record<string, string>,
+): Workload | undefined {
+  // A static Pod belongs to its node, which is no workload.
+  if (owner === undefined || owner.kind === 'Node') return undefined;
+  if (owner.kind === 'ReplicaSet') {
+    const hash = labels['pod-template-hash'];
+    if (hash !== undefined && owner.name.endsWith(`-${hash}`)) {
+      // Argo Rollouts set a label of their own beside the Deployment's.
+      const kind = labels['rollouts-pod-template-hash'] === hash ? 'Rollout' : 'Deployment';
+      return { kind, namespace, name: owner.name.slice(0, -hash.length - 1) };
+    }
+  }
+  if (owner.kind === 'Job') {
+    // Kubernetes ≥ 1.21 names the Job by minutes since 1970 (8 digits), before that by seconds (10).
+    const run = /^(.+)-(?:\d{8}|\d{10})$/.exec(owner.name);
+    if (run) return { kind: 'CronJob', namespace, name: run[1] ?? owner.name };
+  }
+  return { kind: owner.kind, namespace, name: owner.name };
+}
+
+/** One text for one workload. */
+export function workloadKey({ kind, namespace, name }: Workload): string {
+  return `${kind}/${namespace}/${name}`;
+}

@@ -1,0 +1,186 @@
+import type { Finding, FlowStory, Millis, ObjectRef, Series, Suppressed } from '../model.ts';
+import { dueAfter } from './schedule.ts';
+import { createTally, tally } from './tally.ts';
+import { windowLength, windowOf } from './window.ts';
+
+export interface SeriesLimits {
+  /** Events of one object in one window; what is past that is counted in one more. */
+  perObject: number;
+  /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
+  total: number;
+}
+
+export const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
+
+/** The one mutable table: what has happened, how often, and what of it is still to be told. */
+export interface SeriesTable {
+  /** Adds `weight` packets to the series of a finding. */
+  count: (finding: Finding, time: Millis, weight?: number) => void;
+  /** Marks the series that a report of lost lines bears on: from now their counts are lower bounds. */
+  suppress: (report: Suppressed, node: string, time: Millis) => void;
+  /** Series with something to tell whose time has come, most urgent first. */
+  due: (now: Millis) => Series[];
+  /** Earliest time at which `due` will have something; Infinity when nothing is left to tell. */
+  nextDue: () => Millis;
+  /** The API server has the series as it is now. */
+  published: (series: Series, now: Millis) => void;
+  /** Nothing more can be written before then: until that time nothing is due. */
+  postpone: (until: Millis) => void;
+  /** Packets past the limits: of no series, and of an overflow series. */
+  counts: Readonly<{ uncounted: number; overflowed: number }>;
+}
+
+/** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
+const suppressionReach: Millis = 10_000;
+
+export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): SeriesTable {
+  /** The current window's series by identity. */
+  const current = new Map<string, Series>();
+  /** What has something to tell; series of past windows live on here until they have told it. */
+  const pending = new Set<Series>();
+  const objects = new Map<string, { window: number; distinct: number }>();
+  const reports = new Map<string, { kernelWarnings: Millis; everything: Millis }>();
+  const counts = { uncounted: 0, overflowed: 0 };
+  let earliest: Millis = Infinity;
+  let nextSweep: Millis = -Infinity;
+
+  return {
+    counts,
+    count(finding, time, weight = 1) {
+      if (time >= nextSweep) sweep(time);
+      let series = current.get(finding.identity);
+      if (series === undefined || time >= series.windowEnd) {
+        series = open(finding, time);
+        if (series === undefined) {
+          counts.uncounted += weight;
+          return;
+        }
+      }
+      add(series, finding, time, weight);
+    },
+    suppress(report, node, time) {
+      if (report.affects === 'nothing') return;
+      const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity };
+      last.kernelWarnings = time;
+      if (report.affects === 'everything') last.everything = time;
+      reports.set(node, last);
+      for (const series of current.values()) {
+        if (series.finding.node === node && series.last >= time - suppressionReach && bearsOn(report.affects, series))
+          series.suppressed = true;
+      }
+    },
+    due(now) {
+      const ready: Series[] = [];
+      earliest = Infinity;
+      for (const series of pending) {
+        if (series.due <= now) ready.push(series);
+        else if (series.due < earliest) earliest = series.due;
+      }
+      return ready.toSorted(byUrgency);
+    },
+    nextDue: () => earliest,
+    published(series, now) {
+      series.published = { count: series.count, writes: series.published.writes + 1, at: now };
+      series.due = Infinity;
+      pending.delete(series);
+    },
+    postpone(until) {
+      earliest = until;
+    },
+  };
+
+  function open(finding: Finding, time: Millis): Series | undefined {
+    const { number: window } = windowOf(time, objectKey(finding.regarding));
+    const object = objectKey(finding.regarding);
+    let known = objects.get(object);
+    if (known === undefined || known.window < window) objects.set(object, (known = { window, distinct: 0 }));
+    if (finding.story.kind === 'flow' && known.distinct >= limits.perObject) {
+      return overflow(finding, finding.story, object, time);
+    }
+    if (current.size >= limits.total) {
+      sweep(time);
+      if (current.size >= limits.total) return undefined;
+    }
+    known.distinct++;
+    return insert(finding, time);
+  }
+
+  function overflow(finding: Finding, example: FlowStory, object: string, time: Millis): Series {
+    const identity = `overflow|${object}|${finding.node}`;
+    const known = current.get(identity);
+    if (known && time < known.windowEnd) return known;
+    return insert({ ...finding, identity, related: undefined, story: { kind: 'overflow', example } }, time);
+  }
+
+  function insert(finding: Finding, time: Millis): Series {
+    const { number: window, end: windowEnd } = windowOf(time, objectKey(finding.regarding));
+    const series: Series = {
+      finding,
+      window,
+      windowEnd,
+      count: 0,
+      first: time,
+      last: time,
+      suppressed: false,
+      peers: createTally(),
+      ports: createTally(),
+      published: { count: 0, writes: 0, at: -Infinity },
+      due: Infinity,
+    };
+    current.set(finding.identity, series);
+    const lost = reports.get(finding.node);
+    if (lost) {
+      series.suppressed =
+        (time - lost.everything <= suppressionReach && bearsOn('everything', series)) ||
+        (time - lost.kernelWarnings <= suppressionReach && bearsOn('kernel-warnings', series));
+    }
+    return series;
+  }
+
+  function add(series: Series, finding: Finding, time: Millis, weight: number): void {
+    series.count += weight;
+    if (series.finding.story.kind === 'overflow') counts.overflowed += weight;
+    if (time > series.last) series.last = time;
+    else if (time < series.first) series.first = time;
+    const { story } = finding;
+    if (story.kind === 'flow') {
+      if (series.finding.story.kind === 'overflow') {
+        tally(series.peers, story.peer.identity);
+        if (story.port !== undefined) tally(series.ports, `${story.port}/${story.protocol}`);
+      } else if (story.peer.workload !== undefined) tally(series.peers, story.peer.object?.name ?? story.peer.address);
+    }
+    if (series.due === Infinity) {
+      series.due = dueAfter(series, time);
+      pending.add(series);
+      if (series.due < earliest) earliest = series.due;
+    }
+  }
+
+  /** Forgets series of past windows that have told all. */
+  function sweep(now: Millis): void {
+    nextSweep = now + windowLength / 4;
+    for (const [identity, series] of current) {
+      if (!pending.has(series) && series.windowEnd <= now) current.delete(identity);
+    }
+    for (const [object, { window }] of objects) if (window < windowOf(now, object).number) objects.delete(object);
+  }
+}
+
+/** An object without a uid is known by its name. */
+function objectKey({ uid, namespace, name }: ObjectRef): string {
+  return uid || `${namespace ?? ''}/${name}`;
+}
+
+function bearsOn(affects: Suppressed['affects'], { finding: { story } }: Series): boolean {
+  if (affects === 'everything') return true;
+  return affects === 'kernel-warnings' && (story.kind === 'kernel-table' || (story.kind === 'flow' && story.martian));
+}
+
+/** Incidents before drops, what nobody has heard of before updates, then who has waited longest. */
+function byUrgency(a: Series, b: Series): number {
+  return rank(a) - rank(b) || a.due - b.due || (a.finding.identity < b.finding.identity ? -1 : 1);
+}
+
+function rank({ finding, published }: Series): number {
+  return (finding.story.kind === 'kernel-table' ? 0 : 2) + (published.writes === 0 ? 0 : 1);
+}

@@ -1,0 +1,29 @@
+import type { Millis } from '../../model.ts';
+
+/**
+ * Who wrote the message. Only the kernel may claim a packet drop: a user-space program that logs a line of the same
+ * shape is a forger, unless it is ulogd. `unknown` where the envelope does not tell.
+ */
+export type Origin = 'kernel' | 'userspace' | 'unknown';
+
+/** What the layers around a message say of it. */
+export interface Envelope {
+  /** The message itself. */
+  text: string;
+  time: Millis | undefined;
+  timeIsExact: boolean;
+  host: string | undefined;
+  origin: Origin;
+  /** Program that wrote it, where named. */
+  program: string | undefined;
+  /** Names of the layers taken off, outermost first. */
+  layers: string[];
+}
+
+/** The first time stamp met wins: it is the one the log daemon wrote, the inner ones are the application's. */
+export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
+  if (envelope.time !== undefined && (envelope.timeIsExact || !exact)) return;
+  if (time === undefined || !Number.isFinite(time)) return;
+  envelope.time = time;
+  envelope.timeIsExact = exact;
+}

@@ -1,0 +1,60 @@
+import type { Envelope } from './envelope.ts';
+
+const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
+/** `kube-proxy[12085]:`, `systemd[1]:`, `sshd:`; the number tells a program from a LOG prefix such as `calico-drop:`. */
+const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
+/** busybox syslogd and OpenWrt name facility and severity: `kern.warn kernel: `. */
+const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
+const kernelTag = 'kernel: ';
+
+/**
+ * What follows a syslog time stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, or only `node-a ` from
+ * ulogd, which knows no program. Also takes a bare `kernel: `. A LOG prefix is never taken for a host name.
+ */
+export function readHost(envelope: Envelope): void {
+  const { text } = envelope;
+  if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
+  if (envelope.host !== undefined || envelope.time === undefined) return;
+  const space = text.indexOf(' ');
+  if (space <= 0) return;
+  if (text.startsWith(kernelTag, space + 1)) {
+    envelope.host = text.slice(0, space);
+    return takeKernel(envelope, space + 1);
+  }
+  takeProgram(envelope);
+  if (envelope.text !== text) return;
+  const token = text.slice(0, space);
+  if (token.endsWith(':') || token.endsWith(']') || !hostName.test(token)) return;
+  envelope.host = token;
+  envelope.text = text.slice(space + 1);
+  takeProgram(envelope);
+}
+
+function takeProgram(envelope: Envelope): void {
+  const named = facility.exec(envelope.text);
+  if (named) {
+    envelope.text = envelope.text.slice(named[0].length);
+    if (named[1] !== 'kern') envelope.origin = 'userspace';
+  }
+  if (envelope.text.startsWith(kernelTag)) return takeKernel(envelope, 0);
+  const program = programWithPid.exec(envelope.text);
+  if (!program) return;
+  setProgram(envelope, program[1]);
+  envelope.text = envelope.text.slice(program[0].length);
+}
+
+function takeKernel(envelope: Envelope, at: number): void {
+  envelope.text = envelope.text.slice(at + kernelTag.length);
+  // Something outside has already said otherwise: a container that prints `kernel: …` is not the kernel.
+  if (envelope.origin === 'unknown') envelope.origin = 'kernel';
+  envelope.layers.push('kernel tag');
+}
+
+/** ulogd gets its packets from the kernel by netlink, so its lines count as the kernel's. */
+export function setProgram(envelope: Envelope, program: string | undefined): void {
+  envelope.program = program;
+  if (program === 'kernel' || program === 'ulogd' || program === 'ulogd2') {
+    if (envelope.origin === 'unknown') envelope.origin = 'kernel';
+  } else envelope.origin = 'userspace';
+  envelope.layers.push('program');
+}

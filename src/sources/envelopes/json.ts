@@ -1,0 +1,67 @@
+import type { Clock } from '../clock.ts';
+import { type Envelope, setTime } from './envelope.ts';
+import { setProgram } from './host.ts';
+import { readNumericStamp } from './numeric.ts';
+
+type Record = { [key: string]: unknown };
+
+/**
+ * JSON around a message: journald (`MESSAGE`), Docker's json-file (`log`, `stream`, `time`), and collectors that keep
+ * the line in `message` or `log`. JSON that is itself the message (ulogd's, an agent's own log) is left alone.
+ */
+export function readJson(envelope: Envelope, clock: Clock): void {
+  const record = parseRecord(envelope.text);
+  if (!record) return;
+  if ('MESSAGE' in record) return readJournal(envelope, record);
+  const text = record['log'] ?? record['message'];
+  if (typeof text !== 'string') return;
+  envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
+  envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
+  const host = record['hostname'] ?? record['host'];
+  if (typeof host === 'string') envelope.host = host;
+  const stamp = record['time'] ?? record['timestamp'] ?? record['@timestamp'];
+  if (typeof stamp === 'string') {
+    const inner: Envelope = { ...envelope, text: stamp, layers: [] };
+    readNumericStamp(inner, clock);
+    setTime(envelope, inner.time);
+  }
+}
+
+/** `journalctl -o json` (systemd.journal-fields(7)). */
+function readJournal(envelope: Envelope, record: Record): void {
+  const message = record['MESSAGE'];
+  // Bytes that are no UTF-8 come as an array of numbers, a message too large as null.
+  if (Array.isArray(message))
+    envelope.text = Buffer.from(message.filter((byte) => typeof byte === 'number')).toString('latin1');
+  else if (typeof message === 'string') envelope.text = message;
+  else return;
+  envelope.layers.push('journald JSON');
+  const host = record['_HOSTNAME'];
+  if (typeof host === 'string') envelope.host = host;
+  const micros = Number(record['__REALTIME_TIMESTAMP'] ?? record['_SOURCE_REALTIME_TIMESTAMP']);
+  setTime(envelope, micros / 1000);
+  const transport = record['_TRANSPORT'];
+  const identifier = record['SYSLOG_IDENTIFIER'];
+  if (typeof transport !== 'string') {
+    if (typeof identifier === 'string') setProgram(envelope, identifier);
+    return;
+  }
+  // Programs that write to /dev/kmsg have the transport "kernel" too, but neither its facility nor its identifier.
+  const facility = record['SYSLOG_FACILITY'];
+  const fromKernel = transport === 'kernel' && (facility === undefined || facility === '0') && identifier === 'kernel';
+  // Fields with an underscore are journald's own word. A container's root is root here too, but has no journal socket.
+  const fromUlogd = record['_COMM'] === 'ulogd' && record['_UID'] === '0';
+  envelope.origin = fromKernel || fromUlogd ? 'kernel' : 'userspace';
+  if (typeof identifier === 'string') envelope.program = identifier;
+}
+
+function parseRecord(text: string): Record | undefined {
+  if (!text.endsWith('}')) return undefined;
+  try {
+    // JSON is UTF-8, the line so far one character a byte.
+    const value: unknown = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,158 @@
+import { closeSync, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { reasonOf } from '../system-error.ts';
+
+/** Bytes read at a time. Larger blocks decode slower: a V8 string past 128 KiB is a large object. */
+export const blockSize = 64 * 1024;
+
+/** A saved log that cannot be read, or not to its end; `message` names the file and says what to do. */
+export class InputError extends Error {
+  override name = 'InputError';
+}
+
+export interface Input {
+  /** Path as given, or `-`. */
+  name: string;
+  /** Bytes on disk, for a progress bar; undefined for pipes. */
+  size: number | undefined;
+  /** When the file was last written; undefined for pipes. */
+  modified: number | undefined;
+  /** Bytes read from disk so far (before decompression). */
+  bytesRead: () => number;
+  /**
+   * Hands over the content block by block, decompressed. A block is valid only during the call.
+   * Rejects with an `InputError`; the blocks before it have been handed over.
+   */
+  read: (onBlock: (block: Buffer) => void) => Promise<void>;
+}
+
+const magic = {
+  gzip: Buffer.from([0x1f, 0x8b]),
+  zstd: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
+};
+
+/** Formats that hold logs but are not text; the advice says how to get text out of them. */
+const unreadable: readonly [Buffer, string][] = [
+  [Buffer.from('LPKSHHRH'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
+  [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), 'is xz compressed: pipe it in with `xz -dc FILE | … -`'],
+  [Buffer.from('BZh'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
+  [Buffer.from('PK\x03\x04'), 'is a zip archive: unpack it first'],
+  [Buffer.from('\x7fELF'), 'is a program, not a log'],
+];
+
+/** Opens a saved log. Throws an `InputError` when it is missing, a folder, or in a format that is no text. */
+export function openInput(name: string, stdin: Readable = process.stdin): Input {
+  if (name === '-') return streamInput(stdin);
+  let fd: number;
+  let stat: Stats;
+  const head = Buffer.alloc(8);
+  try {
+    fd = openSync(name, 'r');
+  } catch (error) {
+    throw new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
+  }
+  try {
+    stat = fstatSync(fd);
+    if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
+    // A FIFO or a device has no start to come back to: it is read as a stream, unseen.
+    if (!stat.isFile()) {
+      closeSync(fd);
+      return streamInput(createReadStream(name, { highWaterMark: blockSize }), name);
+    }
+    readSync(fd, head, 0, head.length, 0);
+  } catch (error) {
+    closeSyncQuietly(fd);
+    throw error instanceof InputError ? error : new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
+  }
+  const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
+  if (foreign) {
+    closeSync(fd);
+    throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
+  }
+  const facts = { name, size: stat.size, modified: stat.mtimeMs };
+  const packed = (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
+  if (packed === undefined) return plainFile(fd, facts);
+  closeSync(fd);
+  return packedFile(packed, facts);
+}
+
+type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
+
+/** Synchronous reads into one buffer: several times faster than a stream, and no garbage. */
+function plainFile(fd: number, facts: Facts): Input {
+  let bytes = 0;
+  return {
+    ...facts,
+    bytesRead: () => bytes,
+    async read(onBlock) {
+      const buffer = Buffer.allocUnsafeSlow(blockSize);
+      try {
+        for (let count = 0; (count = readSync(fd, buffer, 0, blockSize, null)) > 0;) {
+          bytes += count;
+          onBlock(buffer.subarray(0, count));
+        }
+      } catch (error) {
+        throw asInputError(error, `${facts.name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`);
+      } finally {
+        closeSyncQuietly(fd);
+      }
+    },
+  };
+}
+
+function packedFile(kind: 'gzip' | 'zstd', facts: Facts): Input {
+  const file = createReadStream(facts.name, { highWaterMark: blockSize });
+  return {
+    ...facts,
+    bytesRead: () => file.bytesRead,
+    async read(onBlock) {
+      const unpack =
+        kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
+      try {
+        await pipeline(file, unpack, async (blocks: AsyncIterable<Buffer>) => {
+          for await (const block of blocks) onBlock(block);
+        });
+      } catch (error) {
+        throw asInputError(
+          error,
+          `${facts.name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
+        );
+      }
+    },
+  };
+}
+
+function streamInput(stream: Readable, name = '-'): Input {
+  let bytes = 0;
+  return {
+    name,
+    size: undefined,
+    modified: undefined,
+    bytesRead: () => bytes,
+    async read(onBlock) {
+      try {
+        for await (const block of stream as AsyncIterable<Buffer>) {
+          bytes += block.length;
+          onBlock(block);
+        }
+      } catch (error) {
+        throw asInputError(error, `${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`);
+      }
+    },
+  };
+}
+
+/** Errors thrown by `onBlock` itself are defects of ours and pass through unchanged. */
+function asInputError(error: unknown, message: string): unknown {
+  return error instanceof Error && 'code' in error ? new InputError(message, { cause: error }) : error;
+}
+
+function closeSyncQuietly(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // It was closed already, which is all we wanted.
+  }
+}

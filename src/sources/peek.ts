@@ -1,0 +1,64 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { Millis } from '../model.ts';
+import { type Clock, createClock } from './clock.ts';
+import { readEnvelope } from './envelope.ts';
+import { blockSize } from './input.ts';
+
+/** What a look at both ends of a saved log tells. */
+export interface Peek {
+  /** Time of the first line that has one, to read several logs in the order they were written. */
+  firstTime: Millis | undefined;
+  /** Last uptime stamp, in seconds, to place uptimes in time; undefined in compressed files. */
+  lastUptime: number | undefined;
+}
+
+/** Looks at the first and last 64 KiB of a regular file. Never throws; a problem shows again when the file is read. */
+export function peek(file: string, options: Parameters<typeof createClock>[0]): Peek {
+  try {
+    const fd = openSync(file, 'r');
+    try {
+      const { size } = fstatSync(fd);
+      const head = readAt(fd, 0);
+      const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
+      const lastUptime = lastUptimeOf(tail.toString('latin1'));
+      return {
+        firstTime: firstTimeOf(unpack(head).toString('latin1'), createClock({ ...options, lastUptime })),
+        lastUptime,
+      };
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return { firstTime: undefined, lastUptime: undefined };
+  }
+}
+
+function readAt(fd: number, position: number): Buffer {
+  const buffer = Buffer.alloc(blockSize);
+  return buffer.subarray(0, readSync(fd, buffer, 0, blockSize, position));
+}
+
+/** The start of compressed data, as far as it goes: it is cut off on purpose. */
+function unpack(head: Buffer): Buffer {
+  if (head[0] === 0x1f && head[1] === 0x8b) return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
+  if (head.readUInt32LE(0) === 0xfd2fb528) return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_flush });
+  return head;
+}
+
+function firstTimeOf(text: string, clock: Clock): Millis | undefined {
+  for (const line of text.split('\n', 200)) {
+    const { time } = readEnvelope(line, clock);
+    if (time !== undefined) return time;
+  }
+  return undefined;
+}
+
+/** Uptime stamps of dmesg (`[ 12.3] …`) and /dev/kmsg (`4,1,12300000,-;…`) at the start of a line. */
+function lastUptimeOf(text: string): number | undefined {
+  let last: number | undefined;
+  for (const [, seconds, micros] of text.matchAll(/^(?:<\d+>)?(?:\[ *(\d{1,10}\.\d{1,9})\]|\d+,\d+,(\d{1,20}),)/gm)) {
+    last = seconds === undefined ? Number(micros) / 1e6 : Number(seconds);
+  }
+  return last;
+}

@@ -1,0 +1,123 @@
+import { createNeedleSearch } from './needles.ts';
+
+/** Longest line taken, in bytes. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
+export const maxLineLength = 64 * 1024;
+
+const newline = 10;
+const carriageReturn = 13;
+
+export interface ScanCounts {
+  /** Physical lines, the last one counted with or without its newline. */
+  lines: number;
+  bytes: number;
+  /** Lines over `maxLineLength`, skipped whole. */
+  tooLong: number;
+}
+
+export interface Scanner {
+  counts: Readonly<ScanCounts>;
+  write(block: Buffer): void;
+  /** Takes a last line that has no newline. */
+  end(): void;
+}
+
+export interface ScannerOptions {
+  /** One of these stands in every line that `onLine` is to see; latin1, without newlines. */
+  needles: readonly string[];
+  /**
+   * `line` is latin1: one character a byte. `number` counts from 1. `cut` is true for a last line without newline.
+   */
+  onLine: (line: string, number: number, cut: boolean) => void;
+  onTooLong: (number: number) => void;
+}
+
+/**
+ * Cuts blocks into lines and hands over those that hold a needle.
+ *
+ * Needles are searched in the whole block before any line is cut or decoded: where one line in ten matters, that is
+ * several times faster than cutting first (`npm run bench`).
+ */
+export function createScanner({ needles, onLine, onTooLong }: ScannerOptions): Scanner {
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  const search = createNeedleSearch(needles);
+  /** The bytes after the last newline, waiting for the rest of their line. */
+  const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
+  let held = 0;
+  let skipping = false;
+
+  return {
+    counts,
+    write(block) {
+      counts.bytes += block.length;
+      // At most one line length a step, so that what is held and what is new always fit.
+      for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
+    },
+    end() {
+      if (skipping || held > 0) {
+        counts.lines++;
+        if (!skipping) scanLast();
+      }
+      held = 0;
+      skipping = false;
+    },
+  };
+
+  function take(piece: Buffer): void {
+    let from = 0;
+    if (skipping) {
+      const end = piece.indexOf(newline);
+      if (end < 0) return;
+      counts.lines++;
+      skipping = false;
+      from = end + 1;
+    }
+    const last = piece.lastIndexOf(newline);
+    if (last >= from) {
+      piece.copy(buffer, held, from, last + 1);
+      scan(held + last + 1 - from);
+      held = 0;
+      from = last + 1;
+    }
+    piece.copy(buffer, held, from);
+    held += piece.length - from;
+    if (held > maxLineLength) {
+      tooLong(counts.lines + 1);
+      held = 0;
+      skipping = true;
+    }
+  }
+
+  /** Searches the first `length` bytes of the buffer: whole lines, each with its newline. */
+  function scan(length: number): void {
+    let from = 0;
+    search.reset();
+    for (let found = 0; (found = search.next(buffer, from, length)) >= 0;) {
+      const start = buffer.lastIndexOf(newline, found) + 1;
+      countTo(from, start);
+      from = buffer.indexOf(newline, found) + 1;
+      counts.lines++;
+      if (from - start > maxLineLength) tooLong(counts.lines);
+      else onLine(lineAt(start, from - 1), counts.lines, false);
+    }
+    countTo(from, length);
+  }
+
+  function countTo(from: number, to: number): void {
+    for (let at = from; at < to; counts.lines++) at = buffer.indexOf(newline, at) + 1;
+  }
+
+  function scanLast(): void {
+    search.reset();
+    if (search.next(buffer, 0, held) >= 0) onLine(lineAt(0, held), counts.lines, true);
+  }
+
+  /** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */
+  function lineAt(start: number, end: number): string {
+    return buffer.toString('latin1', start, buffer[end - 1] === carriageReturn ? end - 1 : end);
+  }
+
+  function tooLong(number: number): void {
+    counts.tooLong++;
+    onTooLong(number);
+  }
+}

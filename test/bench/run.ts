@@ -1,0 +1,78 @@
+/**
+ * `npm run bench`: lines a second through the whole pipeline of the built bundle, beside `grep -c` on the same file in
+ * the same run, and peak memory. Ratios count: the machine's speed does not.
+ *
+ *     npm run bench             200 MB logs, 5 runs each
+ *     npm run bench -- --full   and a 1 GB log, for the memory
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { alignColumns } from '../../src/publishing/describe.ts';
+import { writeCluster, writeLog } from './generate.ts';
+
+const root = new URL('../..', import.meta.url).pathname;
+const bundle = join(root, 'dist/kube-netfilter-tailer.mjs');
+const megabyte = 1_000_000;
+const runs = 5;
+
+const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
+try {
+  execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
+  const cluster = join(folder, 'cluster.json');
+  writeCluster(cluster);
+  const cases = [
+    { name: '1 drop in 10, 200 MB', bytes: 200 * megabyte, every: 10 },
+    { name: 'drops only, 200 MB', bytes: 200 * megabyte, every: 1 },
+    ...(process.argv.includes('--full') ? [{ name: '1 drop in 10, 1 GB', bytes: 1000 * megabyte, every: 10 }] : []),
+  ];
+  const rows = [['log', 'lines', 'lines/s', 'MB/s', 'grep -c MB/s', 'grep is', 'peak RSS']];
+  for (const { name, bytes, every } of cases) {
+    console.error(`${name} …`);
+    const log = join(folder, 'kern.log');
+    const { lines } = writeLog(log, bytes, every);
+    // In turn, so that both see the same moods of the machine.
+    const pairs = Array.from({ length: runs }, () => ({ ours: replay(cluster, log), grep: grep(log) }));
+    const seconds = median(pairs.map(({ ours }) => ours.seconds));
+    const grepSeconds = median(pairs.map((pair) => pair.grep));
+    const ratio = median(pairs.map((pair) => pair.ours.seconds / pair.grep));
+    const size = bytes / megabyte;
+    rows.push([
+      name,
+      lines.toLocaleString('en-US'),
+      Math.round(lines / seconds).toLocaleString('en-US'),
+      (size / seconds).toFixed(0),
+      (size / grepSeconds).toFixed(0),
+      `${ratio.toFixed(0)} times as fast`,
+      `${Math.max(...pairs.map(({ ours }) => ours.peak)).toFixed(0)} MB`,
+    ]);
+  }
+  console.log(`\n${alignColumns(rows).join('\n')}\nmedians of ${runs} runs, start of the program included`);
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+/** Wall-clock seconds and peak resident memory in MB of one run, as a user starts it. */
+function replay(cluster: string, log: string): { seconds: number; peak: number } {
+  const report = join(folder, 'peak');
+  // /proc is gone with the process, so it writes its own peak (VmHWM) at its very end.
+  const hook = `data:text/javascript,import{readFileSync,writeFileSync}from'node:fs';process.on('exit',()=>writeFileSync('${report}',/VmHWM:\\s*(\\d+)/.exec(readFileSync('/proc/self/status','utf8'))[1]))`;
+  const start = process.hrtime.bigint();
+  const run = spawnSync(process.execPath, ['--import', hook, bundle, 'replay', '--quiet', '--pods', cluster, log], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const seconds = Number(process.hrtime.bigint() - start) / 1e9;
+  if (run.status !== 0) throw new Error(`replay ended with exit status ${run.status}`);
+  return { seconds, peak: Number(readFileSync(report, 'utf8')) / 1024 };
+}
+
+function grep(log: string): number {
+  const start = process.hrtime.bigint();
+  spawnSync('grep', ['-c', 'IN=', log]);
+  return Number(process.hrtime.bigint() - start) / 1e9;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}

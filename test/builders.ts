@@ -1,0 +1,287 @@
+import type {
+  Endpoint,
+  Ends,
+  Finding,
+  FlowStory,
+  LogLine,
+  ObjectRef,
+  Packet,
+  PacketObservation,
+  Series,
+} from '../src/model.ts';
+import type { ClusterObjects, Node, Pod, Service } from '../src/resolving/objects.ts';
+import { createTally } from '../src/series/tally.ts';
+
+/** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
+export const nine = Date.UTC(2026, 10, 21, 9);
+
+/** `09:05:01.5` on that day. */
+export function clock(text: string): number {
+  return Date.parse(`2026-11-21T${text}Z`);
+}
+
+export function pod(given: Partial<Pod> = {}): Pod {
+  const name = given.name ?? 'web-0';
+  return {
+    namespace: 'shop',
+    name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '7',
+    node: 'node-a',
+    hostNetwork: false,
+    addresses: ['10.65.1.4'],
+    workload: undefined,
+    role: undefined,
+    from: -Infinity,
+    until: Infinity,
+    ...given,
+  };
+}
+
+export function node(given: Partial<Node> = {}): Node {
+  const name = given.name ?? 'node-a';
+  return {
+    name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '3',
+    addresses: ['192.168.7.11'],
+    podRanges: [],
+    hostNames: [],
+    ...given,
+  };
+}
+
+export function service(given: Partial<Service> = {}): Service {
+  return {
+    namespace: 'shop',
+    name: 'api',
+    uid: 'uid-of-api',
+    resourceVersion: '5',
+    addresses: ['10.96.0.80'],
+    role: undefined,
+    ...given,
+  };
+}
+
+export function cluster(given: Partial<ClusterObjects> = {}): ClusterObjects {
+  return { pods: [], nodes: [], services: [], namespaces: [], ...given };
+}
+
+export function packet(given: Partial<Packet> = {}): Packet {
+  return {
+    source: '10.65.1.4',
+    destination: '10.65.2.9',
+    protocol: 'TCP',
+    sourcePort: 40112,
+    destinationPort: 5432,
+    icmpType: undefined,
+    icmpCode: undefined,
+    tcpFlags: 2,
+    length: 60,
+    ttl: 63,
+    laterFragment: false,
+    incomplete: false,
+    ...given,
+  };
+}
+
+/** A packet without ports. */
+export function portless(protocol: string, given: Partial<Packet> = {}): Packet {
+  return packet({ protocol, sourcePort: undefined, destinationPort: undefined, tcpFlags: undefined, ...given });
+}
+
+export function icmp(type: number, code: number, given: Partial<Packet> = {}): Packet {
+  return portless('ICMP', { icmpType: type, icmpCode: code, ...given });
+}
+
+export function observation(given: Partial<PacketObservation> = {}): PacketObservation {
+  return {
+    kind: 'packet',
+    logger: 'netfilter',
+    verdict: 'dropped',
+    prefix: 'calico-drop:',
+    prefixRule: 'calico drop',
+    enforcer: 'network-policy',
+    policy: undefined,
+    inInterface: '',
+    outInterface: '',
+    physIn: undefined,
+    physOut: undefined,
+    destinationMac: undefined,
+    packet: packet(),
+    inner: undefined,
+    mtu: undefined,
+    mark: undefined,
+    uid: undefined,
+    repeat: 1,
+    ...given,
+  };
+}
+
+export function line(given: Partial<LogLine> = {}): LogLine {
+  return { source: 'kern.log', line: 12, text: '', time: nine, timeIsExact: true, host: 'node-a', ...given };
+}
+
+export function podRef(name = 'web-0', namespace = 'shop'): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: `uid-of-${name}`, resourceVersion: '7' };
+}
+
+export function nodeRef(name = 'node-a'): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: `uid-of-${name}`, resourceVersion: '3' };
+}
+
+export function podEnd(given: Partial<Endpoint> = {}): Endpoint {
+  const object = given.object ?? podRef();
+  return {
+    kind: 'pod',
+    address: '10.65.1.4',
+    identity: `Pod/${object.namespace}/${object.name}`,
+    evidence: 'pod-address',
+    object,
+    workload: undefined,
+    range: 'private',
+    node: 'node-a',
+    role: undefined,
+    note: undefined,
+    ...given,
+  };
+}
+
+/** A Pod of a Deployment, the peer in most tests. */
+export function workerEnd(number: number, address = `10.65.2.${number}`): Endpoint {
+  const workload = { kind: 'Deployment', namespace: 'batch', name: 'worker' };
+  const object = podRef(`worker-${number}`, 'batch');
+  return podEnd({ address, object, workload, identity: 'Deployment/batch/worker', node: 'node-b' });
+}
+
+export function nodeEnd(name = 'node-a', address = '192.168.7.11'): Endpoint {
+  return {
+    kind: 'node',
+    address,
+    identity: `Node/${name}`,
+    evidence: 'node-address',
+    object: nodeRef(name),
+    workload: undefined,
+    range: 'private',
+    node: name,
+    role: undefined,
+    note: undefined,
+  };
+}
+
+export function externalEnd(given: Partial<Endpoint> = {}): Endpoint {
+  const address = given.address ?? '203.0.113.9';
+  return {
+    kind: 'external',
+    address,
+    identity: address,
+    evidence: 'address-range',
+    object: undefined,
+    workload: undefined,
+    range: 'public',
+    node: undefined,
+    role: undefined,
+    note: 'outside the cluster',
+    ...given,
+  };
+}
+
+export function serviceEnd(given: Partial<Endpoint> = {}): Endpoint {
+  return {
+    kind: 'service',
+    address: '10.96.0.80',
+    identity: 'Service/shop/api',
+    evidence: 'service-address',
+    object: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: 'shop',
+      name: 'api',
+      uid: 'uid-of-api',
+      resourceVersion: '5',
+    },
+    workload: undefined,
+    range: 'private',
+    node: undefined,
+    role: undefined,
+    note: undefined,
+    ...given,
+  };
+}
+
+export function ends(given: Partial<Ends> = {}): Ends {
+  return {
+    source: podEnd(),
+    destination: externalEnd(),
+    inner: undefined,
+    fromPodInterface: false,
+    toPodInterface: false,
+    ...given,
+  };
+}
+
+export function flow(given: Partial<FlowStory> = {}): FlowStory {
+  return {
+    kind: 'flow',
+    direction: 'receiving',
+    peer: externalEnd(),
+    ownAddress: '10.65.1.4',
+    ownAddressIsForeign: false,
+    protocol: 'TCP',
+    port: 5432,
+    reply: false,
+    laterFragment: false,
+    icmpType: undefined,
+    icmpCode: undefined,
+    error: undefined,
+    verdict: 'dropped',
+    prefix: '',
+    enforcer: 'unknown',
+    policy: undefined,
+    refusedBy: undefined,
+    path: '',
+    martian: false,
+    ...given,
+  };
+}
+
+export function finding(given: Partial<Finding> = {}): Finding {
+  return {
+    identity: 'drop',
+    reason: 'PacketDrop',
+    type: 'Warning',
+    regarding: podRef(),
+    related: undefined,
+    node: 'node-a',
+    story: flow(),
+    ...given,
+  };
+}
+
+/** What `count` makes of a full conntrack table. */
+export function incident(given: Partial<Finding> = {}): Finding {
+  return finding({
+    identity: 'incident',
+    reason: 'ConntrackTableFull',
+    regarding: nodeRef(),
+    story: { kind: 'kernel-table', table: 'conntrack', detail: undefined },
+    ...given,
+  });
+}
+
+export function series(given: Partial<Series> = {}): Series {
+  return {
+    finding: finding(),
+    window: 1,
+    windowEnd: nine + 3_600_000,
+    count: 1,
+    first: nine,
+    last: nine,
+    suppressed: false,
+    peers: createTally(),
+    ports: createTally(),
+    published: { count: 0, writes: 0, at: -Infinity },
+    due: nine + 1000,
+    ...given,
+  };
+}

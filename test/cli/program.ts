@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** The path of a file in samples/. */
+export function sample(name: string): string {
+  return fileURLToPath(new URL(`../../samples/${name}`, import.meta.url));
+}
+
+export interface Outcome {
+  status: number | null;
+  out: string;
+  err: string;
+}
+
+export interface Surroundings {
+  /** What standard input holds; a generator is not read faster than the program takes it. */
+  stdin?: string | Buffer | Iterable<Buffer>;
+  /** Closes the pipe behind standard output after the first bytes, as `head` does. */
+  readsOnlyTheStart?: boolean;
+  env?: Record<string, string>;
+}
+
+/** Runs the program as a user does, and ends it after a while should it hang. */
+export async function program(args: readonly string[], { stdin = '', readsOnlyTheStart = false, env = {} }: Surroundings = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env }, timeout: 20_000, killSignal: 'SIGKILL' });
+  const outcome: Outcome = { status: null, out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    outcome.out += text;
+    if (readsOnlyTheStart) child.stdout.destroy();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    outcome.err += text;
+  });
+  // A program that has failed reads no more.
+  child.stdin.on('error', () => {});
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on('error', reject).on('close', (status) => {
+      outcome.status = status;
+      resolve();
+    });
+  });
+  if (typeof stdin === 'string' || Buffer.isBuffer(stdin)) child.stdin.end(stdin);
+  else await feed(child.stdin, stdin);
+  await ended;
+  return outcome;
+}
+
+async function feed(stdin: NodeJS.WritableStream & { destroyed?: boolean }, blocks: Iterable<Buffer>): Promise<void> {
+  for (const block of blocks) {
+    if (stdin.destroyed) return;
+    if (!stdin.write(block)) {
+      await new Promise<void>((resolve) => {
+        stdin.once('drain', resolve).once('close', resolve);
+      });
+    }
+  }
+  stdin.end();
+}
+
+/** `replay`, at a time when the samples are a few hours old. */
+export async function replay(args: readonly string[], surroundings?: Surroundings): Promise<Outcome> {
+  return await program(['replay', '--now', '2026-11-21T20:00:00Z', ...args], surroundings);
+}

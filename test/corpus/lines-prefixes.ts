@@ -1,0 +1,73 @@
+import { prefixed, syn, synFlow } from './rows.ts';
+import type { Row } from './rows.ts';
+
+const dropped = { verdict: 'dropped' } as const;
+const rejected = { verdict: 'rejected' } as const;
+const accepted = { verdict: 'accepted' } as const;
+const logged = { verdict: 'logged' } as const;
+
+/** One packet behind the prefixes that policy engines and firewalls give their LOG rules. */
+export const prefixLines: Row[] = [
+  prefixed('A16 a prefix of an operator’s own', 'flannel-drop: ', dropped),
+  prefixed('Calico’s default', 'calico-packet: ', logged),
+  prefixed('Calico Enterprise, drop override', 'calico-drop: ', dropped),
+  prefixed('Calico, %t of a tier', 'calico-packet security: ', logged),
+  prefixed('Calico, "calico-drop %k %p" of a namespaced policy', 'calico-drop np prod/deny: ', {
+    ...dropped,
+    policy: { namespace: 'prod', name: 'deny' },
+  }),
+  prefixed('Calico, "calico-drop %k %p" of a global policy', 'calico-drop gnp deny-egress: ', {
+    ...dropped,
+    policy: { namespace: undefined, name: 'deny-egress' },
+  }),
+  prefixed('Calico, "calico-drop %k %p" of a Kubernetes policy', 'calico-drop knp prod/web: ', {
+    ...dropped,
+    policy: { namespace: 'prod', name: 'web' },
+  }),
+  prefixed('UFW BLOCK', '[UFW BLOCK] ', dropped),
+  prefixed('UFW LIMIT BLOCK', '[UFW LIMIT BLOCK] ', dropped),
+  prefixed('UFW AUDIT INVALID', '[UFW AUDIT INVALID] ', logged),
+  prefixed('UFW ALLOW', '[UFW ALLOW] ', accepted),
+  prefixed('Shorewall DROP touches IN=', 'Shorewall:net2fw:DROP:', dropped),
+  prefixed('Shorewall REJECT touches IN=', 'Shorewall:loc-net:REJECT:', rejected),
+  prefixed('Shorewall ACCEPT touches IN=', 'Shorewall:fw-net:ACCEPT:', accepted),
+  prefixed('FireHOL, quoted', "'IN-internet':", logged),
+  prefixed('FireHOL, bad packets', 'BLOCKED INVALID PACKET:', dropped),
+  prefixed('CSF, TCP in', 'Firewall: *TCP_IN Blocked* ', dropped),
+  prefixed('CSF, UDP out', 'Firewall: *UDP_OUT Blocked* ', dropped),
+  prefixed('firewalld, forwarding', 'filter_FWD_public_REJECT: ', rejected),
+  prefixed('firewalld, quoted', '"filter_IN_trusted_DROP: "', dropped),
+  prefixed('firewalld, invalid state', 'STATE_INVALID_DROP: ', dropped),
+  prefixed('firewalld, last rule', 'FINAL_REJECT: ', rejected),
+  prefixed('OpenWrt, reject', 'reject wan in: ', rejected),
+  prefixed('OpenWrt, drop', 'DROP wan in: ', dropped),
+  prefixed('OpenWrt, forwarded', 'reject wan forward: ', rejected),
+  prefixed('VyOS, default drop', '[ipv4-FWD-filter-default-D]', dropped),
+  prefixed('VyOS, a rule that rejects', '[ipv4-NAM-LAN-20-R]', rejected),
+  prefixed('VyOS, a rule that accepts', '[ipv4-INP-filter-10-A]', accepted),
+  prefixed('docker', '[DOCKER-USER DROP] ', dropped),
+  prefixed('libvirt', 'libvirt-out-DENIED: ', dropped),
+  prefixed('an operator’s denial', 'iptables denied: ', dropped),
+  prefixed('nftables, dropped', '[nftables] Inbound Denied: ', dropped),
+  prefixed('nftables, a lower-case verdict', 'nft-drop-forward ', dropped),
+  prefixed('TRACE names its rule', 'TRACE: raw:PREROUTING:rule:2 ', logged),
+  prefixed('no prefix at all', '', logged),
+  prefixed('a prefix that says nothing', 'hello: ', logged),
+  prefixed('umlauts', 'größer-drop: ', dropped),
+  {
+    id: 'umlauts as bytes',
+    text: Buffer.from('größer-drop: ', 'utf8').toString('latin1') + syn,
+    expected: { ...synFlow, prefix: 'größer-drop:', ...dropped },
+  },
+  {
+    id: 'k3s names the policy, through ulogd: the mark has no 0x',
+    text: 'DROP by policy default/test-network-policy IN=cni0 OUT=cni0 MAC=a6:7c:4a:00:00:01:06:15:37:00:00:02:08:00 SRC=10.42.0.9 DST=10.42.0.10 LEN=60 TOS=00 PREC=0x00 TTL=64 ID=18210 DF PROTO=TCP SPT=35218 DPT=80 SEQ=949388975 ACK=0 WINDOW=62377 SYN URGP=0 MARK=2a ',
+    expected: {
+      kind: 'packet',
+      verdict: 'dropped',
+      policy: { kind: 'NetworkPolicy', namespace: 'default', name: 'test-network-policy' },
+      mark: 0x2a,
+      packet: { source: '10.42.0.9', destination: '10.42.0.10', tcpFlags: 2 },
+    },
+  },
+];

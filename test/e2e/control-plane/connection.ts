@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { Agent, request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const REQUEST_WITHIN_MS = 30_000;
+
+/** What another process needs to talk to a running control plane; plain data. */
+export interface Address {
+  readonly server: string;
+  /** PEM of the certificate authority that signed the server's certificate. */
+  readonly certificateAuthority: string;
+  readonly adminToken: string;
+  readonly adminKubeconfig: string;
+  readonly kubectlPath: string;
+  readonly kubeProxyPath: string;
+  /** Where the servers' logs and kubeconfigs are; removed with the control plane. */
+  readonly folder: string;
+}
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  /** Default: the administrator's. */
+  readonly token?: string;
+  /** Default: `application/json`. */
+  readonly contentType?: string;
+}
+
+export interface KubectlOptions {
+  readonly input?: string;
+  /** Default: the administrator's. */
+  readonly kubeconfig?: string;
+}
+
+export interface Connection extends Address {
+  /** The plain data alone, to hand to another process. */
+  readonly address: Address;
+  /** The real kubectl, as the administrator unless told otherwise; resolves whatever its exit code. */
+  readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<CommandResult>;
+  /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
+  readonly request: (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
+  /** Writes a kubeconfig for this server and `token`; returns its path. */
+  readonly writeKubeconfig: (name: string, token: string) => Promise<string>;
+}
+
+/** The functions that go with an address, for a process that did not start the control plane itself. */
+export function connect(address: Address): Connection {
+  const { server, certificateAuthority, adminToken, adminKubeconfig, kubectlPath, folder } = address;
+  const agent = new Agent({ keepAlive: true, ca: certificateAuthority });
+
+  return {
+    ...address,
+    address,
+    kubectl: (args, { input = '', kubeconfig = adminKubeconfig } = {}) =>
+      runKubectl(
+        kubectlPath,
+        ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args],
+        input,
+      ),
+    request: (method, path, { body, token = adminToken, contentType = 'application/json' } = {}) =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': contentType };
+        const signal = AbortSignal.timeout(REQUEST_WITHIN_MS);
+        const call = httpsRequest(`${server}${path}`, { method, agent, headers, signal }, (response) => {
+          text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: parse(answer) }), reject);
+        });
+        call.on('error', reject);
+        call.end(body === undefined ? undefined : JSON.stringify(body));
+      }),
+    writeKubeconfig: async (name, token) => {
+      const path = kubeconfigPath(folder, name);
+      await writeFile(path, kubeconfigText(server, certificateAuthority, token), { mode: 0o600 });
+      return path;
+    },
+  };
+}
+
+export function kubeconfigPath(folder: string, name: string): string {
+  return join(folder, `${name}.kubeconfig`);
+}
+
+// JSON, which is YAML too.
+function kubeconfigText(server: string, certificateAuthority: string, token: string): string {
+  const authority = Buffer.from(certificateAuthority).toString('base64');
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'e2e', cluster: { server, 'certificate-authority-data': authority } }],
+    users: [{ name: 'e2e', user: { token } }],
+    contexts: [{ name: 'e2e', context: { cluster: 'e2e', user: 'e2e' } }],
+    'current-context': 'e2e',
+  });
+}
+
+async function runKubectl(path: string, args: readonly string[], input: string): Promise<CommandResult> {
+  const child = spawn(path, args, { stdio: 'pipe' });
+  const exited = new Promise<number>((resolve, reject) => {
+    child.on('error', reject).on('close', (code) => resolve(code ?? -1));
+  });
+  // kubectl may end without reading what it was given.
+  child.stdin.on('error', () => {}).end(input);
+  const [code, stdout, stderr] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+// /readyz and some refusals are plain text.
+function parse(answer: string): unknown {
+  try {
+    return JSON.parse(answer);
+  } catch {
+    return answer;
+  }
+}

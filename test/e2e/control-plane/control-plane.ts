@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ensureBinaries } from './build.ts';
+import { connect, kubeconfigPath } from './connection.ts';
+import type { Address, Connection } from './connection.ts';
+import { createFolder, lastLines, logFile, removeLeftovers } from './folder.ts';
+import { freePorts } from './ports.ts';
+import { apiServer, CERTIFICATES, etcd, writeCredentials } from './servers.ts';
+import type { Server } from './supervisor.ts';
+
+export interface ControlPlane extends Connection {
+  /** Kills the servers and removes their folder; resolves when both are gone. */
+  readonly stop: () => Promise<void>;
+}
+
+const READY_WITHIN_MS = 60_000;
+const ADMIN = 'admin';
+
+type Unreached = Omit<Address, 'certificateAuthority'>;
+
+/**
+ * A real etcd and kube-apiserver on loopback ports, with RBAC and ServiceAccount tokens. There is no kubelet, scheduler
+ * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating.
+ */
+export async function startControlPlane(): Promise<ControlPlane> {
+  removeLeftovers();
+  const binaries = await ensureBinaries();
+  const folder = createFolder();
+  const [etcdPort = 0, etcdPeerPort = 0, apiPort = 0] = await freePorts(3);
+  const adminToken = randomBytes(16).toString('hex');
+  await writeCredentials(folder, adminToken);
+
+  const servers = [
+    etcd(binaries.etcd, folder, etcdPort, etcdPeerPort),
+    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort),
+  ];
+  const supervisor = supervise(folder, servers);
+  const known: Unreached = {
+    server: `https://127.0.0.1:${apiPort}`,
+    adminToken,
+    adminKubeconfig: kubeconfigPath(folder, ADMIN),
+    kubectlPath: binaries.kubectl,
+    kubeProxyPath: binaries['kube-proxy'],
+    folder,
+  };
+  try {
+    return { ...(await untilReady(known, supervisor.failure)), stop: supervisor.stop };
+  } catch (cause) {
+    const logs = servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(folder, name), 15)}`).join('\n');
+    await supervisor.stop();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`[control-plane] did not start: ${reason}\n${logs}`, { cause });
+  }
+}
+
+/** `failure` rejects when a server or the supervisor itself ends; it never resolves. */
+function supervise(folder: string, servers: readonly Server[]): { failure: Promise<never>; stop: () => Promise<void> } {
+  const script = fileURLToPath(new URL('supervisor.ts', import.meta.url));
+  // Detached: Ctrl-C in the terminal must reach the tests first, and the servers only through them.
+  const child = spawn(execPath, [script, folder, JSON.stringify(servers)], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const closed = new Promise<void>((resolve) => child.on('close', () => resolve()).on('error', () => resolve()));
+  const failure = new Promise<never>((_, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (line: string) => reject(new Error(line.trim())));
+    child.on('error', reject).on('exit', (code) => reject(new Error(`the supervisor exited with code ${code}`)));
+  });
+  // After the start nobody waits for it any more.
+  failure.catch(() => {});
+  child.stdin.on('error', () => {});
+  return {
+    failure,
+    stop: async () => {
+      child.stdin.end();
+      await closed;
+    },
+  };
+}
+
+async function untilReady(known: Unreached, failure: Promise<never>): Promise<Connection> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    const attempt = await Promise.race([failure, tryToReach(known)]);
+    if (typeof attempt !== 'string') return attempt;
+    if (performance.now() > deadline) throw new Error(`not ready after ${READY_WITHIN_MS / 1000} s: ${attempt}`);
+    await delay(50);
+  }
+}
+
+/** The connection, or why there is none yet. */
+async function tryToReach(known: Unreached): Promise<Connection | string> {
+  try {
+    // Its own certificate, followed by the authority that it made up for it.
+    const certificateAuthority = await readFile(join(known.folder, CERTIFICATES, 'apiserver.crt'), 'utf8');
+    const connection = connect({ ...known, certificateAuthority });
+    const ready = await connection.request('GET', '/readyz');
+    if (ready.status !== 200) return `/readyz: ${ready.status} ${String(ready.body)}`;
+    // Made, as the last thing in its namespace, by a start-up hook that readiness does not wait for.
+    const service = await connection.request('GET', '/api/v1/namespaces/default/services/kubernetes');
+    if (service.status !== 200) return `Service default/kubernetes: ${service.status}`;
+    await connection.writeKubeconfig(ADMIN, known.adminToken);
+    return connection;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
+
+/**
+ * Runs `work` while no other process on this machine runs work under the same `name` (at most 106 bytes).
+ *
+ * The lock is an abstract Unix socket (Linux): the kernel frees it when its holder dies, however it dies, so there is
+ * no stale lock to recognise, and a waiter is woken by its connection to the holder ending.
+ */
+export async function withLock<T>(name: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
+  const release = await acquire(`\0${name}`, onWait);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+async function acquire(address: string, onWait: () => void): Promise<() => Promise<void>> {
+  for (let announced = false; ; announced = true) {
+    const release = await tryToListen(address);
+    if (release) return release;
+    if (!announced) onWait();
+    await untilHolderIsGone(address);
+  }
+}
+
+async function tryToListen(address: string): Promise<(() => Promise<void>) | undefined> {
+  const waiters = new Set<Socket>();
+  const server = createServer((waiter) => {
+    waiters.add(waiter);
+    waiter.on('error', () => {}).on('close', () => waiters.delete(waiter));
+  });
+  try {
+    server.listen(address);
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+  return async () => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const waiter of waiters) waiter.destroy();
+    await closed;
+  };
+}
+
+async function untilHolderIsGone(address: string): Promise<void> {
+  const socket = connect(address).resume();
+  // A refused connection means the same as a closed one: look again.
+  socket.on('error', () => {});
+  await new Promise((resolve) => socket.on('close', resolve));
+}

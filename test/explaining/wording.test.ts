@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/explaining/wording.ts';
+import type { FlowStory, Series, Tally } from '../../src/model.ts';
+import {
+  externalEnd,
+  finding,
+  flow,
+  incident,
+  nodeEnd,
+  podEnd,
+  podRef,
+  series,
+  serviceEnd,
+  workerEnd,
+} from '../builders.ts';
+
+const tallyOf = (values: string[], past = 0): Tally => ({ seen: new Set(values), past });
+const message = (story: Partial<FlowStory>, given: Partial<Series> = {}): string =>
+  messageOf(series({ finding: finding({ story: flow(story) }), ...given }));
+
+const reporter = externalEnd({ address: '198.51.100.1' });
+const tooBig = { reporter, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 };
+const calico = { prefix: 'calico-drop:', enforcer: 'network-policy' } as const;
+
+describe('in full', () => {
+  test.each<[string, Partial<FlowStory>, Partial<Series>, string]>([
+    [
+      'a workload’s Pods, refused by the receiver',
+      { ...calico, peer: workerEnd(1), refusedBy: 'receiver', path: 'eth0 → calic440f455693' },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
+      'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP (postgresql). ' +
+        'Logged on node-a (eth0 → calic440f455693) as "calico-drop:". No ingress rule for this Pod allows it: kubectl -n shop get networkpolicy',
+    ],
+    [
+      'a Pod, by a policy with a name',
+      {
+        ...calico,
+        direction: 'sending',
+        peer: podEnd({ address: '10.65.2.9', object: podRef('db-0') }),
+        refusedBy: 'sender',
+        policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined },
+      },
+      {},
+      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP (postgresql). Denied by NetworkPolicy shop/default-deny. ' +
+        'Logged on node-a as "calico-drop:". No egress rule for this Pod allows it: kubectl -n shop get networkpolicy',
+    ],
+    [
+      'rejected by a firewall',
+      {
+        direction: 'sending',
+        port: 443,
+        verdict: 'rejected',
+        enforcer: 'host-firewall',
+        prefix: 'filter_FWD_public_REJECT:',
+        policy: { kind: 'firewalld zone', namespace: undefined, name: 'public', tier: undefined },
+      },
+      {},
+      'Packet dropped when sending traffic to 203.0.113.9 (outside the cluster) on port 443/TCP (https). Rejected by firewalld zone public: the sender gets an error at once. ' +
+        'Logged on node-a as "filter_FWD_public_REJECT:". The host\'s own firewall did this, not a NetworkPolicy. After a firewalld or ufw reload its rules stand before the CNI plugin’s. ' +
+        'Let it accept forwarded Pod traffic, or turn it off on nodes.',
+    ],
+    [
+      'an ICMP error',
+      { error: tooBig, protocol: 'TCP', port: 443 },
+      {},
+      'Packet dropped when receiving traffic from 198.51.100.1: the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). ' +
+        'Logged on node-a. Path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. ' +
+        'Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
+    ],
+    [
+      'a martian',
+      { martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' },
+      {},
+      "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). Logged on node-a. The kernel's reverse-path filter refused it: " +
+        'by its routes the source cannot be behind eth1. Fix the route back, or set net.ipv4.conf.eth1.rp_filter=2.',
+    ],
+  ])('%s', (_, story, given, expected) => {
+    expect(message(story, given)).toBe(expected);
+  });
+
+  test('a full conntrack table', () => {
+    expect(messageOf(series({ finding: incident() }))).toBe(
+      'The connection tracking table on node-a is full: new connections of every Pod on this node are dropped, DNS look-ups first. ' +
+        'Raise net.netfilter.nf_conntrack_max (kube-proxy: conntrack.maxPerCore and conntrack.min), or find who opens so many connections: conntrack -S, conntrack -L.',
+    );
+  });
+
+  test('a full neighbour table', () => {
+    expect(
+      messageOf(series({ finding: incident({ story: { kind: 'kernel-table', table: 'neighbour', detail: 'IPv6' } }) })),
+    ).toBe(
+      'The IPv6 neighbour table on node-a is full: packets to hosts not in it are dropped. Raise net.ipv6.neigh.default.gc_thresh1, gc_thresh2 and gc_thresh3.',
+    );
+  });
+});
+
+describe('the phrases that alert rules match', () => {
+  test.each<[Partial<FlowStory>, string]>([
+    [{ port: 5678 }, 'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) on port 5678/TCP'],
+    [
+      { port: 1234, direction: 'sending', peer: podEnd() },
+      'Packet dropped when sending traffic to shop/web-0 (10.65.1.4) on port 1234/TCP',
+    ],
+    [
+      { port: 5678, verdict: 'rejected' },
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) on port 5678/TCP',
+    ],
+  ])('%j', (story, expected) => {
+    expect(message(story).startsWith(expected)).toBe(true);
+  });
+});
+
+describe('the peer', () => {
+  test.each<[string, Partial<FlowStory>, Partial<Series>, string]>([
+    ['node', { peer: nodeEnd() }, {}, 'from node node-a (192.168.7.11) on'],
+    ['Service', { peer: serviceEnd() }, {}, 'from Service shop/api (10.96.0.80) on'],
+    [
+      'one Pod of a workload',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1']) },
+      'from batch/worker-1 (10.65.2.1) on',
+    ],
+    [
+      'two Pods of a workload',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2']) },
+      'from Deployment batch/worker (10.65.2.1 and 1 more Pod) on',
+    ],
+    [
+      'more Pods than were remembered',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3'], 7) },
+      '(10.65.2.1 and over 2 more Pods)',
+    ],
+    ['an address without a note', { peer: externalEnd({ note: undefined }) }, {}, 'from 203.0.113.9 on'],
+  ])('%s', (_, story, given, expected) => {
+    expect(message(story, given)).toContain(expected);
+  });
+});
+
+describe('what it was', () => {
+  test.each<[Partial<FlowStory>, string]>([
+    [{ port: 49999 }, ' on port 49999/TCP.'],
+    [{ port: 53, protocol: 'UDP' }, ' on port 53/UDP (domain).'],
+    [{ reply: true }, ': answers from its port 5432/TCP (postgresql).'],
+    [{ reply: true, direction: 'sending' }, ": this Pod's answers from port 5432/TCP (postgresql)."],
+    [{ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }, ': ICMP echo request (ping).'],
+    [{ protocol: 'SCTP', port: undefined }, ' over SCTP.'],
+    [{ protocol: 'UDP', port: undefined, laterFragment: true }, ' over UDP (later fragments, which have no ports).'],
+    [
+      { error: { ...tooBig, reporter: nodeEnd(), mtu: undefined }, port: 443 },
+      ' node node-a (192.168.7.11): the ICMP error "fragmentation needed" about',
+    ],
+    [
+      { error: { ...tooBig, code: 3, reporter: externalEnd() }, port: 443 },
+      ' 203.0.113.9: the ICMP error "port unreachable" (at most 1400 bytes) about this Pod\'s traffic to it on port 443/TCP',
+    ],
+    [{ error: tooBig, port: undefined, protocol: 'GRE' }, "about this Pod's traffic to 203.0.113.9 over GRE."],
+    [
+      { error: tooBig, peer: workerEnd(1), reply: true },
+      "about this Pod's traffic to batch/worker-1 (10.65.2.1) (answers from port 5432/TCP (postgresql)).",
+    ],
+  ])('%j', (story, expected) => {
+    expect(message(story)).toContain(expected);
+  });
+});
+
+describe('where it was seen', () => {
+  test.each<[string, Partial<FlowStory>, string, string]>([
+    ['nothing known', {}, '', 'on port 5432/TCP (postgresql).'],
+    ['interfaces only', { path: 'eth0 → cali1' }, '', 'Logged (eth0 → cali1).'],
+    ['prefix only', { prefix: 'DROP' }, '', 'Logged as "DROP".'],
+    ['all', { prefix: 'DROP', path: 'eth0 → cali1' }, 'node-b', 'Logged on node-b (eth0 → cali1) as "DROP".'],
+    ['rejected by a rule without a name', { verdict: 'rejected' }, '', 'Rejected: the sender gets an error at once.'],
+    [
+      'a policy with its tier',
+      { policy: { kind: undefined, namespace: undefined, name: 'deny', tier: 'platform' } },
+      '',
+      'Denied by policy deny (tier platform).',
+    ],
+  ])('%s', (_, story, node, expected) => {
+    expect(messageOf(series({ finding: finding({ node, story: flow(story) }) })).endsWith(expected)).toBe(true);
+  });
+});
+
+describe('an overflow', () => {
+  const overflow = (example: Partial<FlowStory>, peers: Tally, ports: Tally): string =>
+    messageOf(series({ finding: finding({ story: { kind: 'overflow', example: flow(example) } }), peers, ports }));
+  const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index + 1}/TCP`);
+  const last = 'This Pod has more different drops than get an Event each: these are the further ones together.';
+
+  test.each([
+    {
+      name: 'one peer and port',
+      peers: tallyOf(['a']),
+      ports: tallyOf(['22/TCP']),
+      expected: `from 203.0.113.9 (outside the cluster), on port 22/TCP. ${last}`,
+    },
+    {
+      name: 'two peers',
+      peers: tallyOf(['a', 'b']),
+      ports: tallyOf(['22/TCP', '23/TCP']),
+      expected: `from 203.0.113.9 (outside the cluster) and 1 other peer, on ports 22/TCP, 23/TCP. ${last}`,
+    },
+    {
+      name: 'many ports',
+      peers: tallyOf(['a', 'b', 'c']),
+      ports: tallyOf(numbers(9)),
+      expected: `and 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 4 more. ${last}`,
+    },
+    {
+      name: 'more than were remembered',
+      peers: tallyOf(['a', 'b', 'c'], 4),
+      ports: tallyOf(numbers(9), 4),
+      expected: `and over 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and over 4 more. ${last}`,
+    },
+    { name: 'no ports', peers: tallyOf(['a', 'b']), ports: tallyOf([]), expected: `and 1 other peer. ${last}` },
+  ])('$name', ({ peers, ports, expected }) => {
+    expect(overflow({}, peers, ports)).toContain(expected);
+  });
+
+  test('of many ports of one peer looks like a port scan', () => {
+    const scan = 'So many ports of one peer look like a port scan.';
+    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(16)))).toContain(scan);
+    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(15)))).not.toContain(scan);
+    expect(overflow({}, tallyOf(['a', 'b']), tallyOf(numbers(16)))).not.toContain(scan);
+  });
+});
+
+test('counts that are lower bounds are called so', () => {
+  expect(message({}, { suppressed: true })).toContain(
+    'Log lines were suppressed or lost meanwhile, so there were at least this many.',
+  );
+  expect(message({})).not.toContain('at least');
+});
+
+test.each(['a\tb', 'a\nb', 'a\r\nb', 'a\u2028b', 'a\u0085b', 'a\u001b[31mb'])(
+  'a message is one line, without tabs and control characters: %j',
+  (prefix) => {
+    expect(message({ prefix })).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
+  },
+);

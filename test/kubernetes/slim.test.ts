@@ -1,0 +1,341 @@
+import { describe, expect, test } from 'vitest';
+import { slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { clock, cluster } from '../builders.ts';
+
+type Fields = Record<string, unknown>;
+
+/** As `kubectl get pod -o json` prints one, without what nobody reads. */
+function savedPod({
+  metadata = {},
+  spec = {},
+  status = {},
+}: { metadata?: Fields; spec?: Fields; status?: Fields } = {}): Fields {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'web-6c8d5f7b94-x2x7k',
+      namespace: 'shop',
+      uid: '50c253ec-85f8-4630-b83a-be6e5ce9ec72',
+      resourceVersion: '58801',
+      creationTimestamp: '2026-11-21T08:59:58Z',
+      labels: { app: 'web', 'pod-template-hash': '6c8d5f7b94' },
+      ownerReferences: [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          name: 'web-6c8d5f7b94',
+          controller: true,
+          blockOwnerDeletion: true,
+          uid: 'e0e66ef7',
+        },
+      ],
+      ...metadata,
+    },
+    spec: { nodeName: 'node-a', containers: [{ name: 'web', image: 'web:1' }], ...spec },
+    status: {
+      phase: 'Running',
+      startTime: '2026-11-21T09:00:00Z',
+      podIP: '10.65.1.4',
+      podIPs: [{ ip: '10.65.1.4' }],
+      ...status,
+    },
+  };
+}
+
+const terminated = (finishedAt: string | null): Fields => ({
+  name: 'web',
+  state: { terminated: { exitCode: 0, finishedAt, startedAt: '2026-11-21T09:00:05Z' } },
+});
+
+describe('slimPod', () => {
+  test('keeps these fields', () => {
+    expect(slimPod(savedPod())).toEqual({
+      namespace: 'shop',
+      name: 'web-6c8d5f7b94-x2x7k',
+      uid: '50c253ec-85f8-4630-b83a-be6e5ce9ec72',
+      resourceVersion: '58801',
+      node: 'node-a',
+      hostNetwork: false,
+      addresses: ['10.65.1.4'],
+      workload: { kind: 'Deployment', namespace: 'shop', name: 'web' },
+      role: undefined,
+      from: clock('09:00:00'),
+      until: Infinity,
+    });
+  });
+
+  test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
+    const mirror = savedPod({
+      metadata: {
+        name: 'kube-apiserver-node-a',
+        namespace: 'kube-system',
+        labels: { component: 'kube-apiserver', tier: 'control-plane' },
+        annotations: { 'kubernetes.io/config.mirror': 'b5b3a9b1f2', 'kubernetes.io/config.source': 'file' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node-a', controller: true, uid: 'x' }],
+      },
+      spec: { hostNetwork: true },
+    });
+    expect(slimPod(mirror)).toMatchObject({
+      uid: 'b5b3a9b1f2',
+      hostNetwork: true,
+      workload: undefined,
+      role: 'api-server',
+    });
+  });
+
+  test.each([
+    {
+      name: 'both families, once each',
+      status: { podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }, { ip: 'fd00:65::4' }] },
+      expected: ['10.65.1.4', 'fd00:65::4'],
+    },
+    {
+      name: 'uncompressed IPv6',
+      status: { podIP: 'FD00:0065:0000:0000:0000:0000:0000:0004', podIPs: [] },
+      expected: ['fd00:65::4'],
+    },
+    { name: 'podIP alone, as of old', status: { podIPs: undefined }, expected: ['10.65.1.4'] },
+    { name: 'none yet', status: { podIP: undefined, podIPs: undefined }, expected: [] },
+    { name: 'none given', status: { podIP: '', podIPs: [{}] }, expected: [] },
+  ])('addresses: $name', ({ status, expected }) => {
+    expect(slimPod(savedPod({ status })).addresses).toEqual(expected);
+  });
+
+  test.each([
+    {
+      name: 'StatefulSet',
+      metadata: { ownerReferences: [{ kind: 'StatefulSet', name: 'db', controller: true }] },
+      expected: 'StatefulSet db',
+    },
+    { name: 'Rollout', metadata: { labels: { 'rollouts-pod-template-hash': '6c8d5f7b94' } }, expected: 'Rollout web' },
+    {
+      name: 'CronJob',
+      metadata: { ownerReferences: [{ kind: 'Job', name: 'report-29920440', controller: true }] },
+      expected: 'CronJob report',
+    },
+    {
+      name: 'the controller among owners',
+      metadata: {
+        ownerReferences: [
+          { kind: 'Tenant', name: 't' },
+          { kind: 'DaemonSet', name: 'agent', controller: true },
+        ],
+      },
+      expected: 'DaemonSet agent',
+    },
+    {
+      name: 'an owner that is no controller, if it is the only one',
+      metadata: { ownerReferences: [{ kind: 'Tenant', name: 't' }] },
+      expected: 'Tenant t',
+    },
+    { name: 'none', metadata: { ownerReferences: undefined }, expected: undefined },
+  ])('workload: $name', ({ metadata, expected }) => {
+    const { workload } = slimPod(savedPod({ metadata }));
+    expect(workload && `${workload.kind} ${workload.name}`).toBe(expected);
+  });
+
+  test.each([
+    [{ 'k8s-app': 'kube-dns' }, 'dns'],
+    [{ 'k8s-app': 'node-local-dns' }, 'dns'],
+    [{ 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
+    [{ 'k8s-app': 'metrics-server' }, undefined],
+  ])('labels %j play the part of %j', (labels, role) => {
+    expect(slimPod(savedPod({ metadata: { labels } })).role).toBe(role);
+  });
+
+  test.each([
+    { name: 'while it runs', status: {}, from: '09:00:00', until: undefined },
+    {
+      name: 'created, before the kubelet knows it',
+      status: { startTime: undefined },
+      from: '08:59:58',
+      until: undefined,
+    },
+    { name: 'unknown to its node', status: { phase: 'Unknown' }, from: '09:00:00', until: undefined },
+    // Times are cut to seconds: a container that finished "at 09:05:07" did so before 09:05:08.
+    {
+      name: 'to the end of its last container',
+      status: {
+        phase: 'Succeeded',
+        containerStatuses: [terminated('2026-11-21T09:05:07Z'), terminated('2026-11-21T09:03:00Z')],
+      },
+      from: '09:00:00',
+      until: '09:05:08',
+    },
+    {
+      name: 'to the end of a sidecar',
+      status: {
+        phase: 'Succeeded',
+        containerStatuses: [terminated('2026-11-21T09:05:07Z')],
+        initContainerStatuses: [terminated('2026-11-21T09:05:09Z')],
+      },
+      from: '09:00:00',
+      until: '09:05:10',
+    },
+    {
+      name: 'never, failed without an end',
+      status: { phase: 'Failed', reason: 'NodeLost', containerStatuses: [{ state: { running: {} } }] },
+      from: '09:00:00',
+      until: '09:00:00',
+    },
+    {
+      name: 'never, failed with an end that is null',
+      status: { phase: 'Failed', containerStatuses: [terminated(null)] },
+      from: '09:00:00',
+      until: '09:00:00',
+    },
+    {
+      name: 'never, evicted',
+      status: { phase: 'Failed', reason: 'Evicted', containerStatuses: undefined },
+      from: '09:00:00',
+      until: '09:00:00',
+    },
+  ])('had its addresses: $name', ({ status, from, until }) => {
+    expect(slimPod(savedPod({ status }))).toMatchObject({
+      from: clock(from),
+      until: until === undefined ? Infinity : clock(until),
+    });
+  });
+
+  test('what a Pod sent in its last second is still its own', () => {
+    const ended = savedPod({ status: { phase: 'Failed', containerStatuses: [terminated('2026-11-21T09:05:07Z')] } });
+    const directory = createDirectory(cluster({ pods: [slimPod(ended)] }));
+    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
+    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:30'), exact: true }).kind).toBe('unknown');
+  });
+
+  test.each([
+    ['name', { metadata: { name: undefined } }],
+    ['namespace', { metadata: { namespace: undefined } }],
+  ])('cannot be used without a %s', (field, given) => {
+    expect(() => slimPod(savedPod(given))).toThrow(`has no metadata.${field}`);
+  });
+
+  test.each([null, 7, 'Pod', [], { metadata: null }, { metadata: { name: 5 } }])('%j cannot be used', (value) => {
+    expect(() => slimPod(value)).toThrow(UnusableObject);
+  });
+
+  test('odd values in odd places are passed over', () => {
+    const odd = {
+      metadata: { name: 'a', namespace: 'b', labels: 7, annotations: [], ownerReferences: 'x' },
+      spec: null,
+      status: { podIPs: [null, { ip: 4 }], podIP: 'x', startTime: 'soon' },
+    };
+    expect(slimPod(odd)).toMatchObject({
+      uid: '',
+      addresses: [],
+      workload: undefined,
+      node: undefined,
+      from: -Infinity,
+      until: Infinity,
+    });
+  });
+});
+
+describe('slimNode', () => {
+  const saved = {
+    metadata: {
+      name: 'node-a',
+      uid: 'f00',
+      resourceVersion: '9',
+      labels: { 'kubernetes.io/hostname': 'host-a' },
+      annotations: {
+        'projectcalico.org/IPv4Address': '192.168.7.11/24',
+        'projectcalico.org/IPv4IPIPTunnelAddr': '10.65.1.1',
+        'projectcalico.org/IPv4VXLANTunnelAddr': '10.65.1.2',
+        'projectcalico.org/IPv6VXLANTunnelAddr': 'fd00:65:0:0::2',
+        'projectcalico.org/IPv4WireguardInterfaceAddr': '10.65.1.3',
+        'projectcalico.org/IPv6WireguardInterfaceAddr': 'fd00:65::3',
+        'flannel.alpha.coreos.com/public-ip': '198.51.100.7',
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+      },
+    },
+    spec: { podCIDR: '10.65.1.0/24', podCIDRs: ['10.65.1.0/24', 'fd00:65::/64', 'nonsense'] },
+    status: {
+      addresses: [
+        { type: 'InternalIP', address: '192.168.7.11' },
+        { type: 'ExternalIP', address: '203.0.113.5' },
+        { type: 'InternalIP', address: 'fd00:7::11' },
+        { type: 'Hostname', address: 'node-a' },
+        { type: 'InternalDNS', address: 'node-a.internal' },
+        { type: 'ExternalDNS', address: 'node-a.example.org' },
+      ],
+    },
+  };
+
+  test('keeps these fields', () => {
+    expect(slimNode(saved)).toEqual({
+      name: 'node-a',
+      uid: 'f00',
+      resourceVersion: '9',
+      addresses: expect.any(Array),
+      podRanges: ['10.65.1.0/24', 'fd00:65::/64'],
+      hostNames: ['node-a', 'node-a.internal', 'node-a.example.org', 'host-a'],
+    });
+  });
+
+  test.each([
+    '192.168.7.11',
+    '203.0.113.5',
+    'fd00:7::11',
+    '10.65.1.1',
+    '10.65.1.2',
+    'fd00:65::2',
+    '10.65.1.3',
+    'fd00:65::3',
+    '198.51.100.7',
+  ])('%s is its address', (address) => {
+    expect(slimNode(saved).addresses).toContain(address);
+  });
+
+  test('names and nothing else are no addresses', () => {
+    expect(slimNode({ metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } })).toEqual({
+      name: 'n',
+      uid: '',
+      resourceVersion: undefined,
+      addresses: [],
+      podRanges: [],
+      hostNames: ['n'],
+    });
+  });
+});
+
+describe('slimService', () => {
+  test.each([
+    {
+      name: 'both families',
+      spec: { clusterIP: '10.96.0.80', clusterIPs: ['10.96.0.80', 'fd00:96::80'] },
+      status: {},
+      expected: ['10.96.0.80', 'fd00:96::80'],
+    },
+    { name: 'headless', spec: { clusterIP: 'None', clusterIPs: ['None'] }, status: {}, expected: [] },
+    { name: 'ExternalName', spec: { type: 'ExternalName', externalName: 'db.example.org' }, status: {}, expected: [] },
+    {
+      name: 'external addresses',
+      spec: { clusterIP: '10.96.0.80', externalIPs: ['198.51.100.80'] },
+      status: {},
+      expected: ['10.96.0.80', '198.51.100.80'],
+    },
+    {
+      name: 'load balancer',
+      spec: { clusterIP: '10.96.0.80' },
+      status: { loadBalancer: { ingress: [{ ip: '203.0.113.80' }, { hostname: 'lb.example.org' }] } },
+      expected: ['10.96.0.80', '203.0.113.80'],
+    },
+  ])('addresses: $name', ({ spec, status, expected }) => {
+    expect(slimService({ metadata: { name: 'api', namespace: 'shop' }, spec, status }).addresses).toEqual(expected);
+  });
+
+  test.each([
+    ['default', 'kubernetes', 'api-server'],
+    ['shop', 'kubernetes', undefined],
+    ['kube-system', 'kube-dns', 'dns'],
+    ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
+    ['openshift-dns', 'dns-default', 'dns'],
+    ['shop', 'api', undefined],
+  ])('%s/%s plays the part of %j', (namespace, name, role) => {
+    expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
+  });
+});

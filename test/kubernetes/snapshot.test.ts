@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readSnapshot, type Snapshot } from '../../src/kubernetes/snapshot.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'snapshot-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+
+/** Problems come back with `FILE` for the path. */
+function read(...contents: string[]): Snapshot {
+  const paths = contents.map((content) => {
+    const path = join(folder, `${files++}.json`);
+    writeFileSync(path, content);
+    return path;
+  });
+  const { objects, problems } = readSnapshot(paths);
+  return {
+    objects,
+    problems: problems.map((problem) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), problem)),
+  };
+}
+
+const pod = (name: string, kind: string | undefined = 'Pod'): object => ({
+  kind,
+  metadata: { name, namespace: 'shop' },
+  status: { podIP: '10.65.1.4' },
+});
+const json = JSON.stringify;
+const names = ({ objects }: Snapshot): string[] =>
+  [...objects.pods, ...objects.nodes, ...objects.services].map(({ name }) => name).concat(objects.namespaces);
+
+describe('shapes', () => {
+  test.each([
+    {
+      name: 'List of several kinds',
+      content: json({
+        kind: 'List',
+        items: [
+          pod('a'),
+          { kind: 'Node', metadata: { name: 'n' } },
+          pod('s', 'Service'),
+          { kind: 'Namespace', metadata: { name: 'shop' } },
+        ],
+      }),
+      expected: ['a', 'n', 's', 'shop'],
+    },
+    {
+      name: 'PodList, whose items do not repeat their kind',
+      content: json({ kind: 'PodList', items: [{ metadata: { name: 'a', namespace: 'shop' } }] }),
+      expected: ['a'],
+    },
+    { name: 'one object', content: json(pod('a')), expected: ['a'] },
+    { name: 'pretty-printed', content: json(pod('a'), undefined, 4), expected: ['a'] },
+    { name: 'one object a line', content: `${json(pod('a'))}\n${json(pod('b'))}\n`, expected: ['a', 'b'] },
+    {
+      name: 'lists on lines',
+      content: `${json({ kind: 'PodList', items: [pod('a')] })}\r\n\r\n${json({ kind: 'NodeList', items: [{ metadata: { name: 'n' } }] })}`,
+      expected: ['a', 'n'],
+    },
+    { name: 'a byte order mark', content: `\uFEFF${json(pod('a'))}`, expected: ['a'] },
+    {
+      name: 'a byte order mark before lines',
+      content: `\uFEFF${json(pod('a'))}\n${json(pod('b'))}`,
+      expected: ['a', 'b'],
+    },
+    {
+      name: 'other kinds do no harm',
+      content: json({ kind: 'List', items: [pod('d', 'Deployment'), pod('a')] }),
+      expected: ['a'],
+    },
+  ])('$name', ({ content, expected }) => {
+    const snapshot = read(content);
+    expect(snapshot.problems).toEqual([]);
+    expect(names(snapshot)).toEqual(expected);
+  });
+
+  test('several files add up', () => {
+    expect(names(read(json(pod('a')), json(pod('b'))))).toEqual(['a', 'b']);
+  });
+});
+
+describe('problems', () => {
+  test.each([
+    {
+      name: 'a Pod without a name',
+      content: json({ kind: 'List', items: [pod('a'), { kind: 'Pod', metadata: {} }] }),
+      problems: ['FILE: items[1]: a Pod that has no metadata.name'],
+      kept: ['a'],
+    },
+    {
+      name: 'a bad line',
+      content: `${json(pod('a'))}\noops\n${json(pod('b'))}`,
+      problems: ['FILE: line 2 is not JSON'],
+      kept: ['a', 'b'],
+    },
+    {
+      name: 'a bad line after a blank one',
+      content: `${json(pod('a'))}\n\noops\n`,
+      problems: ['FILE: line 3 is not JSON'],
+      kept: ['a'],
+    },
+    {
+      name: 'a bad object on a line',
+      content: `${json(pod('a'))}\n${json({ kind: 'Node' })}`,
+      problems: ['FILE: line 2: a Node that has no metadata.name'],
+      kept: ['a'],
+    },
+    {
+      name: 'an empty list',
+      content: json({ kind: 'List', items: [] }),
+      problems: ['FILE: the list is empty'],
+      kept: [],
+    },
+    {
+      name: 'other JSON',
+      content: '{"pods": 5}',
+      problems: ['FILE: is JSON, but no Kubernetes object or list (it has no `kind`)'],
+      kept: [],
+    },
+    {
+      name: 'null',
+      content: 'null',
+      problems: ['FILE: is JSON, but no Kubernetes object or list (it has no `kind`)'],
+      kept: [],
+    },
+  ])('$name', ({ content, problems, kept }) => {
+    const snapshot = read(content);
+    expect(snapshot.problems).toEqual(problems);
+    expect(names(snapshot)).toEqual(kept);
+  });
+
+  test.each([
+    ['an empty file', '', ': it is empty'],
+    ['YAML', 'apiVersion: v1\nkind: Pod\n', ': it looks like YAML, use -o json'],
+    ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n', ': it is the table kubectl prints, use -o json'],
+    ['cut JSON', '{\n  "kind": "List",\n  "items": [', 'FILE: line 3, column 13: '],
+    ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}', 'FILE: line 3, column 3: '],
+  ])('%s', (_, content, expected) => {
+    const { problems } = read(content);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(expected);
+    expect(problems[0]).toContain('is not JSON as `kubectl get … -o json` prints it');
+    expect(problems[0]).not.toContain('\n');
+  });
+
+  test('an object without a namespace is named', () => {
+    const { problems } = read(json({ kind: 'Service', metadata: { name: 'api' } }));
+    expect(problems).toEqual([expect.stringMatching(/^FILE: .*\bService\b.*\bapi\b.*no metadata\.namespace/)]);
+    expect(problems[0]).not.toContain('that api has');
+  });
+
+  test('a file that is not there does not keep the others from being read', () => {
+    const path = join(folder, 'there.json');
+    writeFileSync(path, json(pod('a')));
+    const missing = join(folder, 'missing.json');
+    const snapshot = readSnapshot([missing, folder, path]);
+    expect(snapshot.problems).toEqual([`${missing}: no such file`, `${folder}: is a folder; name the files in it`]);
+    expect(names(snapshot)).toEqual(['a']);
+  });
+});

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Observation } from '../../src/model.ts';
+import { parse } from '../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { printedLine } from './arbitraries.ts';
+import { mutated, wordSalad } from './mutators.ts';
+import { referenceParse, unparsable } from './reference.ts';
+import type { BareObservation } from './reference.ts';
+
+const runs = { numRuns: 2000 };
+const prefixes = createPrefixTable();
+const line = printedLine.map((printed) => printed.line);
+
+/** What is netfilter's in an observation, without what the prefix table adds and without the wording of reasons. */
+function bare(observation: Observation | undefined): BareObservation {
+  if (observation?.kind === 'unparsable') return observation.format === 'netfilter' ? unparsable : undefined;
+  if (observation?.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;
+  const { verdict: _verdict, prefixRule: _rule, policy: _policy, enforcer: _enforcer, ...rest } = observation;
+  return rest;
+}
+
+/** A prefix has at most 127 bytes (nftables); of longer text before the header a parser may keep a part. */
+function shortened(found: BareObservation, expected: BareObservation): BareObservation {
+  const long = expected?.kind === 'packet' && expected.prefix.length > 127;
+  return long && found?.kind === 'packet' ? { ...found, prefix: '' } : found;
+}
+
+function agrees(text: string): void {
+  const expected = referenceParse(text);
+  expect(shortened(bare(parse(text, prefixes)), expected)).toStrictEqual(shortened(expected, expected));
+}
+
+describe('the reference parser', () => {
+  test('reads back what the kernel prints', () => {
+    fc.assert(
+      fc.property(printedLine, (printed) => {
+        expect(referenceParse(printed.line)).toStrictEqual(printed.expected);
+      }),
+      runs,
+    );
+  });
+});
+
+describe('parse', () => {
+  test('agrees with the reference on what the kernel prints', () => {
+    fc.assert(fc.property(line, agrees), runs);
+  });
+
+  test('agrees with the reference on damaged lines', () => {
+    fc.assert(fc.property(mutated(line), agrees), runs);
+  });
+
+  test('agrees with the reference on lines damaged after they were read as bytes', () => {
+    const bytes = line.map((text) => Buffer.from(text, 'utf8').toString('latin1'));
+    fc.assert(fc.property(mutated(bytes), agrees), runs);
+  });
+
+  test('agrees with the reference on the words of the format in any order', () => {
+    fc.assert(fc.property(wordSalad, agrees), runs);
+  });
+
+  test('agrees with the reference on any text', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), agrees), runs);
+  });
+});
+
+/** Each would be slow to death for a parser that looks again at what it has seen; the test's time limit tells. */
+const hostile: Record<string, string> = {
+  'IN= again and again': 'IN=',
+  'IN= again and again, each complete': 'IN= ',
+  'headers without a packet': 'IN=a OUT=b ',
+  'headers of whole packets': 'IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2 ',
+  'opening brackets': '[',
+  'opening brackets that are tokens': '[ ',
+  'brackets that open and close': '[SRC=10.0.0.1 ] ',
+  'INCOMPLETE without a count': 'INCOMPLETE [',
+  spaces: ' ',
+  'white space that is no space': '\u00a0\t',
+  digits: '9',
+  'octets of a MAC': '00:',
+  'equals signs': '=',
+  'bytes that are no UTF-8': '\u00e6\u00bc',
+  NULs: '\0',
+  'keys without an end': 'SRC=DST=',
+};
+const beginnings = [
+  '',
+  'IN=a OUT= ',
+  'IN=a OUT= MAC=',
+  'IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=ICMP [',
+  'IN=a OUT= SRC=',
+];
+const megabyte = 1_000_000;
+
+describe('parse is total on a megabyte of', () => {
+  test.each(Object.entries(hostile))('%s', (_name, unit) => {
+    const filler = unit.repeat(megabyte / unit.length);
+    for (const beginning of beginnings) {
+      const kinds = [filler, `${beginning}${filler}`, `${filler}${beginning}`].map(
+        (text) => parse(text, prefixes)?.kind,
+      );
+      expect(kinds.every((kind) => [undefined, 'packet', 'unparsable'].includes(kind))).toBe(true);
+    }
+  });
+});

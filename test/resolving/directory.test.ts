@@ -1,0 +1,308 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import type { Pod } from '../../src/resolving/objects.ts';
+import { clock, cluster, nine, node, pod, service } from '../builders.ts';
+
+const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });
+const then = at('09:00:00');
+
+describe('byAddress', () => {
+  const directory = createDirectory(
+    cluster({
+      pods: [
+        pod({ addresses: ['10.65.1.4', '2001:db8:65:1::4'] }),
+        pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }),
+        pod({
+          name: 'worker-1',
+          addresses: ['10.65.1.5'],
+          workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' },
+        }),
+        pod({ namespace: 'kube-system', name: 'coredns', addresses: ['10.65.1.6'], role: 'dns' }),
+      ],
+      nodes: [
+        node({
+          addresses: ['192.168.7.11', '198.51.100.1', '10.65.1.0'],
+          podRanges: ['10.65.1.0/24', 'fd00:65:1::/64'],
+        }),
+        node({
+          name: 'node-b',
+          addresses: ['192.168.7.12'],
+          podRanges: ['10.65.2.0/24', '2001:db8:65:2::/64', '240.10.0.0/16'],
+        }),
+      ],
+      services: [
+        service(),
+        service({
+          namespace: 'default',
+          name: 'kubernetes',
+          addresses: ['10.96.0.1', '2001:db8:96::1'],
+          role: 'api-server',
+        }),
+      ],
+    }),
+  );
+
+  test.each([
+    {
+      address: '10.65.1.4',
+      expected: { kind: 'pod', identity: 'Pod/shop/web-0', evidence: 'pod-address', node: 'node-a' },
+    },
+    { address: '2001:db8:65:1::4', expected: { kind: 'pod', identity: 'Pod/shop/web-0' } },
+    {
+      address: '10.65.1.5',
+      expected: {
+        kind: 'pod',
+        identity: 'Deployment/shop/worker',
+        workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' },
+      },
+    },
+    { address: '10.65.1.6', expected: { kind: 'pod', role: 'dns' } },
+    {
+      address: '192.168.7.11',
+      expected: {
+        kind: 'node',
+        identity: 'Node/node-a',
+        evidence: 'node-address',
+        object: { kind: 'Node', name: 'node-a', uid: 'uid-of-node-a' },
+      },
+    },
+    { address: '198.51.100.1', expected: { kind: 'node', identity: 'Node/node-a' } },
+    { address: '10.65.1.0', expected: { kind: 'node', identity: 'Node/node-a' } },
+    {
+      address: '10.96.0.80',
+      expected: {
+        kind: 'service',
+        identity: 'Service/shop/api',
+        evidence: 'service-address',
+        object: { kind: 'Service', name: 'api' },
+      },
+    },
+    { address: '10.96.0.1', expected: { kind: 'service', role: 'api-server' } },
+    { address: '2001:db8:96::1', expected: { kind: 'service', role: 'api-server' } },
+    {
+      address: '8.8.8.8',
+      expected: {
+        kind: 'external',
+        identity: '8.8.8.8',
+        evidence: 'address-range',
+        note: 'outside the cluster',
+        object: undefined,
+      },
+    },
+    { address: '10.99.0.1', expected: { kind: 'external', note: 'not a Pod, node or Service of this cluster' } },
+    { address: '169.254.169.254', expected: { kind: 'external', role: 'metadata' } },
+    { address: '224.0.0.1', expected: { kind: 'external', note: 'a multicast group' } },
+    {
+      address: '10.65.2.77',
+      expected: {
+        kind: 'unknown',
+        identity: '10.65.2.77',
+        note: 'in the Pod range of node-b, but no Pod known had it then',
+      },
+    },
+    {
+      address: 'fd00:65:1::77',
+      expected: { kind: 'unknown', note: 'in the Pod range of node-a, but no Pod known had it then' },
+    },
+    // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
+    {
+      address: '2001:db8:65:2::77',
+      expected: { kind: 'unknown', note: 'in the Pod range of node-b, but no Pod known had it then' },
+    },
+    {
+      address: '240.10.3.4',
+      expected: { kind: 'unknown', note: 'in the Pod range of node-b, but no Pod known had it then' },
+    },
+  ])('$address', ({ address, expected }) => {
+    expect(directory.byAddress(address, then)).toMatchObject({ address, ...expected });
+  });
+
+  test('the node keeps its address when only its Pod is known', () => {
+    const bare = createDirectory(cluster({ pods: [pod({ hostNetwork: true, addresses: ['192.168.7.11'] })] }));
+    expect(bare.byAddress('192.168.7.11', then)).toMatchObject({ kind: 'external', object: undefined });
+  });
+
+  test('an object is named in full', () => {
+    expect(directory.byAddress('10.65.1.4', then).object).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'shop',
+      name: 'web-0',
+      uid: 'uid-of-web-0',
+      resourceVersion: '7',
+    });
+  });
+});
+
+describe('a reused address', () => {
+  const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
+  const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });
+  const third = pod({ name: 'third', from: clock('09:30:01') });
+  const owner = (pods: Pod[], text: string, exact = true): string =>
+    createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
+
+  test.each([
+    ['08:59:57', 'nobody', 'before all'],
+    ['08:59:58', 'first', 'clocks differ a little'],
+    ['09:00:00', 'first', 'from the start'],
+    ['09:09:59.999', 'first', 'to the end'],
+    ['09:10:00', 'nobody', 'no longer'],
+    ['09:15:00', 'nobody', 'between'],
+    ['09:20:00', 'second', 'from the start of the next'],
+    ['09:29:59.500', 'second', 'as long as it lives'],
+    ['09:30:02', 'third', 'then the one after it'],
+    ['23:59:59', 'third', 'which still has it'],
+  ])('%s: %s (%s)', (text, expected) => {
+    for (const pods of [
+      [first, second, third],
+      [third, second, first],
+    ])
+      expect(owner(pods, text)).toBe(expected);
+  });
+
+  test('an address is not the next Pod’s while the one before it still runs', () => {
+    // With no address left a Pod starts long before it gets one: when another gives up its own.
+    const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
+    expect(owner([first, waiting], '09:08:00')).toBe('first');
+    expect(owner([first, waiting], '09:12:00')).toBe('waiting');
+  });
+
+  test('an inexact time does not stand between the only Pod and its address', () => {
+    expect(owner([third], '09:00:00', false)).toBe('third');
+    expect(owner([third], '09:00:00', true)).toBe('nobody');
+  });
+
+  test('an inexact time has to decide between several', () => {
+    expect(owner([first, third], '09:05:00', false)).toBe('first');
+  });
+
+  test('a Pod that has ended is not given what came after it, however inexact the time', () => {
+    expect(owner([first], '09:50:00', false)).toBe('nobody');
+  });
+
+  test('a Pod that never had the address is not given what came just before', () => {
+    const never = pod({ from: clock('09:00:00'), until: clock('09:00:00') });
+    for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
+  });
+
+  test('a stranger with such an address is told from one outside', () => {
+    const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
+    expect(stranger).toMatchObject({
+      kind: 'unknown',
+      evidence: 'none',
+      object: undefined,
+      note: expect.stringContaining('shop/first'),
+    });
+  });
+});
+
+describe('podByInterface', () => {
+  const directory = createDirectory(
+    cluster({ pods: [pod({ namespace: 'default', name: 'nginx' }), pod({ name: 'host', hostNetwork: true })] }),
+  );
+
+  test.each(['calic440f455693', 'enic440f455693'])('%s', (name) => {
+    expect(directory.podByInterface(name, '10.9.9.9', then)).toMatchObject({
+      kind: 'pod',
+      address: '10.9.9.9',
+      evidence: 'interface',
+      object: { name: 'nginx' },
+    });
+  });
+
+  test.each(['eth0', 'calic440f455694', ''])('%j is nobody’s', (name) => {
+    expect(directory.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+  });
+
+  test('a Pod on the network of its node has none', () => {
+    for (const name of interfaceNames('shop', 'host')) expect(directory.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+  });
+});
+
+describe('node', () => {
+  const directory = createDirectory(
+    cluster({
+      nodes: [
+        node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
+        node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal'] }),
+        node({ name: 'edge.east' }),
+        node({ name: 'edge.west' }),
+      ],
+    }),
+  );
+
+  test.each([
+    ['node-a', 'node-a'],
+    ['node-a.example.org', 'node-a'],
+    ['ip-10-0-1-2', 'node-a'],
+    ['ip-10-0-1-2.eu-west-1.compute.internal', 'node-a'],
+    ['ip-10-0-1-3.ec2.internal', 'ip-10-0-1-3.ec2.internal'],
+    // syslog daemons write short names, where EC2's nodes are named in full.
+    ['ip-10-0-1-3', 'ip-10-0-1-3.ec2.internal'],
+    // The kubelet makes its node's name lower case; the host's own may not be.
+    ['Node-A', 'node-a'],
+    ['edge.east', 'edge.east'],
+    ['edge', undefined],
+    ['node-b', undefined],
+    ['', undefined],
+  ])('%j is %j', (name, expected) => {
+    expect(directory.node(name)?.name).toBe(expected);
+  });
+});
+
+describe('epoch', () => {
+  const minute = fc.integer({ min: 0, max: 12 }).map((value) => nine + value * 1500);
+  const life = fc.tuple(fc.oneof(minute, fc.constant(-Infinity)), fc.oneof(minute, fc.constant(Infinity)));
+  const pods = fc
+    .array(fc.record({ life, address: fc.constantFrom('10.65.1.4', '10.65.1.5'), hostNetwork: fc.boolean() }), {
+      maxLength: 6,
+    })
+    .map((list) =>
+      list.map(({ life: [from, until], address, hostNetwork }, index) =>
+        pod({ name: `pod-${index % 4}`, uid: `${index}`, addresses: [address], hostNetwork, from, until }),
+      ),
+    );
+  const time = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
+
+  test('every answer stays the same within it', () => {
+    fc.assert(
+      fc.property(pods, time, time, (list, one, other) => {
+        const directory = createDirectory(cluster({ pods: list }));
+        const { from, until } = directory.epoch(one);
+        expect(one >= from && one < until).toBe(true);
+        // Any time will do to look at, if it is brought into the span.
+        const inside = Math.max(from === -Infinity ? other : from, Math.min(other, until - 1));
+        if (inside < from || inside >= until) return;
+        const answers = (at: number): unknown[] =>
+          [true, false].flatMap((exact) => [
+            ...['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) =>
+              directory.byAddress(address, { time: at, exact }),
+            ),
+            ...[0, 1, 2, 3].flatMap((index) =>
+              interfaceNames('shop', `pod-${index}`).map((name) =>
+                directory.podByInterface(name, '10.65.1.9', { time: at, exact }),
+              ),
+            ),
+          ]);
+        expect(answers(inside)).toEqual(answers(one));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('spans follow each other without gaps', () => {
+    fc.assert(
+      fc.property(pods, time, (list, one) => {
+        const directory = createDirectory(cluster({ pods: list }));
+        const { until } = directory.epoch(one);
+        if (until < Infinity) expect(directory.epoch(until).from).toBe(until);
+      }),
+    );
+  });
+
+  test('is all of time when nothing changes', () => {
+    expect(createDirectory(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { nodeOf, resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
+import { cluster, icmp, nine, node, observation, packet, pod } from '../builders.ts';
+
+const at = { time: nine, exact: true };
+const [webVeth = '', webEni = ''] = interfaceNames('shop', 'web-0');
+const [dbVeth = ''] = interfaceNames('shop', 'db-0');
+const web = pod({ addresses: ['10.65.1.4', 'fd00:65::4'] });
+const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9', 'fd00:65::9'] });
+const directory = createDirectory(
+  cluster({ pods: [web, db], nodes: [node(), node({ name: 'node-b', addresses: ['192.168.7.12'] })] }),
+);
+
+describe('resolvePacket', () => {
+  const ends = (given: Parameters<typeof observation>[0]): string[] => {
+    const { source, destination } = resolvePacket(observation(given), directory, at);
+    return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
+  };
+
+  test.each([
+    { name: 'addresses', given: {}, expected: ['web-0 by pod-address', 'db-0 by pod-address'] },
+    {
+      name: 'veths',
+      given: { inInterface: webVeth, outInterface: dbVeth },
+      expected: ['web-0 by interface', 'db-0 by interface'],
+    },
+    {
+      name: 'the AWS VPC CNI’s veth',
+      given: { inInterface: webEni },
+      expected: ['web-0 by interface', 'db-0 by pod-address'],
+    },
+    {
+      name: 'the veth over an address that is another Pod’s',
+      given: { inInterface: webVeth, packet: packet({ source: '10.65.2.9' }) },
+      expected: ['web-0 by interface', 'db-0 by pod-address'],
+    },
+    {
+      name: 'the veth over an address that is nobody’s',
+      given: { outInterface: dbVeth, packet: packet({ destination: '172.30.0.5' }) },
+      expected: ['web-0 by pod-address', 'db-0 by interface'],
+    },
+    {
+      name: 'a bridge port',
+      given: { inInterface: 'br0', physIn: webVeth },
+      expected: ['web-0 by interface', 'db-0 by pod-address'],
+    },
+    {
+      name: 'the interface over the bridge port',
+      given: { inInterface: webVeth, physIn: dbVeth },
+      expected: ['web-0 by interface', 'db-0 by pod-address'],
+    },
+    {
+      name: 'other interfaces tell nothing',
+      given: { inInterface: 'eth0', outInterface: 'tunl0' },
+      expected: ['web-0 by pod-address', 'db-0 by pod-address'],
+    },
+    {
+      name: 'IPv6',
+      given: { packet: packet({ source: 'fd00:65::4', destination: 'fd00:65::9' }) },
+      expected: ['web-0 by pod-address', 'db-0 by pod-address'],
+    },
+    {
+      name: 'neither',
+      given: { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
+      expected: ['external by address-range', 'node-b by node-address'],
+    },
+  ])('$name', ({ given, expected }) => {
+    expect(ends(given)).toEqual(expected);
+  });
+
+  test('a spoofed source is shown, though the Pod is known by its veth', () => {
+    const { source } = resolvePacket(
+      observation({ inInterface: webVeth, packet: packet({ source: '8.8.8.8' }) }),
+      directory,
+      at,
+    );
+    expect(source).toMatchObject({ kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' } });
+  });
+
+  test('an ICMP error’s inner packet has ends of its own', () => {
+    const error = observation({
+      inInterface: 'eth0',
+      outInterface: webVeth,
+      packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
+      inner: packet({ source: '10.65.1.4', destination: '203.0.113.9' }),
+    });
+    const { source, destination, inner } = resolvePacket(error, directory, at);
+    expect(source).toMatchObject({ kind: 'external', address: '198.51.100.1' });
+    expect(destination).toMatchObject({ evidence: 'interface', object: { name: 'web-0' } });
+    // Whom the error goes to sent the packet: the same evidence holds.
+    expect(inner?.source).toEqual(destination);
+    expect(inner?.destination).toMatchObject({ kind: 'external', address: '203.0.113.9' });
+  });
+
+  test('the target of the inner packet is the reporter when it has its address', () => {
+    const error = observation({
+      inInterface: dbVeth,
+      packet: icmp(3, 3, { source: '10.65.2.9', destination: '10.65.1.4' }),
+      inner: packet({ source: '10.65.1.4', destination: '10.65.2.9' }),
+    });
+    const { source, inner } = resolvePacket(error, directory, at);
+    expect(inner?.destination).toEqual(source);
+    expect(source.evidence).toBe('interface');
+  });
+
+  test('inner addresses that were translated on the way are looked up', () => {
+    const error = observation({
+      packet: icmp(3, 1, { source: '198.51.100.1', destination: '192.168.7.11' }),
+      inner: packet({ destination: '8.8.8.8' }),
+    });
+    expect(resolvePacket(error, directory, at)).toMatchObject({
+      destination: { kind: 'node' },
+      inner: { source: { object: { name: 'web-0' } }, destination: { kind: 'external' } },
+    });
+  });
+});
+
+test.each([
+  { device: 'eth0', evidence: 'pod-address' },
+  { device: webVeth, evidence: 'interface' },
+])('a martian on $device is known by $evidence', ({ device, evidence }) => {
+  const martian = {
+    kind: 'martian',
+    impossible: 'source',
+    source: '10.65.1.4',
+    destination: '10.65.2.9',
+    device,
+  } as const;
+  expect(resolveMartian(martian, directory, at)).toMatchObject({
+    source: { object: { name: 'web-0' }, evidence },
+    destination: { object: { name: 'db-0' } },
+    inner: undefined,
+  });
+});
+
+describe('nodeOf', () => {
+  const single = createDirectory(cluster({ nodes: [node()] }));
+  const empty = createDirectory(cluster());
+
+  test.each([
+    { name: 'the host name', host: 'node-b', given: {}, known: directory, expected: 'node-b' },
+    {
+      name: 'the host name with its domain',
+      host: 'node-b.example.org',
+      given: {},
+      known: directory,
+      expected: 'node-b',
+    },
+    {
+      name: 'the host name over the interface',
+      host: 'node-a',
+      given: { inInterface: dbVeth },
+      known: directory,
+      expected: 'node-a',
+    },
+    {
+      name: 'IN= when the host is no node',
+      host: 'log-relay',
+      given: { inInterface: dbVeth },
+      known: directory,
+      expected: 'node-b',
+    },
+    {
+      name: 'OUT= when the host is no node',
+      host: 'log-relay',
+      given: { inInterface: 'eth0', outInterface: dbVeth },
+      known: directory,
+      expected: 'node-b',
+    },
+    {
+      name: 'IN= without a host',
+      host: undefined,
+      given: { inInterface: webVeth },
+      known: directory,
+      expected: 'node-a',
+    },
+    { name: 'a host of no known node', host: 'node-z', given: {}, known: directory, expected: 'node-z' },
+    { name: 'a host where no node is known', host: 'node-z', given: {}, known: empty, expected: 'node-z' },
+    { name: 'the only node', host: undefined, given: {}, known: single, expected: 'node-a' },
+    { name: 'nothing: several nodes', host: undefined, given: { inInterface: 'eth0' }, known: directory, expected: '' },
+    { name: 'nothing at all', host: undefined, given: {}, known: empty, expected: '' },
+  ])('$name', ({ host, given, known, expected }) => {
+    expect(nodeOf(host, observation(given), known, at)).toBe(expected);
+  });
+
+  test('works for lines that are no packets', () => {
+    expect(nodeOf('node-a', undefined, directory, at)).toBe('node-a');
+    expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
+  });
+});

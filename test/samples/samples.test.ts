@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { expectedPath, logText, type Outcome, replaySample, samplesFolder, samplesWith } from './sample.ts';
+
+const cases = samplesWith('.log');
+
+// A difference that is wanted: node scripts/update-samples.ts, then read what git diff shows.
+describe.each(cases)('%s', (name) => {
+  test('gives what is expected', async () => {
+    const expected = JSON.parse(readFileSync(expectedPath(name), 'utf8')) as Outcome;
+    expect(await replaySample(name)).toEqual(expected);
+  });
+
+  test('every packet in the log is counted', async () => {
+    // As grep would: sees no envelopes, no prefixes, no fields.
+    const lines = logText(name)
+      .split('\n')
+      .filter((line) => /IN=\S* OUT=.* PROTO=/.test(line)).length;
+    const { drops, logged, accepted } = (await replaySample(name)).summary;
+    expect(drops + logged + accepted).toBe(lines);
+  });
+});
+
+test('every log has an expected outcome and a section in the README, and the other way round', () => {
+  const readme = readFileSync(join(samplesFolder, 'README.md'), 'utf8');
+  const sections = [...readme.matchAll(/^## ([a-z0-9-]+)$/gm)].map(([, name = '']) => name);
+  expect(cases).not.toEqual([]);
+  expect(samplesWith('.expected.json')).toEqual(cases);
+  expect(sections.toSorted()).toEqual(cases);
+});

@@ -1,0 +1,62 @@
+/** The figures of a replay that a reader cares about. */
+export interface Summary {
+  lines: number;
+  /** Packets dropped or rejected, link-local chatter included. */
+  drops: number;
+  rejected: number;
+  /** Of the drops: link-local chatter, and what kind. No Event tells of it. */
+  noise: Record<string, number>;
+  /** Of the drops, chatter apart: with no known Pod at either end. No Event tells of them either. */
+  withoutPod: number;
+  logged: number;
+  accepted: number;
+  conntrackFull: number;
+  martian: number;
+  suppressed: number;
+  unparsable: number;
+}
+
+/** The fields of an audit row that are counted here. */
+interface AuditRow {
+  verdict: string;
+  count?: number;
+  noise?: string;
+}
+
+/**
+ * The audit tells of each dropped packet, the summary for people of all else. A figure that the summary leaves out is 0;
+ * those that it always shows must be there, and what both tell must agree, so that a new wording is noticed.
+ */
+export function readSummary(text: string, audit: readonly AuditRow[]): Summary {
+  const drops = packets(audit);
+  if (figure(text, /^drops +([\d,]+)/m) !== drops)
+    throw new Error(`the audit has ${drops} packets, the summary another number:\n${text}`);
+  const noise = Map.groupBy(
+    audit.filter((row) => row.noise !== undefined),
+    (row) => row.noise ?? '',
+  );
+  return {
+    lines: figure(text, /^lines +([\d,]+)/m),
+    drops,
+    rejected: packets(audit.filter(({ verdict }) => verdict === 'rejected')),
+    noise: Object.fromEntries([...noise].map(([kind, rows]) => [kind, packets(rows)])),
+    withoutPod: figure(text, /([\d,]+) with no known Pod/, 0),
+    logged: figure(text, /([\d,]+) only logged/, 0),
+    accepted: figure(text, /([\d,]+) accepted/, 0),
+    conntrackFull: figure(text, /([\d,]+) conntrack table full/, 0),
+    martian: figure(text, /([\d,]+) martian/, 0),
+    suppressed: figure(text, /^suppressed +([\d,]+)/m, 0),
+    unparsable: figure(text, /^unparsable +([\d,]+)/m),
+  };
+}
+
+function packets(rows: readonly AuditRow[]): number {
+  return rows.reduce((total, { count = 1 }) => total + count, 0);
+}
+
+function figure(text: string, pattern: RegExp, otherwise?: number): number {
+  const digits = pattern.exec(text)?.[1]?.replaceAll(',', '');
+  if (digits !== undefined) return Number(digits);
+  if (otherwise !== undefined) return otherwise;
+  throw new Error(`the summary has nothing that matches ${pattern}:\n${text}`);
+}

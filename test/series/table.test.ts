@@ -1,0 +1,348 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Finding, Series, Suppressed } from '../../src/model.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { externalEnd, finding, flow, incident, nine, podEnd, podRef, workerEnd } from '../builders.ts';
+
+const second = 1000;
+const minute = 60 * second;
+
+/** A drop at `port`, which is all of its identity. */
+function drop(port: number, given: Partial<Finding> = {}): Finding {
+  return finding({ identity: `drop ${port}`, story: flow({ port }), ...given });
+}
+
+/** Writes what is due at `now`, and says how many packets each write told of. */
+function write(table: SeriesTable, now: number): number[] {
+  return table.due(now).map((series) => {
+    table.published(series, now);
+    return series.count;
+  });
+}
+
+/** The start of a window of the tests' Pod, so that an hour lies before any test. */
+const start = windowOf(nine, podRef().uid).end;
+
+describe('schedule', () => {
+  /** Seconds from `start` at which series were written, when a packet comes at each of `packets`. */
+  function writes(packets: number[], finding = drop(1)): number[] {
+    const table = createSeriesTable();
+    const written: number[] = [];
+    const until = (now: number): void => {
+      for (let due = table.nextDue(); due <= now; due = table.nextDue()) {
+        if (write(table, due).length > 0) written.push((due - start) / second);
+      }
+    };
+    for (const packet of packets) {
+      until(start + packet * second);
+      table.count(finding, start + packet * second);
+    }
+    until(start + 10_000_000 * second);
+    return written;
+  }
+
+  test('backs off while packets come', () => {
+    const everySecond = Array.from({ length: 3000 }, (_, index) => index);
+    expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 3631]);
+  });
+
+  test('is silent when none come', () => {
+    expect(writes([0])).toEqual([1]);
+    expect(writes([0, 0.5])).toEqual([1]);
+  });
+
+  test('tells of a last packet after its wait', () => {
+    expect(writes([0, 2])).toEqual([1, 31]);
+  });
+
+  test('tells of a packet after a long pause soon', () => {
+    expect(writes([0, 2, 1000])).toEqual([1, 31, 1001]);
+  });
+
+  test('of the next window begins anew', () => {
+    expect(writes([0, 2, 3600, 3602])).toEqual([1, 31, 3601, 3631]);
+  });
+});
+
+describe('due', () => {
+  test('nothing is, before there is something', () => {
+    const table = createSeriesTable();
+    expect(table.nextDue()).toBe(Infinity);
+    expect(table.due(Infinity)).toEqual([]);
+  });
+
+  test('is what has waited its time, and no more', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    expect(table.nextDue()).toBe(start + second);
+    expect(table.due(start + second - 1)).toEqual([]);
+    expect(table.nextDue()).toBe(start + second);
+    expect(write(table, start + second)).toEqual([1]);
+    expect(table.nextDue()).toBe(Infinity);
+  });
+
+  test('incidents come before drops, news before updates, then who has waited longest', () => {
+    const table = createSeriesTable();
+    const at = (offset: number): number => start + offset * second;
+    for (const told of [drop(1), incident({ identity: 'told incident' })]) table.count(told, at(0));
+    write(table, at(1));
+    table.count(incident({ identity: 'told incident' }), at(2));
+    table.count(drop(1), at(2));
+    table.count(drop(3), at(50));
+    table.count(drop(2), at(51));
+    table.count(incident({ identity: 'new incident' }), at(52));
+    expect(table.due(at(60)).map(({ finding: { identity } }) => identity)).toEqual([
+      'new incident',
+      'told incident',
+      'drop 3',
+      'drop 2',
+      'drop 1',
+    ]);
+  });
+
+  test('what has waited longest stays first, however often it is postponed', () => {
+    const table = createSeriesTable();
+    table.count(drop(9), start);
+    table.count(drop(1), start + 10);
+    for (const wait of [1, 2, 3]) {
+      expect(table.due(start + wait * second + 10).map(({ finding: { identity } }) => identity)).toEqual([
+        'drop 9',
+        'drop 1',
+      ]);
+      table.postpone(start + (wait + 1) * second + 10);
+      expect(table.nextDue()).toBe(start + (wait + 1) * second + 10);
+    }
+  });
+});
+
+describe('a series', () => {
+  const only = (table: SeriesTable): Series => {
+    const [series, ...more] = table.due(Infinity);
+    expect(more).toEqual([]);
+    return series as Series;
+  };
+
+  test('counts weights, and keeps the first and last time whatever their order', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start + 5000);
+    table.count(drop(1), start + 9000, 10);
+    table.count(drop(1), start + 2000);
+    expect(only(table)).toMatchObject({ count: 12, first: start + 2000, last: start + 9000 });
+  });
+
+  test('remembers the Pods of a workload, each once whatever its addresses', () => {
+    const table = createSeriesTable();
+    for (const peer of [workerEnd(1), workerEnd(2), workerEnd(1, 'fd00:65:2::1')])
+      table.count(finding({ story: flow({ peer }) }), start);
+    expect([...only(table).peers.seen]).toEqual(['worker-1', 'worker-2']);
+  });
+
+  test.each([
+    ['a Pod of its own', podEnd()],
+    ['a stranger', externalEnd()],
+  ])('has no others beside %s', (_, peer) => {
+    const table = createSeriesTable();
+    table.count(finding({ story: flow({ peer }) }), start);
+    expect(only(table).peers.seen.size).toBe(0);
+  });
+
+  test('belongs to one window; the one before it lives on until it has told all', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start + windowLength - 1);
+    table.count(drop(1), start + windowLength);
+    const [first, second] = table.due(Infinity).toSorted((a, b) => a.window - b.window);
+    expect(first).toMatchObject({ count: 1, windowEnd: start + windowLength });
+    expect(second).toMatchObject({ count: 1, window: (first?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
+  });
+
+  test('of a window that is over takes what comes late', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    write(table, start + second);
+    // Long enough for series of past windows to be forgotten.
+    table.count(drop(2), start + 3 * windowLength);
+    table.count(drop(1), start + 10 * second);
+    const told = table.due(Infinity).filter(({ finding: { identity } }) => identity === 'drop 1');
+    // One Event has one count: what was told of this window must still be in it.
+    expect(
+      told.map(({ window, count, published }) => ({
+        ours: window === windowOf(start, podRef().uid).number,
+        count,
+        told: published.count,
+      })),
+    ).toEqual([{ ours: true, count: 2, told: 1 }]);
+  });
+});
+
+describe('limits', () => {
+  const scan = (table: SeriesTable, ports: number, time = start): void => {
+    for (let port = 1; port <= ports; port++) table.count(drop(port), time);
+  };
+  const kinds = (table: SeriesTable): string[] => table.due(Infinity).map(({ finding: { story } }) => story.kind);
+
+  test('eight of one object and window, and one for all the others', () => {
+    const table = createSeriesTable();
+    scan(table, 8);
+    expect(kinds(table)).toEqual(Array.from({ length: 8 }, () => 'flow'));
+    scan(table, 20);
+    expect(kinds(table).toSorted()).toEqual([...Array.from({ length: 8 }, () => 'flow'), 'overflow']);
+    expect(table.counts).toEqual({ uncounted: 0, overflowed: 12 });
+  });
+
+  test('the overflow says from whom and on which ports', () => {
+    const table = createSeriesTable({ perObject: 1, total: 100 });
+    const from = (port: number, address: string, given = {}): Finding =>
+      drop(port, {
+        identity: `${address} ${port}`,
+        related: podRef('x'),
+        story: flow({ port, peer: externalEnd({ address }), ...given }),
+      });
+    table.count(from(1, '203.0.113.1'), start);
+    table.count(from(2, '203.0.113.2'), start, 5);
+    table.count(from(3, '203.0.113.2', { protocol: 'UDP' }), start);
+    table.count(from(4, '203.0.113.3', { port: undefined, protocol: 'ICMP' }), start);
+    const overflow = table.due(Infinity).find(({ finding: { story } }) => story.kind === 'overflow');
+    expect(overflow).toMatchObject({ count: 7, finding: { related: undefined, regarding: podRef() } });
+    expect([...(overflow?.peers.seen ?? [])]).toEqual(['203.0.113.2', '203.0.113.3']);
+    expect([...(overflow?.ports.seen ?? [])]).toEqual(['2/TCP', '3/UDP']);
+    expect(table.counts.overflowed).toBe(7);
+  });
+
+  test('known series go on past the limit', () => {
+    const table = createSeriesTable();
+    scan(table, 9);
+    table.count(drop(1), start);
+    expect(table.due(Infinity).find(({ finding: { identity } }) => identity === 'drop 1')?.count).toBe(2);
+  });
+
+  test('the next window has room again', () => {
+    const table = createSeriesTable();
+    scan(table, 9);
+    scan(table, 8, start + windowLength);
+    expect(kinds(table).filter((kind) => kind === 'overflow')).toHaveLength(1);
+  });
+
+  test('another object has room of its own', () => {
+    const table = createSeriesTable();
+    scan(table, 8);
+    table.count(drop(1, { identity: 'other', regarding: podRef('web-1') }), start);
+    expect(kinds(table)).not.toContain('overflow');
+  });
+
+  test('incidents are not held back', () => {
+    const table = createSeriesTable({ perObject: 0, total: 100 });
+    table.count(incident(), start);
+    expect(kinds(table)).toEqual(['kernel-table']);
+  });
+
+  test('past the total packets are only counted', () => {
+    const table = createSeriesTable({ perObject: 8, total: 2 });
+    table.count(drop(1), start);
+    table.count(drop(2), start);
+    table.count(drop(3), start, 7);
+    table.count(drop(1), start);
+    expect(table.counts.uncounted).toBe(7);
+    expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
+  });
+
+  test('what has told all makes room when its window is over', () => {
+    const table = createSeriesTable({ perObject: 8, total: 1 });
+    table.count(drop(1), start);
+    write(table, start + second);
+    table.count(drop(2), start + windowLength);
+    expect(table.counts.uncounted).toBe(0);
+  });
+
+  test('the total holds over windows, however long nothing can be written', () => {
+    const table = createSeriesTable({ perObject: 8, total: 3 });
+    for (let hour = 0; hour < 5; hour++)
+      for (const port of [1, 2]) table.count(drop(port), start + hour * windowLength);
+    expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('suppress', () => {
+  const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppressed', by: 'x', count: 5, affects });
+  const martian = finding({ identity: 'martian', story: flow({ martian: true }) });
+  const marked = (table: SeriesTable): string[] =>
+    table
+      .due(Infinity)
+      .filter(({ suppressed }) => suppressed)
+      .map(({ finding: { identity } }) => identity)
+      .toSorted();
+
+  test.each([
+    ['everything', ['drop 1', 'incident', 'martian']],
+    ['kernel-warnings', ['incident', 'martian']],
+    ['nothing', []],
+  ] as const)('of %s', (affects, expected) => {
+    const before = createSeriesTable();
+    for (const each of [drop(1), incident(), martian]) before.count(each, start);
+    before.suppress(report(affects), 'node-a', start + 5 * second);
+    expect(marked(before)).toEqual(expected);
+
+    const after = createSeriesTable();
+    after.suppress(report(affects), 'node-a', start);
+    for (const each of [drop(1), incident(), martian]) after.count(each, start + 5 * second);
+    expect(marked(after)).toEqual(expected);
+  });
+
+  test.each([
+    ['another node', 'node-b', 5 * second],
+    ['long before', 'node-a', 11 * second],
+  ])('bears not on %s', (_, node, later) => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    table.suppress(report('everything'), node, start + later);
+    expect(marked(table)).toEqual([]);
+  });
+
+  test('bears not on what begins long after', () => {
+    const table = createSeriesTable();
+    table.suppress(report('everything'), 'node-a', start);
+    table.count(drop(1), start + 11 * second);
+    expect(marked(table)).toEqual([]);
+  });
+
+  test('a count that was told as exact is corrected', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    write(table, start + second);
+    table.suppress(report('everything'), 'node-a', start + 2 * second);
+    expect(marked(table)).toEqual(['drop 1']);
+  });
+});
+
+test('no packet is lost or counted twice, whatever the order', () => {
+  const packets = fc.array(
+    fc.record({
+      port: fc.integer({ min: 1, max: 14 }),
+      object: fc.constantFrom('web-0', 'web-1'),
+      time: fc.integer({ min: 0, max: 5 * 3600 }).map((value) => start + value * second),
+      weight: fc.integer({ min: 1, max: 4 }),
+      writes: fc.boolean(),
+    }),
+    { maxLength: 80 },
+  );
+  fc.assert(
+    fc.property(
+      packets,
+      fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) }),
+      (list, limits) => {
+        const table = createSeriesTable(limits);
+        const all = new Set<Series>();
+        let counted = 0;
+        for (const { port, object, time, weight, writes } of list) {
+          table.count(drop(port, { identity: `${object} ${port}`, regarding: podRef(object) }), time, weight);
+          counted += weight;
+          for (const series of table.due(Infinity)) all.add(series);
+          if (writes) write(table, time + minute);
+        }
+        const sum = [...all].reduce((total, { count }) => total + count, 0);
+        expect(sum + table.counts.uncounted).toBe(counted);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

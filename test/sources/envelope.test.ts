@@ -1,0 +1,327 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createClock } from '../../src/sources/clock.ts';
+import { readEnvelope } from '../../src/sources/envelope.ts';
+
+const latest = Date.parse('2026-11-21T20:00:00Z');
+const boot = Date.parse('2026-11-21T00:00:00Z');
+
+interface Expected {
+  text: string;
+  time: string | undefined;
+  host: string | undefined;
+  origin: 'kernel' | 'userspace' | 'unknown';
+  program: string | undefined;
+}
+
+/** What is not said is what a bare line has. */
+type Row = [line: string, expected: Partial<Expected>];
+
+/** Lines are one character a byte, as they come from the scanner. */
+function read(line: string): Expected {
+  const { text, time, host, origin, program } = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot }));
+  return { text, time: time === undefined ? undefined : new Date(time).toISOString(), host, origin, program };
+}
+
+function check(line: string, expected: Partial<Expected>): void {
+  expect(read(line)).toStrictEqual({ text: packet, time: undefined, host: undefined, origin: 'unknown', program: undefined, ...expected });
+}
+
+const packet = 'calico-drop: IN=eth0 OUT=cali1c446d93d10 SRC=10.0.0.1 DST=10.0.0.2';
+const time = '2026-11-21T03:42:11.000Z';
+const kernel = { time, host: 'node-a', origin: 'kernel' } as const;
+
+describe('no envelope: the line comes back whole', () => {
+  test.each<string>([
+    packet, '[UFW BLOCK] IN=eth0 OUT=', 'IN=eth0 OUT=', 'DROP IN=eth0', 'Dropped: IN=eth0', 'Nov-drop: IN=eth0', 'k3s-drop IN=eth0', 'kernel:IN=eth0',
+    '"filter_IN_public_REJECT: "IN=eth0', '[bri-FWD-filter-default-D]IN=eth2', '0 6 PVEFW-HOST-IN 02/Mar/2021:19:40:22 +0100 policy DROP: IN=enp1s0f0',
+    '[12.5 IN=eth0', '[x12.5] IN=eth0', '<> IN=eth0', '<4444> IN=eth0', '{"log": 1}', '{"log": "cut off', '{}', '[]', '12', '2026', 'Nov', 'Nov 21', '',
+  ])('%s', (line) => check(line, { text: line }));
+
+  test('but for leading blanks', () => check(` \t${packet}`, {}));
+});
+
+test.each<Row>([
+  [`<4>${packet}`, {}],
+  [`<0>${packet}`, {}],
+  // Facility 1 and more is not the kernel (RFC 3164, 4.1.1).
+  [`<12>${packet}`, { origin: 'userspace' }],
+  [`<191>${packet}`, { origin: 'userspace' }],
+  [`<12>kernel: ${packet}`, { origin: 'userspace' }],
+  [`<4>[  132.500000] ${packet}`, { time: '2026-11-21T00:02:12.500Z' }],
+])('syslog priority: %s', check);
+
+const uptimes: Row[] = [
+  `[  132.500000] ${packet}`, `[132.5] ${packet}`, `  [  132.500000] ${packet}`, `\t[  132.500000] ${packet}`, `[  132.500000][T12] ${packet}`,
+  `[  132.500000][ T1234] ${packet}`, `[  132.500000][   C0] ${packet}`, `[  132.500000]${packet}`, `kernel: [  132.500000] ${packet}`,
+].map((line) => [line, { time: '2026-11-21T00:02:12.500Z', origin: line.startsWith('kernel: ') ? 'kernel' : 'unknown' }]);
+
+describe('dmesg', () => {
+  test.each<Row>(uptimes)('%s', check);
+
+  // As dmesg of util-linux 2.38 prints them, by option.
+  test.each<[string, ...Row]>([
+    ['-T', `[Sat Nov 21 03:42:11 2026] ${packet}`, { time }],
+    ['-T, day of one digit', `[Sat Nov  7 03:42:11 2026] ${packet}`, { time: '2026-11-07T03:42:11.000Z' }],
+    ['-e, first line of a minute', `[Nov21 03:42] ${packet}`, { time: '2026-11-21T03:42:00.000Z' }],
+    ['-e, the others', `[  +0.600018] ${packet}`, {}],
+    ['-d', `[  132.500000 <    0.600018>] ${packet}`, { time: '2026-11-21T00:02:12.500Z' }],
+    ['-T -d', `[Sat Nov 21 03:42:11 2026 <    0.600018>] ${packet}`, { time }],
+    ['--time-format delta', `[<    0.600018>] ${packet}`, {}],
+    ['-x', `kern  :warn  : [  132.500000] ${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'kernel' }],
+    ['-x, of another facility', `user  :warn  : [  132.500000] ${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'userspace' }],
+    ['-r', `<4>[  132.500000] ${packet}`, { time: '2026-11-21T00:02:12.500Z' }],
+    ['--time-format iso', `2026-11-21T03:42:11,500000+00:00 ${packet}`, { time: '2026-11-21T03:42:11.500Z' }],
+    ['--time-format iso, prefix without a colon', '2026-11-21T03:42:11,500000+00:00 my-drop IN=eth0 OUT=', { time: '2026-11-21T03:42:11.500Z', text: 'my-drop IN=eth0 OUT=' }],
+  ])('%s', (_, line, expected) => check(line, expected));
+});
+
+test.each<Row>([
+  [`Nov 21 03:42:11 node-a kernel: ${packet}`, kernel],
+  [`Nov 21 03:42:11 node-a kernel: [ 1156.246182] ${packet}`, kernel],
+  [`Nov  7 03:42:11 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-07T03:42:11.000Z' }],
+  [`Nov 7 03:42:11 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-07T03:42:11.000Z' }],
+  [`Nov 07 03:42:11 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-07T03:42:11.000Z' }],
+  [`Dec 24 03:42:11 node-a kernel: ${packet}`, { ...kernel, time: '2025-12-24T03:42:11.000Z' }],
+  [`Nov 21 03:42:11 node-a.example.com kernel: ${packet}`, { ...kernel, host: 'node-a.example.com' }],
+  [`Nov 21 03:42:11 192.0.2.7 kernel: ${packet}`, { ...kernel, host: '192.0.2.7' }],
+  [`Nov 21 03:42:11 fd00::7 kernel: ${packet}`, { ...kernel, host: 'fd00::7' }],
+  [`Nov 21 03:42:11 kernel: ${packet}`, { ...kernel, host: undefined }],
+  [`Nov 21 03:42:11 node-a ${packet}`, { time, host: 'node-a' }],
+  [`Nov 21 03:42:11 ${packet}`, { time }],
+  [`Nov 21 03:42:11 node-a kube-proxy[12085]: ${packet}`, { time, host: 'node-a', origin: 'userspace', program: 'kube-proxy' }],
+  [`Nov 21 03:42:11 node-a ulogd[99]: ${packet}`, { ...kernel, program: 'ulogd' }],
+  [`Nov 21 03:42:11 node-a app[7]: kernel: ${packet}`, { time, host: 'node-a', origin: 'userspace', program: 'app' }],
+  [`<4>Nov 21 03:42:11 node-a kernel: ${packet}`, kernel],
+  [`<30>Nov 21 03:42:11 node-a kernel: ${packet}`, { ...kernel, origin: 'userspace' }],
+  [`Nov 21 03:42:11.836530 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T03:42:11.836Z' }],
+  [`Sat 2026-11-21 03:42:11 UTC node-a kernel: ${packet}`, kernel],
+  // Zones without a name of letters are shown by their offset.
+  [`Sat 2026-11-21 03:42:11 +03 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T00:42:11.000Z' }],
+  [`1795232531.836530 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T03:42:11.836Z' }],
+  [`2026-11-21T03:42:11+0000 node-a kernel: ${packet}`, kernel],
+  [`Sat Nov 21 03:42:11 2026 node-a kernel: ${packet}`, kernel],
+  [`Sat Nov  7 03:42:11 2026 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-07T03:42:11.000Z' }],
+  // busybox syslogd and OpenWrt's logread name facility and severity.
+  [`Nov 21 03:42:11 node-a kern.warn kernel: ${packet}`, kernel],
+  [`Nov 21 03:42:11 node-a daemon.info kernel: ${packet}`, { ...kernel, origin: 'userspace' }],
+  [`Sat Nov 21 03:42:11 2026 kern.warn kernel: [  132.500000] ${packet}`, { ...kernel, host: undefined }],
+])('syslog and journalctl: %s', check);
+
+test.each<Row>([
+  [`2026-11-21T03:42:11Z node-a kernel: ${packet}`, kernel],
+  [`2026-11-21T03:42:11.346165Z node-a kernel: [ 1156.246182] ${packet}`, { ...kernel, time: '2026-11-21T03:42:11.346Z' }],
+  [`2026-11-21T03:42:11.346165+00:00 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T03:42:11.346Z' }],
+  [`2026-11-21T03:42:11+01:00 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T02:42:11.000Z' }],
+  [`2026-11-21T03:42:11-0330 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T07:12:11.000Z' }],
+  [`2026-11-21T03:42:11 node-a kernel: ${packet}`, kernel],
+  [`2026-11-21 03:42:11 node-a kernel: ${packet}`, kernel],
+  [`2026-11-21 03:42:11.5 node-a kernel: ${packet}`, { ...kernel, time: '2026-11-21T03:42:11.500Z' }],
+  [`2026-11-21T03:42:11Z ${packet}`, { time }],
+  [`2026-11-21T03:42:11Z node-a ${packet}`, { time, host: 'node-a' }],
+  ['2026-11-21T03:42:11Z node-a [UFW BLOCK] IN=eth0', { time, host: 'node-a', text: '[UFW BLOCK] IN=eth0' }],
+  // Go's log package names no host.
+  ['2026/11/21 03:42:11 my-drop IN=eth0 OUT=', { time, text: 'my-drop IN=eth0 OUT=' }],
+  [`2026/11/21 03:42:11.346165 ${packet}`, { time: '2026-11-21T03:42:11.346Z' }],
+])('RFC 3339 and its like: %s', check);
+
+test.each<Row>([
+  [`<4>1 2026-11-21T03:42:11Z node-a kernel - - - ${packet}`, kernel],
+  [`<4>1 2026-11-21T03:42:11Z node-a kernel - - - [  132.500000] ${packet}`, kernel],
+  [`<4>1 2026-11-21T03:42:11Z node-a kernel - - [meta sequenceId="1"] ${packet}`, kernel],
+  [`<4>1 2026-11-21T03:42:11Z node-a kernel - - [timeQuality tzKnown="1"][meta sequenceId="1"] ${packet}`, kernel],
+  // RFC 5424, 6.4: UTF-8 may begin with a byte order mark.
+  [`<4>1 2026-11-21T03:42:11Z node-a kernel - - - \uFEFF${packet}`, kernel],
+  // RFC 5424, 6.2.4: "-" is no host name but the absence of one.
+  [`<4>1 2026-11-21T03:42:11Z - kernel - - - ${packet}`, { ...kernel, host: undefined }],
+  [`<12>1 2026-11-21T03:42:11Z node-a app 12 - - ${packet}`, { time, host: 'node-a', origin: 'userspace', program: 'app' }],
+  [`<12>1 2026-11-21T03:42:11Z node-a kernel 12 - - ${packet}`, { time, host: 'node-a', origin: 'userspace' }],
+])('RFC 5424: %s', (line, expected) => {
+  // Whether the kernel is named as a program too is not of interest here.
+  const { program, ...found } = read(line);
+  const { program: named, ...rest } = { text: packet, time: undefined, host: undefined, origin: 'unknown', program: undefined, ...expected };
+  expect(found).toStrictEqual(rest);
+  if (rest.origin !== 'kernel' && named !== undefined) expect(program).toBe(named);
+});
+
+test('RFC 5424: ulogd speaks for the kernel as it does in RFC 3164', () => {
+  expect(read(`<30>Nov 21 03:42:11 node-a ulogd[99]: ${packet}`).origin).toBe(read(`<30>1 2026-11-21T03:42:11Z node-a ulogd 99 - - ${packet}`).origin);
+});
+
+test.each<Row>([
+  [`4,123,132500000,-;${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'kernel' }],
+  [`4,123,132500000,-,caller=T12;${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'kernel' }],
+  [`7,18446744073709551615,132500000,c;${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'kernel' }],
+  [`12,123,132500000,-;${packet}`, { time: '2026-11-21T00:02:12.500Z', origin: 'userspace' }],
+  ['4,123,132500000,-;a\\x0ab \\xc3\\xa9 \\x5c \\xZZ', { time: '2026-11-21T00:02:12.500Z', origin: 'kernel', text: 'a\nb \xc3\xa9 \\ \\xZZ' }],
+  [`4,123,132500000 ${packet}`, { text: `4,123,132500000 ${packet}` }],
+])('kmsg record: %s', check);
+
+describe('journald JSON', () => {
+  const fields = {
+    MESSAGE: packet, _TRANSPORT: 'kernel', SYSLOG_FACILITY: '0', SYSLOG_IDENTIFIER: 'kernel', _HOSTNAME: 'node-a', __REALTIME_TIMESTAMP: '1795232531000000',
+  };
+  const found = { ...kernel, program: 'kernel' };
+
+  test.each<[string, object, Partial<Expected>]>([
+    ['as the kernel says it', {}, found],
+    ['without a facility, as older versions write', { SYSLOG_FACILITY: undefined }, found],
+    ['bytes that are no UTF-8', { MESSAGE: [...Buffer.from(packet), 0xff] }, { ...found, text: `${packet}\xff` }],
+    ['characters beyond ASCII', { MESSAGE: 'é-drop: IN=eth0' }, { ...found, text: 'é-drop: IN=eth0' }],
+    ['the time it was received, where the kernel\'s is not known', { __REALTIME_TIMESTAMP: undefined, _SOURCE_REALTIME_TIMESTAMP: '1795232532500000' }, { ...found, time: '2026-11-21T03:42:12.500Z' }],
+    ['no time', { __REALTIME_TIMESTAMP: undefined }, { ...found, time: undefined }],
+    ['a time that is none', { __REALTIME_TIMESTAMP: 'soon' }, { ...found, time: undefined }],
+    ['written to /dev/kmsg by a program: its facility', { SYSLOG_FACILITY: '3' }, { ...found, origin: 'userspace' }],
+    ['written to /dev/kmsg by a program: its identifier', { SYSLOG_IDENTIFIER: 'evil' }, { ...found, origin: 'userspace', program: 'evil' }],
+    ['the kernel\'s name by another transport', { _TRANSPORT: 'syslog' }, { ...found, origin: 'userspace' }],
+    ['the kernel\'s name on standard output', { _TRANSPORT: 'stdout' }, { ...found, origin: 'userspace' }],
+    ['a message that claims to be the kernel\'s', { _TRANSPORT: 'journal', SYSLOG_IDENTIFIER: 'evil', MESSAGE: `kernel: ${packet}` }, { ...found, origin: 'userspace', program: 'evil' }],
+    ['ulogd', { _TRANSPORT: 'syslog', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'ulogd', _COMM: 'ulogd', _UID: '0' }, { ...found, program: 'ulogd' }],
+    ['ulogd, not of root', { _TRANSPORT: 'syslog', SYSLOG_IDENTIFIER: 'ulogd', _COMM: 'ulogd', _UID: '1000' }, { ...found, origin: 'userspace', program: 'ulogd' }],
+    ['ulogd by its own word only', { _TRANSPORT: 'syslog', SYSLOG_IDENTIFIER: 'ulogd', _COMM: 'evil', _UID: '0' }, { ...found, origin: 'userspace', program: 'ulogd' }],
+  ])('%s', (_, change, expected) => check(JSON.stringify({ ...fields, ...change }), expected));
+
+  test('a message too large comes as null and stays what it is', () => {
+    const line = JSON.stringify({ ...fields, MESSAGE: null });
+    check(line, { text: line });
+  });
+
+  test('with blanks between, as some exporters write', () => {
+    check(`{ "MESSAGE" : "${packet}", "_TRANSPORT" : "kernel", "SYSLOG_IDENTIFIER" : "kernel" }`, { origin: 'kernel', program: 'kernel' });
+  });
+});
+
+test.each<Row>([
+  [`2026-11-21T03:42:11.346165Z stdout F ${packet}`, { time: '2026-11-21T03:42:11.346Z' }],
+  [`2026-11-21T03:42:11.346165789+01:00 stderr F ${packet}`, { time: '2026-11-21T02:42:11.346Z' }],
+  [`2026-11-21T03:42:11Z stdout P Nov 21 03:42:10 node-a kernel: ${packet}`, kernel],
+  [`2026-11-21T03:42:11Z stdout F <4>[  132.500000] ${packet}`, { time }],
+  ['2026-11-21T03:42:11Z stdout F my-drop IN=eth0 OUT=', { time, text: 'my-drop IN=eth0 OUT=' }],
+  [`2026-11-21T03:42:11Z stdout F {"MESSAGE":"${packet}","_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"node-a"}`, { ...kernel, program: 'kernel' }],
+])('CRI: %s', check);
+
+test.each<[string, object, Partial<Expected>]>([
+  ['Docker', { log: `${packet}\n`, stream: 'stdout', time: '2026-11-21T03:42:11.346165Z' }, { time: '2026-11-21T03:42:11.346Z' }],
+  ['Docker around a kernel line', { log: `Nov 21 03:42:10 node-a kernel: ${packet}\n`, stream: 'stdout', time: '2026-11-21T03:42:11Z' }, kernel],
+  ['Docker: only one newline is taken off', { log: `${packet}\n\n`, stream: 'stdout' }, { text: `${packet}\n` }],
+  ['a collector', { '@timestamp': '2026-11-21T03:42:11Z', host: 'node-a', message: `kernel: ${packet}` }, kernel],
+  ['a collector, other names', { timestamp: '2026-11-21T03:42:11Z', hostname: 'node-a', log: packet }, { time, host: 'node-a' }],
+  // Fluent Bit's own name and form, unless `json_date_format` says otherwise.
+  ['Fluent Bit', { date: 1795232531, log: packet }, { time }],
+  ['a collector with seconds since 1970', { '@timestamp': 1795232531.5, message: packet }, { time: '2026-11-21T03:42:11.500Z' }],
+  ['a collector with a time that is none', { time: 'soon', message: packet }, {}],
+  ['JSON in JSON', { log: JSON.stringify({ message: `kernel: ${packet}`, host: 'node-a' }), time: '2026-11-21T03:42:11Z' }, kernel],
+])('JSON: %s', (_, record, expected) => check(JSON.stringify(record), expected));
+
+test('JSON that is the message itself is left alone', () => {
+  const line = '{"timestamp":"2026-11-21T03:42:11","oob.prefix":"drop","oob.family":2}';
+  check(line, { text: line });
+});
+
+// Where nothing names a host, the first word of the message is the prefix, by which the verdict is known.
+describe('a LOG prefix is never taken for a host', () => {
+  const messages = ['calico-drop: IN=eth0 OUT=', '[UFW BLOCK] IN=eth0 OUT=', 'IN=eth0 OUT=', 'my-drop IN=eth0 OUT=', 'kube-drop IN=eth0 OUT=', 'kernel-drop[1]: IN=eth0 OUT='];
+
+  test.each(messages)('behind an uptime, a kmsg record, a container runtime: %s', (text) => {
+    for (const before of ['[  132.500000] ', '<4>[  132.500000] ', '4,123,132500000,-;', 'Nov 21 03:42:11 kernel: ', 'Nov 21 03:42:11 kernel: [  132.500000] ', '2026-11-21T03:42:11Z stdout F ']) {
+      expect(read(before + text), before).toMatchObject({ text, host: undefined, program: undefined });
+    }
+  });
+
+  test.each(messages)('behind a host: %s', (text) => {
+    for (const before of ['Nov 21 03:42:11 node-a kernel: ', '2026-11-21T03:42:11Z node-a kernel: [  132.500000] ']) {
+      expect(read(before + text), before).toMatchObject({ text, host: 'node-a', origin: 'kernel' });
+    }
+  });
+
+  test.each(messages.slice(0, 3))('behind a stamp alone: %s', (text) => {
+    for (const before of ['Nov 21 03:42:11 ', '2026-11-21T03:42:11Z ', '1795232531.836530 ']) expect(read(before + text), before).toMatchObject({ text, host: undefined });
+  });
+});
+
+describe('what is inside cannot say otherwise', () => {
+  test('the outer stamp counts', () => check(`2026-11-21T03:42:11Z node-a kernel: [99999.5] ${packet}`, kernel));
+
+  test('nor can a prefix that looks like a line of another host', () => {
+    expect(read('Nov 21 03:42:11 node-a kernel: [ 12.5] Dec 24 11:11:11 evil kernel: IN=eth0')).toMatchObject({ time, host: 'node-a', origin: 'kernel' });
+  });
+
+  test('an exact time behind a guessed one does count', () => {
+    const clock = createClock({ latest });
+    const { time: found, timeIsExact } = readEnvelope(`[  132.500000] Nov 21 03:42:11 node-a kernel: ${packet}`, clock);
+    expect([found, timeIsExact]).toStrictEqual([Date.parse(time), true]);
+  });
+
+  test('a guessed time says so', () => {
+    expect(readEnvelope(`[  132.500000] ${packet}`, createClock({ latest }))).toMatchObject({ time: latest, timeIsExact: false });
+  });
+});
+
+test('layers are named, outermost first', () => {
+  const { layers } = readEnvelope(`2026-11-21T03:42:11Z stdout F <4>Nov 21 03:42:10 node-a kernel: [  132.500000] ${packet}`, createClock({ latest }));
+  expect(layers).toStrictEqual(['CRI', 'syslog priority', 'syslog stamp', 'kernel tag', 'uptime']);
+});
+
+test('lines of one clock do not stain one another', () => {
+  const clock = createClock({ latest, boot });
+  const lines = [
+    `Nov 21 03:42:11 node-a kernel: ${packet}`, `Nov 21 03:42:11 node-b kernel: ${packet}`, `Nov 21 03:42:12 node-a kernel: ${packet}`, `2026-11-21T03:42:11Z node-a kernel: ${packet}`,
+    `2026-11-21T03:42:59+01:00 node-a kernel: ${packet}`, `2026-11-21T03:42:59 node-a kernel: ${packet}`, `Nov 21 03:42:11.5 node-a kernel: ${packet}`, `Nov 21 03:42:11 ${packet}`,
+  ];
+  for (const line of [...lines, ...lines.toReversed()]) expect(readEnvelope(line, clock)).toStrictEqual(readEnvelope(line, createClock({ latest, boot })));
+});
+
+describe('hostile lines', () => {
+  test.each<[string, string]>([
+    ['priorities', '<4>'.repeat(20_000)],
+    ['uptimes', '[1.5] '.repeat(10_000)],
+    ['stamps', 'Nov 21 03:42:11 '.repeat(4000)],
+    ['kernel tags', 'kernel: '.repeat(8000)],
+    ['open braces', `${'{"log":'.repeat(8000)}}`],
+    ['brackets', `${'['.repeat(60_000)}]`],
+    ['blanks', `[${' '.repeat(60_000)}`],
+    ['blanks in a second bracket', `[1.5][${' '.repeat(60_000)}`],
+    ['digits', '1'.repeat(60_000)],
+    ['commas', `1,1,1,${','.repeat(60_000)}`],
+  ])('%s', (_, line) => {
+    // More than one, so that work in the square of the length does not end within a test's time.
+    const clock = createClock({ latest });
+    for (let i = 0; i < 2; i++) readEnvelope(line, clock);
+    const { text, layers } = readEnvelope(line, clock);
+    expect(layers.length).toBeLessThanOrEqual(6);
+    expect(text.length).toBeGreaterThan(line.length / 2);
+  });
+
+  test('JSON in JSON ends after a few layers', () => {
+    let line = packet;
+    for (let i = 0; i < 9; i++) line = JSON.stringify({ log: line });
+    expect(readEnvelope(line, createClock({ latest })).text).toMatch(/^\{"log":/);
+  });
+
+  const stamps = [
+    'Nov 21 03:42:11 ', 'Nov 99 99:99:99 ', 'Sat Nov 21 03:42:11 2026 ', 'Sat 2026-11-21 03:42:11 UTC ', '2026-11-21T03:42:11Z ', '2026-99-99T99:99:99.999999999+99:99 ',
+    '<4>', '<4>1 ', '[1.5] ', '[9999999999.999999999]', '4,1,99999999999999999999,-;', '\\xff', '{"MESSAGE":[999,-1,1e9,"x"],"_TRANSPORT":"kernel"}', '{"log":"', '"}', ' stdout F ',
+    'node-a ', 'kernel: ', 'app[1]: ', 'kern.warn ', '- - - ', 'IN=', '\0', '\xff', ' ',
+  ];
+  const line = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.array(fc.oneof(fc.constantFrom(...stamps), fc.string({ maxLength: 5 })), { maxLength: 12 }).map((parts) => parts.join('')),
+    fc.object({ key: fc.constantFrom('MESSAGE', 'log', 'message', 'time', 'host', '_TRANSPORT', '__REALTIME_TIMESTAMP') }).map((object) => JSON.stringify(object)),
+  );
+
+  test('never throw, and every answer is usable', () => {
+    fc.assert(
+      fc.property(line, (hostile) => {
+        const { text, time: found, host, origin, layers } = readEnvelope(hostile, createClock({ latest }));
+        expect(typeof text).toBe('string');
+        expect(found === undefined || Number.isFinite(found)).toBe(true);
+        // What is shown and stored is a date, which ends 100 million days from 1970.
+        if (found !== undefined) expect(() => new Date(found).toISOString()).not.toThrow();
+        expect(host).not.toBe('');
+        expect(['kernel', 'userspace', 'unknown']).toContain(origin);
+        expect(layers.length).toBeLessThanOrEqual(6);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});

@@ -1,0 +1,240 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { blockSize, type Input, InputError, openInput } from '../../src/sources/input.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const path = temporaryFolder();
+const run = promisify(execFile);
+
+/** More than one block, packed too. */
+const large = `${randomBytes(200_000).toString('hex').replaceAll(/.{100}/g, '$&\n')}\n`;
+
+function write(name: string, content: string | Buffer): string {
+  writeFileSync(path(name), content);
+  return path(name);
+}
+
+/** All of an input, and what stopped it. A block is valid only during the call, so it is copied. */
+async function readAll(input: Input): Promise<{ content: string; error: unknown }> {
+  const blocks: Buffer[] = [];
+  const error = await input.read((block) => void blocks.push(Buffer.from(block))).then(() => undefined, (reason: unknown) => reason);
+  return { content: Buffer.concat(blocks).toString('latin1'), error };
+}
+
+describe('content', () => {
+  test.each<[string, string | Buffer, string]>([
+    ['empty.log', '', ''],
+    ['plain.log', 'one\ntwo', 'one\ntwo'],
+    ['large.log', large, large],
+    ['one-byte.log', 'x', 'x'],
+    ['bytes.log', Buffer.from([0xff, 0, 0x80, 10]), '\xff\0\x80\n'],
+    ['packed.log.gz', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
+    ['large.log.gz', gzipSync(large), large],
+    ['gzip-without-the-extension.log', gzipSync('one\ntwo\n'), 'one\ntwo\n'],
+    ['plain-with-the-extension.gz', 'one\ntwo\n', 'one\ntwo\n'],
+    ['empty-packed.gz', gzipSync(''), ''],
+    ['two-members.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]), 'one\ntwo\n'],
+    // dd and tapes pad with NULs; gzip passes over them too.
+    ['padded.gz', Buffer.concat([gzipSync('one\n'), Buffer.alloc(512)]), 'one\n'],
+    ['packed.log.zst', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
+    ['large.log.zst', zstdCompressSync(large), large],
+    ['zst-without-the-extension.log', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
+    // RFC 8878, 3.1: frames may follow one another, as pzstd and `cat a.zst b.zst` make them.
+    ['two-frames.zst', Buffer.concat([zstdCompressSync('one\n'), zstdCompressSync('two\n')]), 'one\ntwo\n'],
+    ['large-frames.zst', Buffer.concat([zstdCompressSync(large), zstdCompressSync(large)]), large + large],
+  ])('%s', async (name, bytes, expected) => {
+    const { content, error } = await readAll(openInput(write(name, bytes)));
+    expect(error).toBeUndefined();
+    expect(content.length).toBe(expected.length);
+    expect(content === expected).toBe(true);
+  });
+});
+
+test('tells name, size, time of the last write and how much has been read', async () => {
+  const file = write('facts.log.gz', gzipSync(large));
+  utimesSync(file, 1000, 1234.5);
+  const input = openInput(file);
+  expect({ ...input, read: undefined, bytesRead: undefined }).toStrictEqual({ name: file, size: statSync(file).size, modified: 1_234_500, read: undefined, bytesRead: undefined });
+  expect(input.bytesRead()).toBe(0);
+  await readAll(input);
+  expect(input.bytesRead()).toBe(input.size);
+});
+
+test('blocks are as large as is said, and the bytes of a plain file are counted as they come', async () => {
+  const input = openInput(write('blocks.log', large));
+  const seen: [number, number][] = [];
+  await input.read((block) => void seen.push([block.length, input.bytesRead()]));
+  expect(seen.slice(0, 2)).toStrictEqual([[blockSize, blockSize], [blockSize, 2 * blockSize]]);
+});
+
+describe('cut off: what came before is handed over, then an error names the file', () => {
+  test.each<[string, Buffer, string]>([
+    ['cut.gz', gzipSync(large), 'gzip'],
+    ['cut.zst', zstdCompressSync(large), 'zstd'],
+  ])('%s', async (name, packed, kind) => {
+    const file = write(name, packed.subarray(0, packed.length / 2));
+    const { content, error } = await readAll(openInput(file));
+    expect(content.length).toBeGreaterThan(large.length / 4);
+    expect(large.startsWith(content)).toBe(true);
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as Error).message).toBe(`${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`);
+  });
+
+  test('nothing but the first bytes of a gz', async () => {
+    expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
+  });
+
+  test.each<[string, Buffer]>([
+    // As a copy that went on after the disk was full, or a partly overwritten file.
+    ['damaged.gz', gzipSync(large)],
+    ['damaged.zst', zstdCompressSync(large)],
+  ])('%s in its middle', async (name, packed) => {
+    packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
+    const file = write(name, packed);
+    const { content, error } = await readAll(openInput(file));
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as Error).message).toContain(`${file}: the `);
+    expect(content.length).toBeGreaterThan(large.length / 2);
+  });
+
+  test('a whole gz with a wrong checksum: its text was read, and the damage told', async () => {
+    const packed = gzipSync('one\ntwo\n');
+    packed.fill(0, packed.length - 8, packed.length - 4);
+    const { content, error } = await readAll(openInput(write('checksum.gz', packed)));
+    expect(error).toBeInstanceOf(InputError);
+    expect(content).toBe('one\ntwo\n');
+  });
+});
+
+test('a file that shrinks while it is read ends there', async () => {
+  const file = write('shrinks.log', large);
+  let bytes = 0;
+  await openInput(file).read((block) => {
+    bytes += block.length;
+    truncateSync(file, 0);
+  });
+  expect(bytes).toBe(blockSize);
+});
+
+describe('refused at once, with advice', () => {
+  const refusal = (file: string): unknown => {
+    try {
+      return openInput(file);
+    } catch (error) {
+      return error;
+    }
+  };
+
+  test.each<[string, Buffer, string]>([
+    ['system.journal', Buffer.from('LPKSHHRH\0\0'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
+    ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4]), 'is xz compressed: pipe it in with `xz -dc FILE | … -`'],
+    ['kern.log.bz2', Buffer.from('BZh91AY&SY'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
+    ['logs.zip', Buffer.from('PK\x03\x04\x14\0'), 'is a zip archive: unpack it first'],
+    ['kubectl', Buffer.from('\x7fELF\x02\x01'), 'is a program, not a log'],
+  ])('%s', (name, bytes, advice) => {
+    const file = write(name, bytes);
+    const error = refusal(file);
+    expect(error).toBeInstanceOf(InputError);
+    expect((error as Error).message).toBe(`${file}: ${advice.replaceAll('FILE', file)}`);
+  });
+
+  test('text that only begins like one of them is a log', async () => {
+    expect((await readAll(openInput(write('bz.log', 'BZ\n')))).content).toBe('BZ\n');
+    expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
+  });
+
+  test('missing', () => {
+    expect(refusal(path('missing.log'))).toStrictEqual(new InputError(`${path('missing.log')}: no such file`));
+  });
+
+  test('a folder', () => {
+    mkdirSync(path('folder'));
+    expect(refusal(path('folder'))).toStrictEqual(new InputError(`${path('folder')}: is a folder; name the files in it`));
+  });
+
+  test('a path through a file', () => {
+    const file = write('through.log', 'x');
+    expect(refusal(`${file}/kern.log`)).toStrictEqual(new InputError(`${file}/kern.log: a part of the path is not a folder`));
+  });
+
+  test('the system error is kept as the cause', () => {
+    expect(refusal(path('missing.log'))).toMatchObject({ cause: { code: 'ENOENT' } });
+  });
+
+  test('no permission', async () => {
+    const file = write('secret.log', 'x');
+    chmodSync(file, 0);
+    // Root may read everything, so the child gives that up after it has loaded what it needs.
+    const script = `
+      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/input.ts', import.meta.url).href)});
+      if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }
+      try { openInput(process.argv[1]); } catch (error) { console.log(error.name + ': ' + error.message); }`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, file]);
+    expect(stdout).toBe(`InputError: ${file}: permission denied\n`);
+  });
+});
+
+describe('streams', () => {
+  test('standard input has neither size nor time', async () => {
+    const input = openInput('-', Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
+    expect([input.name, input.size, input.modified, input.bytesRead()]).toStrictEqual(['-', undefined, undefined, 0]);
+    expect(await readAll(input)).toStrictEqual({ content: 'one\ntwo', error: undefined });
+    expect(input.bytesRead()).toBe(7);
+  });
+
+  test('an empty stream', async () => {
+    expect(await readAll(openInput('-', Readable.from([])))).toStrictEqual({ content: '', error: undefined });
+  });
+
+  test('one that breaks: what came before is handed over, the place is named', async () => {
+    const stream = new Readable({ read() {} });
+    stream.push('one\n');
+    const reading = openInput('-', stream).read(() => stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })));
+    await expect(reading).rejects.toStrictEqual(new InputError('-: cannot be read past byte 4: read EIO'));
+  });
+
+  test('a named pipe', async () => {
+    await run('mkfifo', [path('fifo')]);
+    // Opening a pipe waits for its other end, so both ends are processes that can be ended.
+    const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);
+    const script = `
+      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/input.ts', import.meta.url).href)});
+      const input = openInput(process.argv[1]);
+      let bytes = 0;
+      await input.read((block) => { bytes += block.length; });
+      console.log(JSON.stringify([input.name, input.size, bytes]));`;
+    try {
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, path('fifo')], { timeout: 4000, killSignal: 'SIGKILL' });
+      expect(JSON.parse(stdout)).toStrictEqual([path('fifo'), null, large.length]);
+    } finally {
+      writer.kill('SIGKILL');
+    }
+  });
+});
+
+test('an error of the one who reads passes through unchanged', async () => {
+  const own = new Error('a defect');
+  const fail = (): never => {
+    throw own;
+  };
+  for (const name of ['own.log', 'own.gz', 'own.zst']) {
+    const content = { 'own.log': 'x', 'own.gz': gzipSync('x'), 'own.zst': zstdCompressSync('x') }[name] as string | Buffer;
+    await expect(openInput(write(name, content)).read(fail)).rejects.toBe(own);
+  }
+});
+
+test('an error of the one who reads passes through unchanged though it has a code', async () => {
+  // What writing to a closed pipe throws; it says nothing of the file that was read.
+  const own = Object.assign(new Error('EPIPE: broken pipe, write'), { code: 'EPIPE' });
+  const fail = (): never => {
+    throw own;
+  };
+  await expect(openInput(write('code.log', 'x')).read(fail)).rejects.toBe(own);
+  await expect(openInput(write('code.gz', gzipSync('x'))).read(fail)).rejects.toBe(own);
+  await expect(openInput('-', Readable.from([Buffer.from('x')])).read(fail)).rejects.toBe(own);
+});

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createScanner, maxLineLength } from '../../src/sources/scanner.ts';
+
+const needles = ['IN=', 'table overflow', 'table full'];
+
+interface Scan {
+  /** Text, number and `cut` of each line that was handed over. */
+  found: [string, number, boolean][];
+  tooLong: number[];
+  counts: { lines: number; bytes: number; tooLong: number };
+}
+
+/** What a scanner makes of blocks. Each block is overwritten after the call, as the reader of a file does. */
+function scan(blocks: Iterable<Uint8Array>): Scan {
+  const found: Scan['found'] = [];
+  const tooLong: number[] = [];
+  const scanner = createScanner({
+    needles,
+    onLine: (line, number, cut) => void found.push([line, number, cut]),
+    onTooLong: (number) => void tooLong.push(number),
+  });
+  for (const block of blocks) {
+    const borrowed = Buffer.from(block);
+    scanner.write(borrowed);
+    borrowed.fill('\nIN=');
+  }
+  scanner.end();
+  return { found, tooLong, counts: { ...scanner.counts } };
+}
+
+/** The same, the obvious way: all of the text in memory. */
+function reference(text: string): Scan {
+  const pieces = text.split('\n');
+  const last = pieces.pop() ?? '';
+  const lines = [...pieces.map((piece) => ({ piece, cut: false })), ...(last === '' ? [] : [{ piece: last, cut: true }])];
+  const found: Scan['found'] = [];
+  const tooLong: number[] = [];
+  for (const [index, { piece, cut }] of lines.entries()) {
+    if (piece.length + (cut ? 0 : 1) > maxLineLength) tooLong.push(index + 1);
+    else if (needles.some((needle) => piece.includes(needle))) found.push([piece.replace(/\r$/, ''), index + 1, cut]);
+  }
+  return { found, tooLong, counts: { lines: lines.length, bytes: text.length, tooLong: tooLong.length } };
+}
+
+/** Cuts into blocks of the given sizes, again and again until the end. */
+function* cutInto(text: string, sizes: readonly number[]): Generator<Uint8Array> {
+  const bytes = Buffer.from(text, 'latin1');
+  for (let at = 0, i = 0; at < bytes.length; i++) {
+    const size = sizes[i % sizes.length] as number;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+const snippet = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom('\n', '\r\n', '\n\n', '\r', ...needles) },
+  { weight: 2, arbitrary: fc.constantFrom('I', 'IN', 'N=', 'table ', 'table overflo', 'ull', '\0', '\0\0IN=\0') },
+  { weight: 2, arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)), maxLength: 12 }) },
+);
+const text = fc.array(snippet, { maxLength: 40 }).map((parts) => parts.join(''));
+/** Numbers stand for so many bytes of a line, so that a counterexample can be read. */
+const aboutTooLong = fc.tuple(fc.constantFrom(1, 2, 3), fc.integer({ min: -3, max: 3 })).map(([times, more]) => times * maxLineLength + more);
+const longParts = fc.array(fc.oneof({ weight: 3, arbitrary: snippet }, { weight: 1, arbitrary: aboutTooLong }), { maxLength: 12 });
+
+function agrees(all: string, sizes: readonly number[]): void {
+  expect(scan(cutInto(all, sizes))).toStrictEqual(reference(all));
+}
+
+describe('any text cut into any blocks gives the lines of that text', () => {
+  test('short lines', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
+    fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
+  });
+
+  test('lines about as long as the longest', () => {
+    const size = fc.oneof(fc.integer({ min: 1000, max: 200_000 }), fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }));
+    const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
+    const written = (parts: (string | number)[]): string => parts.map((part) => (typeof part === 'number' ? 'x'.repeat(part) : part)).join('');
+    fc.assert(fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)), { numRuns: 200 });
+  });
+});
+
+test.each(needles)('%s is seen wherever a block ends within it', (needle) => {
+  const all = `first\nbefore ${needle} behind\nlast\n`;
+  const expected = [[`before ${needle} behind`, 2, false]];
+  for (let at = 1; at < all.length; at++) expect(scan([Buffer.from(all.slice(0, at)), Buffer.from(all.slice(at))]).found).toStrictEqual(expected);
+});
+
+test.each<[string, string, Scan['found']]>([
+  ['nothing at all', '', []],
+  ['no needle', 'a\nb\n', []],
+  ['a needle in each line', 'IN=1\nIN=2\n', [['IN=1', 1, false], ['IN=2', 2, false]]],
+  ['several needles in a line', 'IN=1 IN=2 table full\nIN=3\n', [['IN=1 IN=2 table full', 1, false], ['IN=3', 2, false]]],
+  ['a needle over two lines is none', 'I\nN=\ntable\noverflow\n', []],
+  ['empty lines count', '\n\nIN=\n\nIN=\n', [['IN=', 3, false], ['IN=', 5, false]]],
+  ['lines without a needle in between', `${'x\n'.repeat(999)}IN=\n${'x\n'.repeat(999)}IN=`, [['IN=', 1000, false], ['IN=', 2000, true]]],
+  ['CRLF', 'a\r\nIN=\r\nIN=\r\n', [['IN=', 2, false], ['IN=', 3, false]]],
+  ['a carriage return inside', 'IN=\rOUT=\n', [['IN=\rOUT=', 1, false]]],
+  ['no newline at the end', 'IN=1\nIN=2', [['IN=1', 1, false], ['IN=2', 2, true]]],
+  ['CR but no newline at the end', 'IN=\r', [['IN=', 1, true]]],
+  ['NULs', '\0\0IN=\0x\n\0\nIN=\0', [['\0\0IN=\0x', 1, false], ['IN=\0', 3, true]]],
+  ['bytes that are no UTF-8', 'IN=\xff\xfe\x80\n', [['IN=\xff\xfe\x80', 1, false]]],
+])('%s', (_, all, expected) => {
+  expect(scan([Buffer.from(all, 'latin1')]).found).toStrictEqual(expected);
+});
+
+describe('lines over 64 KiB', () => {
+  const long = 'x'.repeat(70_000);
+
+  test.each<[string, string]>([
+    ['with a needle at the start', `IN=${long}`],
+    ['with a needle at the end', `${long}IN=`],
+    // Nobody would have read it, but how many were skipped must not depend on where blocks end.
+    ['without a needle', long],
+    ['many times too long', `IN=${long.repeat(5)}IN=`],
+  ])('%s: skipped and counted once, wherever blocks end', (_, line) => {
+    const all = `IN=1\n${line}\nIN=3\n`;
+    for (const size of [1000, 8000, 65_535, 65_536, 65_537, 1_000_000]) {
+      const { found, tooLong, counts } = scan(cutInto(all, [size]));
+      expect(found, `blocks of ${size}`).toStrictEqual([['IN=1', 1, false], ['IN=3', 3, false]]);
+      expect(tooLong, `blocks of ${size}`).toStrictEqual([2]);
+      expect(counts, `blocks of ${size}`).toStrictEqual({ lines: 3, bytes: all.length, tooLong: 1 });
+    }
+  });
+
+  test('one at the end without a newline counts as a line', () => {
+    expect(scan(cutInto(`IN=1\nIN=${long}`, [65_536]))).toMatchObject({ found: [['IN=1', 1, false]], tooLong: [2], counts: { lines: 2, tooLong: 1 } });
+  });
+
+  test('the longest line that is taken', () => {
+    const longest = `IN=${'x'.repeat(maxLineLength - 4)}`;
+    expect(scan([Buffer.from(`${longest}\n`)])).toMatchObject({ found: [[longest, 1, false]], tooLong: [] });
+    expect(scan([Buffer.from(`${longest}y\n`)])).toMatchObject({ found: [], tooLong: [1] });
+  });
+});
+
+test('100 MB without a newline need no more memory than one line', () => {
+  const block = Buffer.alloc(64 * 1024, 'IN= ');
+  const tooLong: number[] = [];
+  const found: [string, number][] = [];
+  const scanner = createScanner({ needles, onLine: (line, number) => void found.push([line, number]), onTooLong: (number) => void tooLong.push(number) });
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < 1600; i++) scanner.write(block);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
+  scanner.write(Buffer.from('\nIN=2\n'));
+  scanner.end();
+  expect(found).toStrictEqual([['IN=2', 2]]);
+  expect(tooLong).toStrictEqual([1]);
+  expect(scanner.counts).toStrictEqual({ lines: 2, bytes: 1600 * block.length + 6, tooLong: 1 });
+});

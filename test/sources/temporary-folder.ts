@@ -1,0 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+/** A folder for the tests of one file, removed afterwards; returns how a path in it is made. */
+export function temporaryFolder(): (...parts: string[]) => string {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  return (...parts) => join(folder, ...parts);
+}

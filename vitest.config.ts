@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Those need a control plane, and have a configuration of their own.
+    exclude: ['test/e2e/**'],
+    testTimeout: 30_000,
+  },
+});
