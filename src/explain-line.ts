@@ -6,11 +6,12 @@ import { readSnapshot } from './kubernetes/snapshot.ts';
 import type { Endpoint, Finding, Packet, PacketObservation } from './model.ts';
 import { parse } from './parsing/formats.ts';
 import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
+import { printable } from './printable.ts';
 import { alignColumns } from './publishing/describe.ts';
 import { createDirectory } from './resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
 import { createSeriesTable } from './series/table.ts';
-import { createClock, localTime } from './sources/clock.ts';
+import { createClock } from './sources/clock.ts';
 import { readEnvelope } from './sources/envelope.ts';
 
 type Row = [step: string, found: string];
@@ -23,8 +24,11 @@ export function explainLine(
 ): 0 | 1 {
   const snapshot = readSnapshot(options.pods);
   for (const problem of snapshot.problems) err(`${problem}\n`);
-  const rows = explain(line, options, snapshot.objects);
-  out(`${alignColumns(rows).join('\n')}\n`);
+  const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
+  for (const [index, each] of lines.entries()) {
+    const rows = explain(each, options, snapshot.objects).map((row) => row.map(printable));
+    out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
+  }
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
@@ -33,7 +37,7 @@ function explain(line: string, options: ReplayOptions, objects: Parameters<typeo
   const clock = createClock({
     latest,
     boot: options.bootTime,
-    zone: options.timeZone === undefined ? Date.UTC : localTime,
+    zone: options.zone,
   });
   // Text from a command line is Unicode; from here on one character is one byte, as in a file.
   const envelope = readEnvelope(Buffer.from(line).toString('latin1'), clock);

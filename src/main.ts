@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
 import { UsageError } from './cli/usage-error.ts';
-import { useTimeZone, version } from './config.ts';
+import { version } from './config.ts';
 import { explainLine } from './explain-line.ts';
 import { replay, type Streams } from './replay.ts';
 
@@ -17,7 +17,10 @@ kube-netfilter-tailer COMMAND --help tells more.
 `;
 
 const streams: Streams = {
-  stdin: process.stdin,
+  // Only on demand: looking at it makes a pipe non-blocking, and then it cannot be read as a file.
+  get stdin() {
+    return process.stdin;
+  },
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
   terminal: process.stderr.isTTY ? process.stderr : undefined,
@@ -64,7 +67,6 @@ async function runReplay(args: string[]): Promise<number> {
     streams.out(replayHelp);
     return 0;
   }
-  if (options.timeZone !== undefined) useTimeZone(options.timeZone);
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   return await replay(options, streams);
 }

@@ -80,7 +80,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected') return;
     const { node, ends, noise, findings } = understand(line, observation);
     onDrop?.(line, observation, ends, node, noise);
-    statistics.resolved(ends, noise !== undefined);
+    statistics.resolved(ends, noise !== undefined, observation.repeat);
     if (noise !== undefined && !includeNoise) return;
     report(findings, node, line.time, observation.repeat);
   }
@@ -89,7 +89,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const node = nodeOf(options.node ?? line.host, undefined, directory, at);
     const ends = resolveMartian(observation, directory, at);
     onDrop?.(line, observation, ends, node, undefined);
-    statistics.resolved(ends, false);
+    statistics.resolved(ends, false, 1);
     report(explainMartian(observation, ends, node), node, line.time, 1);
   }
 

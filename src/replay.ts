@@ -12,7 +12,7 @@ import { auditRow } from './publishing/audit.ts';
 import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from './series/table.ts';
-import { type ClockOptions, createClock, localTime } from './sources/clock.ts';
+import { type ClockOptions, createClock } from './sources/clock.ts';
 import { readEnvelope } from './sources/envelope.ts';
 import { type Input, InputError, openInput } from './sources/input.ts';
 import { peek } from './sources/peek.ts';
@@ -124,11 +124,11 @@ function pastLimits(tables: SeriesTable[]): RunTotals['packetsPastLimits'] {
 
 /** The logs oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. */
 function inOrder(options: ReplayOptions): { name: string; clock: Omit<ClockOptions, 'latest'> }[] {
-  const zone = options.timeZone === undefined ? Date.UTC : localTime;
+  const { zone } = options;
   const logs = options.logs.map((name) => {
     const clock = { zone, boot: options.bootTime };
     if (name === '-') return { name, clock, first: -Infinity };
-    const { firstTime, lastUptime } = peek(name, { ...clock, latest: options.now ?? Date.now() });
+    const { firstTime, lastUptime } = peek(name, { ...clock, latest: options.now });
     return { name, clock: { ...clock, lastUptime }, first: firstTime ?? -Infinity };
   });
   return logs.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first));
@@ -147,8 +147,9 @@ async function readLog(
   let scanned = 0;
   const scanner = createScanner({
     needles: needlesOfAll,
-    onLine(text, number) {
+    onLine(text, number, cut) {
       const envelope = readEnvelope(text, clock);
+      if (cut) envelope.text = withoutHalfValue(envelope.text);
       const time = (lastTime = envelope.time ?? lastTime);
       const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
       if (!timeIsExact) totals.guessedTimes++;
@@ -182,6 +183,11 @@ async function readLog(
   }
 }
 
+/** A last line without its newline may end within a number: `DPT=54` of 5432 would be another port. */
+function withoutHalfValue(text: string): string {
+  return text.replace(/ [A-Z]+=[^ =]*$/, ' ');
+}
+
 /** Interfaces of Pods were seen, and not one is a Pod of the saved objects: they are of another cluster. */
 function ofAnotherCluster(
   options: ReplayOptions,
@@ -191,7 +197,7 @@ function ofAnotherCluster(
   if (options.pods.length === 0 || directory.podCount === 0 || podInterfaces.seen === 0 || podInterfaces.known > 0)
     return undefined;
   return (
-    `${options.pods.join(', ')}: none of its ${directory.podCount} Pods owns any of the interfaces in the logs (${podInterfaces.seen} lines name one): ` +
+    `${options.pods.join(', ')}: none of its Pods (${directory.podCount}) owns any of the interfaces in the logs (${podInterfaces.seen} lines name one): ` +
     'it is of another cluster, or of another time. Addresses may be given to the wrong Pods.'
   );
 }

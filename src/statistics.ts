@@ -30,7 +30,7 @@ export interface Statistics {
   /** Lines about a node whose name nothing tells. */
   nodeUnknown: number;
   observed: (line: LogLine, observation: Observation) => void;
-  resolved: (ends: Ends, noise: boolean) => void;
+  resolved: (ends: Ends, noise: boolean, weight: number) => void;
 }
 
 export function createStatistics(): Statistics {
@@ -88,18 +88,19 @@ export function createStatistics(): Statistics {
     }
   }
 
-  function resolved(ends: Ends, noise: boolean): void {
+  function resolved(ends: Ends, noise: boolean, weight: number): void {
     const { source, destination } = ends;
     if (ends.fromPodInterface || ends.toPodInterface) {
       statistics.podInterfaces.seen++;
       if (source.evidence === 'interface' || destination.evidence === 'interface') statistics.podInterfaces.known++;
     }
     if (noise) {
-      statistics.noise++;
+      statistics.noise += weight;
       return;
     }
-    if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod') statistics.withPods++;
-    else statistics.withoutPods++;
+    if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod')
+      statistics.withPods += weight;
+    else statistics.withoutPods += weight;
     if (source.kind === 'unknown') bump(statistics.unresolved, source.address);
     if (destination.kind === 'unknown') bump(statistics.unresolved, destination.address);
   }

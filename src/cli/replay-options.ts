@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Millis, Verdict } from '../model.ts';
+import { type ToInstant, zoneTime } from '../sources/clock.ts';
 import { UsageError } from './usage-error.ts';
 
 export type OutputFormat = 'table' | 'json' | 'audit';
@@ -18,7 +19,8 @@ export interface ReplayOptions {
   includeNoise: boolean;
   /** Ages count from here, and no stamp without a year is later. */
   now: Millis | undefined;
-  timeZone: string | undefined;
+  /** How stamps without a zone are read. */
+  zone: ToInstant;
   bootTime: Millis | undefined;
   quiet: boolean;
 }
@@ -71,7 +73,7 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
     prefixes: (values.prefix ?? []).map((text) => readPrefix(text, problems)),
     includeNoise: values['include-noise'] ?? false,
     now: readTime('--now', values.now, problems),
-    timeZone: readZone(values['time-zone'], problems),
+    zone: readZone(values['time-zone'], problems),
     bootTime: readTime('--boot-time', values['boot-time'], problems),
     quiet: values.quiet ?? false,
   };
@@ -128,18 +130,22 @@ function oneOf<T extends string>(what: string, value: string, allowed: readonly 
   return found ?? allowed[0];
 }
 
+/** A date, with or without a time; without a zone it is UTC, like the time stamps of the logs. */
+const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
 function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {
   if (value === undefined) return undefined;
-  const time = Date.parse(value);
+  const found = timeFormat.exec(value);
+  const time = found ? Date.parse(value.length > 10 && found[1] === undefined ? `${value}Z` : value) : NaN;
   if (Number.isNaN(time)) problems.push(`${name} ${value}: must be a time such as 2026-11-21T03:42:11Z`);
   return time;
 }
 
-function readZone(value: string | undefined, problems: string[]): string | undefined {
+function readZone(value: string | undefined, problems: string[]): ToInstant {
   try {
-    if (value !== undefined) Intl.DateTimeFormat('en', { timeZone: value });
+    if (value !== undefined) return zoneTime(value);
   } catch {
     problems.push(`--time-zone ${value}: is no time zone; try Europe/Berlin, UTC or +02:00`);
   }
-  return value;
+  return Date.UTC;
 }

@@ -1,5 +1,6 @@
 import type { Millis } from '../model.ts';
 import { alignColumns } from '../publishing/describe.ts';
+import { printable } from '../printable.ts';
 import type { Statistics } from '../statistics.ts';
 
 export interface RunTotals {
@@ -81,7 +82,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     'Events',
     `${number(totals.events)}${totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`}`,
   ]);
-  return `${alignColumns(rows).join('\n')}\n`;
+  return `${alignColumns(rows.map((row) => row.map(printable))).join('\n')}\n`;
 }
 
 function prefixHint({ loggedPrefixes }: Statistics): string {

@@ -2,11 +2,18 @@ import type { FlowStory, PolicyName } from '../model.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './names.ts';
 
+/** The object that is spoken to. */
+interface Own {
+  namespace: string;
+  /** Node the packet was logged on. */
+  node: string;
+}
+
 interface Advice {
   name: string;
-  applies: (story: FlowStory) => boolean;
+  applies: (story: FlowStory, own: Own) => boolean;
   /** Whole sentences: what it means, and what to do. */
-  say: (story: FlowStory, own: { namespace: string }) => string;
+  say: (story: FlowStory, own: Own) => string;
 }
 
 /** What a drop means and what to do about it, most telling first; the first row that applies speaks. */
@@ -25,10 +32,22 @@ const table: readonly Advice[] = [
       'Without this answer the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
   },
   {
-    name: 'spoofed',
-    applies: ({ martian, ownAddressIsForeign, peer }) => martian && (ownAddressIsForeign || peer.kind === 'pod'),
+    name: 'spoofing',
+    applies: ({ martian, direction, ownAddressIsForeign }) => martian && direction === 'sending' && ownAddressIsForeign,
     say: () =>
       "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only. Look at what this Pod runs.",
+  },
+  {
+    name: 'spoofed',
+    applies: ({ martian, direction, peer }) =>
+      martian && direction === 'receiving' && peer.kind === 'pod' && peer.note !== undefined,
+    say: () => "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only.",
+  },
+  {
+    name: 'martian destination',
+    applies: ({ martian, prefix }) => martian && prefix === 'martian destination',
+    say: () =>
+      'The destination is no address that can be routed there (loopback, 0.0.0.0 or the like): look at what sends to it.',
   },
   {
     name: 'martian',
@@ -40,14 +59,14 @@ const table: readonly Advice[] = [
   {
     name: 'ufw',
     applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
-    say: (story) =>
-      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(story)} Let it route Pod traffic (ufw default allow routed), or turn it off on nodes.`,
+    say: (story, own) =>
+      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(story, own)} Let it route Pod traffic (ufw default allow routed), or turn it off on nodes.`,
   },
   {
     name: 'host firewall',
     applies: ({ enforcer }) => enforcer === 'host-firewall',
-    say: (story) =>
-      `The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin.${probes(story)} ` +
+    say: (story, own) =>
+      `The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin.${probes(story, own)} ` +
       "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
   },
   {
@@ -77,7 +96,7 @@ const table: readonly Advice[] = [
   },
   {
     name: 'probe',
-    applies: ({ peer, direction }) => direction === 'receiving' && peer.kind === 'node',
+    applies: isProbe,
     say: (_, { namespace }) =>
       `Traffic from nodes carries the kubelet's probes: without it the Pod stays unready. Allow it from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy`,
   },
@@ -88,10 +107,14 @@ const table: readonly Advice[] = [
   },
 ];
 
-/** What a node sends to a Pod is mostly the kubelet's probes. */
-function probes({ peer, direction }: FlowStory): string {
-  return direction === 'receiving' && peer.kind === 'node'
-    ? " From a node these are probably the kubelet's probes: without them the Pod stays unready."
+/** What its own node sends to a Pod is mostly the kubelet's probes. */
+function isProbe({ peer, direction }: FlowStory, own: Own): boolean {
+  return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
+}
+
+function probes(story: FlowStory, own: Own): string {
+  return isProbe(story, own)
+    ? " From the Pod's own node these are probably the kubelet's probes: without them it stays unready."
     : '';
 }
 
@@ -106,8 +129,8 @@ function showPolicy({ kind, namespace, name }: PolicyName): string {
 }
 
 /** '' when there is nothing to say that is true of every such drop. */
-export function adviseOn(story: FlowStory, own: { namespace: string }): string {
-  return table.find((row) => row.applies(story))?.say(story, own) ?? '';
+export function adviseOn(story: FlowStory, own: Own): string {
+  return table.find((row) => row.applies(story, own))?.say(story, own) ?? '';
 }
 
 function policyAdvice(story: FlowStory, namespace: string): string {

@@ -190,6 +190,7 @@ function finding(
       story.reply ? 'reply' : '',
       error,
       story.verdict,
+      story.enforcer,
       policy,
       story.martian ? 'martian' : '',
     ].join(sep),

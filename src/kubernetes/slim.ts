@@ -8,7 +8,15 @@ import { workloadOf } from '../resolving/workload.ts';
 export type Json = unknown;
 
 /** An API object that lacks what makes it usable; the message says what. */
-export class UnusableObject extends Error {}
+export class UnusableObject extends Error {
+  /** Name of the object, where it has one. */
+  readonly object: string | undefined;
+
+  constructor(message: string, object?: string) {
+    super(message);
+    this.object = object;
+  }
+}
 
 /** v1 Pod → the fields that are kept. */
 export function slimPod(object: Json): Pod {
@@ -88,6 +96,8 @@ const tunnelAnnotations = [
   'projectcalico.org/IPv6VXLANTunnelAddr',
   'projectcalico.org/IPv4Address',
   'projectcalico.org/IPv6Address',
+  'projectcalico.org/IPv4WireguardInterfaceAddr',
+  'projectcalico.org/IPv6WireguardInterfaceAddr',
   'flannel.alpha.coreos.com/public-ip',
 ];
 
@@ -116,7 +126,8 @@ function endOf(object: Json, from: Millis): Millis {
   ]
     .map((each) => instant(at(each, 'state', 'terminated', 'finishedAt')))
     .filter((each) => each !== undefined);
-  return ends.length === 0 ? from : Math.max(...ends);
+  // The API cuts its times to whole seconds, so it was still there in that second.
+  return ends.length === 0 ? from : Math.max(...ends) + 1000;
 }
 
 function identity(
@@ -126,7 +137,7 @@ function identity(
   const name = text(at(object, 'metadata', 'name'));
   const namespace = text(at(object, 'metadata', 'namespace'));
   if (name === undefined) throw new UnusableObject('has no metadata.name');
-  if (namespaced && namespace === undefined) throw new UnusableObject(`${name} has no metadata.namespace`);
+  if (namespaced && namespace === undefined) throw new UnusableObject('has no metadata.namespace', name);
   return {
     name,
     namespace: namespace ?? '',

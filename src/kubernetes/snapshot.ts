@@ -47,18 +47,21 @@ function readDocuments(file: string, text: string, snapshot: Snapshot): void {
 
 /** One object a line (`kubectl get -o json | jq -c '.items[]'`); if not even the first is one, the whole is bad JSON. */
 function readLines(file: string, content: string, error: Error, snapshot: Snapshot): void {
-  const lines = content.split('\n').filter((line) => line.trim() !== '');
-  const first = parseObject(lines[0] ?? '');
+  const lines = content
+    .split('\n')
+    .map((line, index) => ({ line, number: index + 1 }))
+    .filter(({ line }) => line.trim() !== '');
+  const first = parseObject(lines[0]?.line ?? '');
   if (first === undefined || lines.length < 2) {
     snapshot.problems.push(
       `${file}${placeOf(error, content)}: is not JSON as \`kubectl get … -o json\` prints it${hint(content)} (${withoutPlace(error.message)})`,
     );
     return;
   }
-  for (const [index, line] of lines.entries()) {
+  for (const { line, number } of lines) {
     const object = parseObject(line);
-    if (object === undefined) snapshot.problems.push(`${file}: line ${index + 1} is not JSON`);
-    else takeObject(object, `${file}: line ${index + 1}`, snapshot, true);
+    if (object === undefined) snapshot.problems.push(`${file}: line ${number} is not JSON`);
+    else takeObject(object, `${file}: line ${number}`, snapshot, true);
   }
 }
 
@@ -97,7 +100,7 @@ function takeItem(item: Json, listKind: string | undefined, place: string, { obj
     // Other kinds do no harm: people save `kubectl get all`.
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;
-    problems.push(`${place}: a ${kind} that ${error.message}`);
+    problems.push(`${place}: the ${kind}${error.object === undefined ? '' : ` ${error.object}`} ${error.message}`);
   }
 }
 
@@ -116,6 +119,9 @@ function withoutPlace(message: string): string {
 
 function hint(content: string): string {
   if (content.trim() === '') return ': it is empty';
+  if (content.includes('\0')) return ': it is UTF-16, save it as UTF-8';
+  if (/\}\s*\{/.test(content) && /^\s*\{/.test(content))
+    return ': it looks like several JSON texts, give each file its own --pods';
   if (/^(?:apiVersion|kind|items|---)/.test(content.trimStart())) return ': it looks like YAML, use -o json';
   return /^NAME(?:SPACE)? /.test(content) ? ': it is the table kubectl prints, use -o json' : '';
 }

@@ -67,11 +67,12 @@ function eventName(object: string, identity: string, node: string, window: numbe
     .update(JSON.stringify([identity, node, window]))
     .digest('hex')
     .slice(0, 20);
-  const head = object
+  const labels = object
     .toLowerCase()
-    .replace(/[^a-z0-9.-]+/g, '-')
     .slice(0, 253 - 21)
-    .replace(/^[.-]+|[.-]+$/g, '');
+    .split('.')
+    .map((label) => label.replace(/[^a-z0-9-]+/g, '-').replace(/^-+|-+$/g, ''));
+  const head = labels.filter((label) => label !== '').join('.');
   return `${head || 'object'}.${hash}`;
 }
 

@@ -67,12 +67,16 @@ export function createRecorder<Table extends Publishable>({
 
   function drain(table: Table, bucket: TokenBucket, now: Millis): void {
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
+      let time = at;
       for (const series of table.due(at)) {
-        if (!bucket.take(at)) {
-          table.postpone(bucket.availableAt(at));
+        time = bucket.availableAt(time);
+        // Time for others to become due, or for more packets to come: choose anew then.
+        if (time > now || time >= table.nextDue()) {
+          table.postpone(time);
           break;
         }
-        write(table, series, at);
+        bucket.take(time);
+        write(table, series, time);
       }
     }
   }

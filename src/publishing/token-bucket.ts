@@ -22,7 +22,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
     },
     availableAt(now) {
       fill(now);
-      return tokens >= 1 ? now : now + Math.ceil(((1 - tokens) / rate) * 1000);
+      return tokens >= 1 ? now : Math.max(now, filled) + Math.ceil(((1 - tokens) / rate) * 1000);
     },
   };
 

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Endpoint, Evidence, Millis, ObjectRef } from '../model.ts';
 import { interfaceNames } from './interface-name.ts';
+import { indexNodeNames } from './node-names.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 import { scopeOf } from './scope.ts';
 import { workloadKey } from './workload.ts';
@@ -39,10 +40,8 @@ export function createDirectory(objects: ClusterObjects): Directory {
     for (const name of interfaceNames(pod.namespace, pod.name)) push(podsByInterface, name, pod);
   }
   const nodesByAddress = new Map<string, Node>();
-  const nodesByName = new Map<string, Node>();
   for (const node of objects.nodes) {
     for (const address of node.addresses) nodesByAddress.set(address, node);
-    for (const name of [...node.hostNames, node.name]) nodesByName.set(name, node);
   }
   const servicesByAddress = new Map<string, Service>();
   for (const service of objects.services)
@@ -51,7 +50,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
     node.podRanges.map((cidr) => ({ node: node.name, range: ipaddr.parseCIDR(cidr) })),
   );
 
-  const changes = [...new Set(objects.pods.flatMap(({ from, until }) => [from - slack, until]))].toSorted(
+  const changes = [...new Set(objects.pods.flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
     (a, b) => a - b,
   );
 
@@ -63,7 +62,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
     },
     nodes: objects.nodes,
     podCount: objects.pods.length,
-    node: (name) => nodesByName.get(name) ?? nodesByName.get(name.split('.', 1)[0] ?? name),
+    node: indexNodeNames(objects.nodes),
     podByInterface: (name, address, at) => podEndpoint(holder(podsByInterface.get(name), at), address, 'interface'),
     nodeByInterface: (name, at) => holder(podsByInterface.get(name), at)?.node,
     byAddress(address, at) {
@@ -97,32 +96,43 @@ export function createDirectory(objects: ClusterObjects): Directory {
         evidence: 'none',
         note: `${past.namespace}/${past.name} has this address, but not at that time`,
       };
-    if (scope.range === 'private') {
-      const ip = ipaddr.parse(address);
-      const home = ranges.find(
-        ({ range }) => range[0].kind() === ip.kind() && ip.match(range as [ipaddr.IPv4, number]),
-      );
-      if (home)
-        return {
-          ...base,
-          kind: 'unknown',
-          evidence: 'address-range',
-          note: `in the Pod range of ${home.node}, but no Pod known had it then`,
-        };
+    const home = homeOf(address);
+    if (home !== undefined) {
+      return {
+        ...base,
+        kind: 'unknown',
+        evidence: 'address-range',
+        note: `in the Pod range of ${home}, but no Pod known had it then`,
+      };
     }
     return { ...base, kind: 'external', evidence: 'address-range', note: scope.note };
   }
+
+  /** The node whose Pod range an address lies in. */
+  function homeOf(address: string): string | undefined {
+    const ip = ipaddr.parse(address);
+    return ranges.find(({ range }) => range[0].kind() === ip.kind() && ip.match(range as [ipaddr.IPv4, number]))?.node;
+  }
 }
 
-/** The Pod that held the address then; of several the one that came last. */
+/** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
 function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
-  const running = pods.length === 1 && !exact ? pods[0] : undefined;
-  if (running && running.until === Infinity) return running;
+  const only = pods.length === 1 && !exact ? pods[0] : undefined;
+  if (only?.until === Infinity) return only;
+  return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
+}
+
+/**
+ * A Pod starts some time before it gets its addresses, but keeps them to its end: of two that both seem to have one,
+ * it is still with the one that ended first.
+ */
+function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {
-    if (time < pod.from - slack || time >= pod.until) continue;
-    if (found === undefined || pod.from > found.from) found = pod;
+    if (time < pod.from - early || time >= pod.until || pod.until <= pod.from) continue;
+    if (found === undefined || pod.until < found.until || (pod.until === found.until && pod.from > found.from))
+      found = pod;
   }
   return found;
 }

@@ -29,7 +29,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
   const claimed = directory.byAddress(source, at);
   const stranger: Endpoint = {
     ...claimed,
-    kind: 'unknown',
+    kind: 'external',
     identity: `${device} ${source}`,
     evidence: 'none',
     object: undefined,
@@ -50,7 +50,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
 
 /**
  * The node a line was logged on: the host name if it is a node's, else the node of the Pod whose interface is named
- * (interfaces exist on one node only), else the only node there is. '' when nothing tells.
+ * (interfaces exist on one node only), else the host name as it stands, else the only node there is. '' when nothing tells.
  */
 export function nodeOf(
   host: string | undefined,

@@ -17,11 +17,14 @@ export function workloadOf(
   // A static Pod belongs to its node, which is no workload.
   if (owner === undefined || owner.kind === 'Node') return undefined;
   if (owner.kind === 'ReplicaSet') {
-    const hash = labels['pod-template-hash'];
-    if (hash !== undefined && owner.name.endsWith(`-${hash}`)) {
-      // Argo Rollouts set a label of their own beside the Deployment's.
-      const kind = labels['rollouts-pod-template-hash'] === hash ? 'Rollout' : 'Deployment';
-      return { kind, namespace, name: owner.name.slice(0, -hash.length - 1) };
+    // Argo Rollouts label their Pods with a key of their own.
+    for (const [label, kind] of [
+      ['pod-template-hash', 'Deployment'],
+      ['rollouts-pod-template-hash', 'Rollout'],
+    ] as const) {
+      const hash = labels[label];
+      if (hash !== undefined && owner.name.endsWith(`-${hash}`))
+        return { kind, namespace, name: owner.name.slice(0, -hash.length - 1) };
     }
   }
   if (owner.kind === 'Job') {

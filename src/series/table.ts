@@ -41,15 +41,20 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
   const objects = new Map<string, { window: number; distinct: number }>();
   const reports = new Map<string, { kernelWarnings: Millis; everything: Millis }>();
   const counts = { uncounted: 0, overflowed: 0 };
+  /** Series of past windows that still have something to tell. */
+  let past = 0;
   let earliest: Millis = Infinity;
   let nextSweep: Millis = -Infinity;
+  /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
+  let clock: Millis = -Infinity;
 
   return {
     counts,
     count(finding, time, weight = 1) {
-      if (time >= nextSweep) sweep(time);
+      if (time > clock) clock = time;
+      if (clock >= nextSweep) sweep();
       let series = current.get(finding.identity);
-      if (series === undefined || time >= series.windowEnd) {
+      if (series === undefined || clock >= series.windowEnd) {
         series = open(finding, time);
         if (series === undefined) {
           counts.uncounted += weight;
@@ -65,8 +70,10 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
       if (report.affects === 'everything') last.everything = time;
       reports.set(node, last);
       for (const series of current.values()) {
-        if (series.finding.node === node && series.last >= time - suppressionReach && bearsOn(report.affects, series))
-          series.suppressed = true;
+        if (series.suppressed || series.finding.node !== node || series.last < time - suppressionReach) continue;
+        if (!bearsOn(report.affects, series)) continue;
+        series.suppressed = true;
+        schedule(series, time);
       }
     },
     due(now) {
@@ -83,6 +90,7 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
       series.published = { count: series.count, writes: series.published.writes + 1, at: now };
       series.due = Infinity;
       pending.delete(series);
+      if (current.get(series.finding.identity) !== series) past--;
     },
     postpone(until) {
       earliest = until;
@@ -90,16 +98,16 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
   };
 
   function open(finding: Finding, time: Millis): Series | undefined {
-    const { number: window } = windowOf(time, objectKey(finding.regarding));
     const object = objectKey(finding.regarding);
+    const { number: window } = windowOf(clock, object);
     let known = objects.get(object);
     if (known === undefined || known.window < window) objects.set(object, (known = { window, distinct: 0 }));
     if (finding.story.kind === 'flow' && known.distinct >= limits.perObject) {
       return overflow(finding, finding.story, object, time);
     }
-    if (current.size >= limits.total) {
-      sweep(time);
-      if (current.size >= limits.total) return undefined;
+    if (current.size + past >= limits.total) {
+      sweep();
+      if (current.size + past >= limits.total) return undefined;
     }
     known.distinct++;
     return insert(finding, time);
@@ -108,12 +116,14 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
   function overflow(finding: Finding, example: FlowStory, object: string, time: Millis): Series {
     const identity = `overflow|${object}|${finding.node}`;
     const known = current.get(identity);
-    if (known && time < known.windowEnd) return known;
+    if (known && clock < known.windowEnd) return known;
     return insert({ ...finding, identity, related: undefined, story: { kind: 'overflow', example } }, time);
   }
 
   function insert(finding: Finding, time: Millis): Series {
-    const { number: window, end: windowEnd } = windowOf(time, objectKey(finding.regarding));
+    const { number: window, end: windowEnd } = windowOf(clock, objectKey(finding.regarding));
+    const before = current.get(finding.identity);
+    if (before !== undefined && pending.has(before)) past++;
     const series: Series = {
       finding,
       window,
@@ -149,20 +159,24 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
         if (story.port !== undefined) tally(series.ports, `${story.port}/${story.protocol}`);
       } else if (story.peer.workload !== undefined) tally(series.peers, story.peer.object?.name ?? story.peer.address);
     }
-    if (series.due === Infinity) {
-      series.due = dueAfter(series, time);
-      pending.add(series);
-      if (series.due < earliest) earliest = series.due;
-    }
+    schedule(series, time);
+  }
+
+  /** There is something new to tell, unless there was already. */
+  function schedule(series: Series, time: Millis): void {
+    if (series.due !== Infinity) return;
+    series.due = dueAfter(series, time);
+    pending.add(series);
+    if (series.due < earliest) earliest = series.due;
   }
 
   /** Forgets series of past windows that have told all. */
-  function sweep(now: Millis): void {
-    nextSweep = now + windowLength / 4;
+  function sweep(): void {
+    nextSweep = clock + windowLength / 4;
     for (const [identity, series] of current) {
-      if (!pending.has(series) && series.windowEnd <= now) current.delete(identity);
+      if (!pending.has(series) && series.windowEnd <= clock) current.delete(identity);
     }
-    for (const [object, { window }] of objects) if (window < windowOf(now, object).number) objects.delete(object);
+    for (const [object, { window }] of objects) if (window < windowOf(clock, object).number) objects.delete(object);
   }
 }
 

@@ -13,8 +13,34 @@ export type ToInstant = (
   seconds: number,
 ) => Millis;
 
-/** The instant in the process's own time zone (the TZ variable). */
-export const localTime: ToInstant = (...fields) => new Date(...fields).getTime();
+/**
+ * Reads wall-clock fields as those of a zone: an IANA name or an offset such as `+02:00`.
+ * Throws a RangeError when there is no such zone.
+ */
+export function zoneTime(timeZone: string): ToInstant {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsetAt = (instant: Millis): Millis => {
+    const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    return (
+      Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')) - instant
+    );
+  };
+  return (...fields) => {
+    const asUtc = Date.UTC(...fields);
+    // The offset at a guess is right but for the hours around a change of the clocks; the second guess is right there too.
+    return asUtc - offsetAt(asUtc - offsetAt(asUtc));
+  };
+}
 
 export interface ClockOptions {
   /** Latest time a stamp can mean: when the file was last written, or now. Decides the year of stamps without one. */
@@ -56,6 +82,8 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
     },
     sinceBoot(seconds) {
       if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
+      // A stamp of more than a century is garbage, and would move all others.
+      if (seconds > 3e9) return { time: NaN, exact: false };
       guessedBoot ??= latest - (lastUptime ?? seconds) * 1000;
       return { time: guessedBoot + seconds * 1000, exact: false };
     },

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Envelope } from './envelopes/envelope.ts';
-import { readDmesg } from './envelopes/dmesg.ts';
-import { readHost } from './envelopes/host.ts';
+import { readDecoded, readDmesg } from './envelopes/dmesg.ts';
+import { readKernelTag } from './envelopes/host.ts';
 import { readJson } from './envelopes/json.ts';
 import { readKmsg } from './envelopes/kmsg.ts';
 import { readNumericStamp } from './envelopes/numeric.ts';
@@ -16,7 +16,8 @@ const maxLayers = 6;
  */
 export function readEnvelope(line: string, clock: Clock): Envelope {
   const envelope: Envelope = {
-    text: line,
+    // The mark of UTF-8, which editors put at the start of a file.
+    text: line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line,
     time: undefined,
     timeIsExact: true,
     host: undefined,
@@ -44,7 +45,11 @@ function takeLayer(envelope: Envelope, clock: Clock): void {
   }
   if (first >= 0x30 && first <= 0x39) return readKmsg(envelope, clock) ? undefined : readNumericStamp(envelope, clock);
   if (first >= 0x41 && first <= 0x5a) return readMonthStamp(envelope, clock);
-  if (first === 0x6b /* k */) return readHost(envelope);
+  if (first >= 0x61 && first <= 0x7a) {
+    readKernelTag(envelope);
+    // dmesg's decoded facility stands at the very start of a line; later it would be a LOG prefix.
+    if (envelope.layers.length === 0) readDecoded(envelope);
+  }
 }
 
 /** `<4>`: syslog priority, facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 is the kernel. */

@@ -1,5 +1,5 @@
-import { closeSync, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { closeSync, createReadStream, fstatSync, openSync, type ReadStream, readSync, type Stats } from 'node:fs';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { reasonOf } from '../system-error.ts';
@@ -56,11 +56,8 @@ export function openInput(name: string, stdin: Readable = process.stdin): Input 
   try {
     stat = fstatSync(fd);
     if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
-    // A FIFO or a device has no start to come back to: it is read as a stream, unseen.
-    if (!stat.isFile()) {
-      closeSync(fd);
-      return streamInput(createReadStream(name, { highWaterMark: blockSize }), name);
-    }
+    // A FIFO or a device has no start to come back to: it is read as a stream, from this one descriptor.
+    if (!stat.isFile()) return streamInput(createReadStream('', { fd, highWaterMark: blockSize }), name);
     readSync(fd, head, 0, head.length, 0);
   } catch (error) {
     closeSyncQuietly(fd);
@@ -72,10 +69,16 @@ export function openInput(name: string, stdin: Readable = process.stdin): Input 
     throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
   }
   const facts = { name, size: stat.size, modified: stat.mtimeMs };
-  const packed = (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
-  if (packed === undefined) return plainFile(fd, facts);
+  const kind = kindOf(head);
+  if (kind === undefined) return plainFile(fd, facts);
   closeSync(fd);
-  return packedFile(packed, facts);
+  return packedFile(kind, facts);
+}
+
+type Kind = keyof typeof magic;
+
+function kindOf(head: Buffer): Kind | undefined {
+  return (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
 }
 
 type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
@@ -83,18 +86,23 @@ type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
 /** Synchronous reads into one buffer: several times faster than a stream, and no garbage. */
 function plainFile(fd: number, facts: Facts): Input {
   let bytes = 0;
+  const buffer = Buffer.allocUnsafeSlow(blockSize);
+  const readBlock = (): number => {
+    try {
+      return readSync(fd, buffer, 0, blockSize, null);
+    } catch (error) {
+      throw new InputError(`${facts.name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
+    }
+  };
   return {
     ...facts,
     bytesRead: () => bytes,
     async read(onBlock) {
-      const buffer = Buffer.allocUnsafeSlow(blockSize);
       try {
-        for (let count = 0; (count = readSync(fd, buffer, 0, blockSize, null)) > 0;) {
+        for (let count = 0; (count = readBlock()) > 0;) {
           bytes += count;
           onBlock(buffer.subarray(0, count));
         }
-      } catch (error) {
-        throw asInputError(error, `${facts.name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`);
       } finally {
         closeSyncQuietly(fd);
       }
@@ -102,26 +110,46 @@ function plainFile(fd: number, facts: Facts): Input {
   };
 }
 
-function packedFile(kind: 'gzip' | 'zstd', facts: Facts): Input {
-  const file = createReadStream(facts.name, { highWaterMark: blockSize });
+function packedFile(kind: Kind, facts: Facts): Input {
+  const size = facts.size ?? 0;
+  let done = 0;
+  let file: ReadStream | undefined;
   return {
     ...facts,
-    bytesRead: () => file.bytesRead,
+    bytesRead: () => done + (file?.bytesRead ?? 0),
     async read(onBlock) {
-      const unpack =
-        kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
-      try {
-        await pipeline(file, unpack, async (blocks: AsyncIterable<Buffer>) => {
-          for await (const block of blocks) onBlock(block);
-        });
-      } catch (error) {
-        throw asInputError(
-          error,
-          `${facts.name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
-        );
-      }
+      do {
+        file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
+        const consumed = await unpack(kind, file, facts.name, onBlock);
+        file = undefined;
+        done += consumed;
+        // gzip's members are one after the other to Node.js; of Zstandard's frames it reads one (RFC 8878, 3.1).
+      } while (kind === 'zstd' && done < size);
     },
   };
+}
+
+/** Unpacks one stream. Resolves to the bytes of packed data it took. */
+async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (block: Buffer) => void): Promise<number> {
+  const unpacker =
+    kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
+  const guard = createGuard(onBlock);
+  try {
+    await pipeline(packed, unpacker, async (blocks: AsyncIterable<Buffer>) => {
+      for await (const block of blocks) guard.call(block);
+    });
+  } catch (error) {
+    guard.rethrow();
+    // Another frame begins where this one ended, which Node.js takes for damage.
+    const isNextFrame =
+      (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown' && unpacker.bytesWritten > 0;
+    if (isNextFrame) return unpacker.bytesWritten;
+    throw new InputError(
+      `${name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
+      { cause: error },
+    );
+  }
+  return unpacker.bytesWritten;
 }
 
 function streamInput(stream: Readable, name = '-'): Input {
@@ -132,21 +160,51 @@ function streamInput(stream: Readable, name = '-'): Input {
     modified: undefined,
     bytesRead: () => bytes,
     async read(onBlock) {
+      const guard = createGuard(onBlock);
       try {
-        for await (const block of stream as AsyncIterable<Buffer>) {
+        const blocks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+        const first = await blocks.next();
+        if (first.done === true) return;
+        const kind = kindOf(first.value);
+        if (kind !== undefined) {
+          await unpack(kind, Readable.from(rejoin(first.value, blocks)), name, onBlock);
+          return;
+        }
+        for await (const block of rejoin(first.value, blocks)) {
           bytes += block.length;
-          onBlock(block);
+          guard.call(block);
         }
       } catch (error) {
-        throw asInputError(error, `${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`);
+        guard.rethrow();
+        throw error instanceof InputError
+          ? error
+          : new InputError(`${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
       }
     },
   };
 }
 
-/** Errors thrown by `onBlock` itself are defects of ours and pass through unchanged. */
-function asInputError(error: unknown, message: string): unknown {
-  return error instanceof Error && 'code' in error ? new InputError(message, { cause: error }) : error;
+async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+/** Tells errors of whoever takes the blocks (a closed pipe behind our output) from those of the input. */
+function createGuard(onBlock: (block: Buffer) => void): { call: (block: Buffer) => void; rethrow: () => void } {
+  let thrown: { error: unknown } | undefined;
+  return {
+    call(block) {
+      try {
+        onBlock(block);
+      } catch (error) {
+        thrown = { error };
+        throw error;
+      }
+    },
+    rethrow() {
+      if (thrown) throw thrown.error;
+    },
+  };
 }
 
 function closeSyncQuietly(fd: number): void {

@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { Millis } from '../model.ts';
-import { type Clock, createClock } from './clock.ts';
+import { type Clock, type ClockOptions, createClock } from './clock.ts';
 import { readEnvelope } from './envelope.ts';
 import { blockSize } from './input.ts';
 
@@ -13,17 +13,20 @@ export interface Peek {
   lastUptime: number | undefined;
 }
 
-/** Looks at the first and last 64 KiB of a regular file. Never throws; a problem shows again when the file is read. */
-export function peek(file: string, options: Parameters<typeof createClock>[0]): Peek {
+/** Looks at the first and last 64 KiB of a regular file. `latest`: the file's last change, if undefined. Never throws; a problem shows again when the file is read. */
+export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined }): Peek {
   try {
+    // Opening a named pipe would wait for its writer, and closing it again lose what it wrote.
+    if (!statSync(file).isFile()) return { firstTime: undefined, lastUptime: undefined };
     const fd = openSync(file, 'r');
     try {
-      const { size } = fstatSync(fd);
+      const { size, mtimeMs } = fstatSync(fd);
+      const latest = options.latest ?? mtimeMs;
       const head = readAt(fd, 0);
       const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
       const lastUptime = lastUptimeOf(tail.toString('latin1'));
       return {
-        firstTime: firstTimeOf(unpack(head).toString('latin1'), createClock({ ...options, lastUptime })),
+        firstTime: firstTimeOf(unpack(head).toString('latin1'), createClock({ ...options, latest, lastUptime })),
         lastUptime,
       };
     } finally {

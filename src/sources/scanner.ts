@@ -1,6 +1,6 @@
 import { createNeedleSearch } from './needles.ts';
 
-/** Longest line taken, in bytes. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
+/** Longest line taken, in bytes, its newline included. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
 export const maxLineLength = 64 * 1024;
 
 const newline = 10;
@@ -103,7 +103,11 @@ export function createScanner({ needles, onLine, onTooLong }: ScannerOptions): S
   }
 
   function countTo(from: number, to: number): void {
-    for (let at = from; at < to; counts.lines++) at = buffer.indexOf(newline, at) + 1;
+    for (let at = from, next = 0; at < to; at = next) {
+      next = buffer.indexOf(newline, at) + 1;
+      counts.lines++;
+      if (next - at > maxLineLength) tooLong(counts.lines);
+    }
   }
 
   function scanLast(): void {

@@ -23,8 +23,15 @@ export interface Surroundings {
 }
 
 /** Runs the program as a user does, and ends it after a while should it hang. */
-export async function program(args: readonly string[], { stdin = '', readsOnlyTheStart = false, env = {} }: Surroundings = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, ...env }, timeout: 20_000, killSignal: 'SIGKILL' });
+export async function program(
+  args: readonly string[],
+  { stdin = '', readsOnlyTheStart = false, env = {} }: Surroundings = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...process.env, ...env },
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
   const outcome: Outcome = { status: null, out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     outcome.out += text;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { adviseOn } from '../../src/explaining/advice.ts';
-import type { FlowStory } from '../../src/model.ts';
+import type { FlowStory, PolicyName } from '../../src/model.ts';
 import { externalEnd, flow, nodeEnd, podEnd, podRef, serviceEnd, workerEnd } from '../builders.ts';
 
-const own = { namespace: 'shop' };
+const own = { namespace: 'shop', node: nodeEnd().object?.name ?? '' };
 const advice = (given: Partial<FlowStory>): string => adviseOn(flow(given), own);
 
 const reporter = externalEnd({ address: '198.51.100.1' });
@@ -27,35 +27,46 @@ test.each<[string, Partial<FlowStory>, string]>([
     { error: { ...tooBig, code: 3 } },
     'Without this answer the Pod waits for a time-out instead of failing at once.',
   ],
-  ['martian source', { martian: true, path: 'eth1', prefix: 'martian source' }, 'set net.ipv4.conf.eth1.rp_filter=2.'],
-  // sysctl takes the dot in the name of a VLAN's interface for a step in the path.
+  [
+    'martian source',
+    { martian: true, path: 'eth1', prefix: 'martian source' },
+    "The kernel's reverse-path filter refused it: by its routes that source cannot be behind eth1. Fix the route back",
+  ],
+  // With dots sysctl would take the one in the name of a VLAN's interface for a step in the path.
   [
     'martian source on a VLAN',
     { martian: true, path: 'eth1.100', prefix: 'martian source' },
-    'net/ipv4/conf/eth1.100/rp_filter=2',
+    'net/ipv4/conf/eth1.100/rp_filter to 2',
   ],
   [
-    'firewalld',
-    {
-      enforcer: 'host-firewall',
-      policy: { kind: 'firewalld zone', namespace: undefined, name: 'public', tier: undefined },
-    },
-    "The host's own firewall did this, not a NetworkPolicy. After a firewalld or ufw reload its rules stand before",
+    'a Pod that uses an address of another',
+    { martian: true, path: 'cali1', prefix: 'martian source', direction: 'sending', ownAddressIsForeign: true },
+    'a Pod may send from its own addresses only. Look at what this Pod runs.',
   ],
-  ['ufw', { enforcer: 'host-firewall' }, 'After a firewalld or ufw reload'],
+  ['ufw', { enforcer: 'host-firewall', prefix: '[UFW BLOCK]' }, 'ufw default allow routed'],
+  [
+    'ufw, in front of probes',
+    { enforcer: 'host-firewall', prefix: '[UFW BLOCK]', peer: nodeEnd() },
+    "From the Pod's own node these are probably the kubelet's probes",
+  ],
   [
     'another firewall',
     {
       enforcer: 'host-firewall',
       policy: { kind: 'Shorewall chain', namespace: undefined, name: 'net2fw', tier: undefined },
     },
-    "The host's own firewall did this, not a NetworkPolicy. Let it accept",
+    "The host's own firewall did this, not a NetworkPolicy; often since a reload",
+  ],
+  [
+    'another firewall, in front of probes',
+    { enforcer: 'host-firewall', peer: nodeEnd() },
+    "From the Pod's own node these are probably the kubelet's probes",
   ],
   ['answer', { reply: true, ...denied }, 'The request got through and its answer did not'],
   [
     'DNS',
     { direction: 'sending', peer: dns, port: 53, protocol: 'UDP', ...denied },
-    'This Pod cannot look up names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n shop get networkpolicy',
+    'This Pod cannot look up names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n shop describe networkpolicy',
   ],
   [
     'metadata service',
@@ -76,27 +87,27 @@ test.each<[string, Partial<FlowStory>, string]>([
   [
     'policy, receiver known',
     { ...denied, refusedBy: 'receiver', peer: workerEnd(1) },
-    'No ingress rule for this Pod allows it: kubectl -n shop get networkpolicy',
+    'No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
   ],
   [
     'policy, sender known',
     { ...denied, refusedBy: 'sender', peer: workerEnd(1) },
-    'The egress rules for batch/worker-1 refused it: kubectl -n batch get networkpolicy',
+    'The egress rules for batch/worker-1 refused it: kubectl -n batch describe networkpolicy',
   ],
   [
     'policy, sent and refused here',
     { ...denied, direction: 'sending', refusedBy: 'sender', peer: workerEnd(1) },
-    'No egress rule for this Pod allows it: kubectl -n shop get networkpolicy',
+    'No egress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
   ],
   [
     'policy, sent and refused there',
     { ...denied, direction: 'sending', refusedBy: 'receiver', peer: workerEnd(1) },
-    'The ingress rules for batch/worker-1 refused it: kubectl -n batch get networkpolicy',
+    'The ingress rules for batch/worker-1 refused it: kubectl -n batch describe networkpolicy',
   ],
   [
     'policy, either side',
     { ...denied, peer: workerEnd(1) },
-    'the ingress rules for this Pod (kubectl -n shop get networkpolicy) and the egress rules of its peer (kubectl -n batch get networkpolicy)',
+    'the ingress rules for this Pod (kubectl -n shop describe networkpolicy) and the egress rules of its peer (kubectl -n batch describe networkpolicy)',
   ],
   ['policy, a stranger', { ...denied, direction: 'sending' }, 'No egress rule for this Pod allows it'],
 ])('%s', (_, given, expected) => {
@@ -113,13 +124,50 @@ test.each<[string, Partial<FlowStory>]>([
   expect(advice(given)).toBe('');
 });
 
+test.each<[PolicyName, string]>([
+  [
+    { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
+    'kubectl -n shop describe networkpolicy deny',
+  ],
+  [
+    { kind: undefined, namespace: 'shop', name: 'deny', tier: undefined },
+    'kubectl -n shop describe networkpolicy deny',
+  ],
+  // The log prefix was too short for all of the name.
+  [
+    { kind: 'NetworkPolicy', namespace: 'shop', name: 'den…', tier: undefined },
+    'kubectl -n shop describe networkpolicy',
+  ],
+  [
+    { kind: 'GlobalNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
+    'calicoctl get globalnetworkpolicy deny -o yaml',
+  ],
+  [
+    { kind: 'NetworkPolicy.projectcalico.org', namespace: 'shop', name: 'deny', tier: undefined },
+    'calicoctl get networkpolicy deny -n shop -o yaml',
+  ],
+  [
+    { kind: 'ClusterNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
+    'kubectl get clusternetworkpolicy deny -o yaml',
+  ],
+])('a policy with a name is shown: %j', (policy, command) => {
+  expect(advice({ ...denied, refusedBy: 'receiver', policy })).toBe(`If it should pass: ${command}`);
+});
+
 describe('what would lead astray is not said', () => {
+  const martian = { martian: true, path: 'eth1', prefix: 'martian source' };
+
   test('a martian destination has nothing to do with the reverse-path filter', () => {
-    expect(advice({ martian: true, path: 'eth1', prefix: 'martian destination' })).not.toContain('rp_filter');
+    expect(advice({ ...martian, prefix: 'martian destination' })).not.toMatch(/reverse-path|rp_filter/);
   });
 
-  test('`get networkpolicy` does not list a policy of another kind', () => {
-    const policy = { kind: 'GlobalNetworkPolicy', namespace: undefined, name: 'deny-all', tier: undefined };
-    expect(advice({ ...denied, refusedBy: 'receiver', policy })).not.toMatch(/get networkpolicy\b/);
+  test('who receives a spoofed packet did not send it', () => {
+    expect(advice({ ...martian, peer: podEnd({ object: podRef('db-0') }) })).not.toContain('what this Pod runs');
+  });
+
+  test('a Pod that sends from its own address to another spoofs nothing', () => {
+    expect(advice({ ...martian, direction: 'sending', peer: podEnd({ object: podRef('db-0') }) })).toContain(
+      'Fix the route back',
+    );
   });
 });

@@ -224,15 +224,21 @@ test.each([
   });
 });
 
+/** Of the finding of the one who receives the packet. */
+function identity(
+  given: Partial<PacketObservation> = {},
+  peer: Endpoint = workerEnd(1),
+  node = 'node-a',
+  own: Endpoint = web,
+): string {
+  const found = explainPacket(observation(given), ends({ source: peer, destination: own, toPodInterface: true }), node);
+  return found[0]?.identity ?? '';
+}
+
+const nameless = (name: string): string =>
+  identity({}, workerEnd(1), 'node-a', podEnd({ object: { ...podRef(name), uid: '' } }));
+
 describe('identity', () => {
-  const identity = (
-    given: Partial<PacketObservation> = {},
-    peer: Endpoint = workerEnd(1),
-    node = 'node-a',
-    own: Endpoint = web,
-  ): string =>
-    explainPacket(observation(given), ends({ source: peer, destination: own, toPodInterface: true }), node)[0]
-      ?.identity ?? '';
   const base = identity();
 
   test.each([
@@ -281,8 +287,6 @@ describe('identity', () => {
   });
 
   test('of a Pod without a uid is by its name', () => {
-    const nameless = (name: string): string =>
-      identity({}, workerEnd(1), 'node-a', podEnd({ object: { ...podRef(name), uid: '' } }));
     expect(nameless('a')).not.toBe(nameless('b'));
   });
 });

@@ -87,7 +87,7 @@ describe('problems', () => {
     {
       name: 'a Pod without a name',
       content: json({ kind: 'List', items: [pod('a'), { kind: 'Pod', metadata: {} }] }),
-      problems: ['FILE: items[1]: a Pod that has no metadata.name'],
+      problems: ['FILE: items[1]: the Pod has no metadata.name'],
       kept: ['a'],
     },
     {
@@ -105,7 +105,7 @@ describe('problems', () => {
     {
       name: 'a bad object on a line',
       content: `${json(pod('a'))}\n${json({ kind: 'Node' })}`,
-      problems: ['FILE: line 2: a Node that has no metadata.name'],
+      problems: ['FILE: line 2: the Node has no metadata.name'],
       kept: ['a'],
     },
     {

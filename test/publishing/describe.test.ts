@@ -78,10 +78,10 @@ describe('alignColumns', () => {
   });
 });
 
-describe('describeEvents', () => {
-  const event = (given: Parameters<typeof series>[0], message: string, now: number): ReturnType<typeof eventOf> =>
-    eventOf(series(given), message, now);
+const event = (given: Parameters<typeof series>[0], message: string, now: number): ReturnType<typeof eventOf> =>
+  eventOf(series(given), message, now);
 
+describe('describeEvents', () => {
   test('is what kubectl describe prints, last seen last', () => {
     const repeated = event(
       { count: 9, first: nine, last: nine + minute, published: { count: 1, writes: 1, at: nine } },

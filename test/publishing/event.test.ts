@@ -135,9 +135,9 @@ describe('name', () => {
   });
 });
 
-describe('message', () => {
-  const message = (text: string): string => eventOf(series(), text, nine).message;
+const message = (text: string): string => eventOf(series(), text, nine).message;
 
+describe('message', () => {
   test.each([
     ['nothing', ''],
     ['1,024 bytes', 'x'.repeat(1024)],

@@ -136,12 +136,13 @@ describe('byAddress', () => {
   });
 });
 
+const owner = (pods: Pod[], text: string, exact = true): string =>
+  createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
+
 describe('a reused address', () => {
   const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
   const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });
   const third = pod({ name: 'third', from: clock('09:30:01') });
-  const owner = (pods: Pod[], text: string, exact = true): string =>
-    createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
 
   test.each([
     ['08:59:57', 'nobody', 'before all'],
@@ -217,7 +218,8 @@ describe('podByInterface', () => {
   });
 
   test('a Pod on the network of its node has none', () => {
-    for (const name of interfaceNames('shop', 'host')) expect(directory.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+    for (const name of interfaceNames('shop', 'host'))
+      expect(directory.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
   });
 });
 
@@ -264,29 +266,24 @@ describe('epoch', () => {
         pod({ name: `pod-${index % 4}`, uid: `${index}`, addresses: [address], hostNetwork, from, until }),
       ),
     );
-  const time = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
+  const times = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
 
   test('every answer stays the same within it', () => {
     fc.assert(
-      fc.property(pods, time, time, (list, one, other) => {
+      fc.property(pods, times, times, (list, one, other) => {
         const directory = createDirectory(cluster({ pods: list }));
         const { from, until } = directory.epoch(one);
         expect(one >= from && one < until).toBe(true);
         // Any time will do to look at, if it is brought into the span.
         const inside = Math.max(from === -Infinity ? other : from, Math.min(other, until - 1));
         if (inside < from || inside >= until) return;
-        const answers = (at: number): unknown[] =>
-          [true, false].flatMap((exact) => [
-            ...['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) =>
-              directory.byAddress(address, { time: at, exact }),
-            ),
-            ...[0, 1, 2, 3].flatMap((index) =>
-              interfaceNames('shop', `pod-${index}`).map((name) =>
-                directory.podByInterface(name, '10.65.1.9', { time: at, exact }),
-              ),
-            ),
-          ]);
-        expect(answers(inside)).toEqual(answers(one));
+        const veths = [0, 1, 2, 3].flatMap((index) => interfaceNames('shop', `pod-${index}`));
+        const answers = (time: number, exact: boolean): unknown[] => [
+          ['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) => directory.byAddress(address, { time, exact })),
+          veths.map((name) => directory.podByInterface(name, '10.65.1.9', { time, exact })),
+          veths.map((name) => directory.nodeByInterface(name, { time, exact })),
+        ];
+        for (const exact of [true, false]) expect(answers(inside, exact)).toEqual(answers(one, exact));
       }),
       { numRuns: 500 },
     );
@@ -294,7 +291,7 @@ describe('epoch', () => {
 
   test('spans follow each other without gaps', () => {
     fc.assert(
-      fc.property(pods, time, (list, one) => {
+      fc.property(pods, times, (list, one) => {
         const directory = createDirectory(cluster({ pods: list }));
         const { until } = directory.epoch(one);
         if (until < Infinity) expect(directory.epoch(until).from).toBe(until);

@@ -13,12 +13,12 @@ const directory = createDirectory(
   cluster({ pods: [web, db], nodes: [node(), node({ name: 'node-b', addresses: ['192.168.7.12'] })] }),
 );
 
-describe('resolvePacket', () => {
-  const ends = (given: Parameters<typeof observation>[0]): string[] => {
-    const { source, destination } = resolvePacket(observation(given), directory, at);
-    return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
-  };
+const ends = (given: Parameters<typeof observation>[0]): string[] => {
+  const { source, destination } = resolvePacket(observation(given), directory, at);
+  return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
+};
 
+describe('resolvePacket', () => {
   test.each([
     { name: 'addresses', given: {}, expected: ['web-0 by pod-address', 'db-0 by pod-address'] },
     {
@@ -117,21 +117,25 @@ describe('resolvePacket', () => {
   });
 });
 
-test.each([
-  { device: 'eth0', evidence: 'pod-address' },
-  { device: webVeth, evidence: 'interface' },
-])('a martian on $device is known by $evidence', ({ device, evidence }) => {
-  const martian = {
-    kind: 'martian',
-    impossible: 'source',
-    source: '10.65.1.4',
-    destination: '10.65.2.9',
-    device,
-  } as const;
-  expect(resolveMartian(martian, directory, at)).toMatchObject({
-    source: { object: { name: 'web-0' }, evidence },
-    destination: { object: { name: 'db-0' } },
-    inner: undefined,
+describe('resolveMartian', () => {
+  const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
+
+  test('who sent it is known by the interface', () => {
+    expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
+      source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
+      destination: { object: { name: 'db-0' } },
+      inner: undefined,
+    });
+  });
+
+  test('its source address is not believed', () => {
+    const { source } = resolveMartian({ ...martian, device: 'eth0' }, directory, at);
+    expect(source).toMatchObject({
+      kind: 'external',
+      address: '10.65.1.4',
+      object: undefined,
+      note: 'from eth0, but the address is of shop/web-0',
+    });
   });
 });
 

@@ -11,7 +11,9 @@ const log = 'no stamp here\n2026-11-21T10:15:03Z node-a kernel: one\n2026-11-21T
 const first = Date.parse('2026-11-21T10:15:03Z');
 
 /** Longer than what is looked at, packed or not, and about as well packed as a log. */
-const filler = `${randomBytes(200_000).toString('hex').replaceAll(/.{16}/g, `${' calico-drop: IN=eth0 OUT='.repeat(4)}$&\n`)}\n`;
+const filler = `${randomBytes(200_000)
+  .toString('hex')
+  .replaceAll(/.{16}/g, `${' calico-drop: IN=eth0 OUT='.repeat(4)}$&\n`)}\n`;
 
 function write(name: string, content: string | Buffer): string {
   const file = path(name.replaceAll('/', ' '));
@@ -31,12 +33,17 @@ describe('time of the first line that has one', () => {
     ['zst that is cut off', zstdCompressSync(log + filler).subarray(0, 40_000)],
     ['CRLF', log.replaceAll('\n', '\r\n')],
   ])('%s', (name, content) => {
-    expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({ firstTime: first, lastUptime: undefined });
+    expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({
+      firstTime: first,
+      lastUptime: undefined,
+    });
   });
 
   test('without a year: read as late as it can be', () => {
     const file = write('yearless', 'Dec 31 23:59:59 node-a kernel: one\nJan  1 00:00:01 node-a kernel: two\n');
-    expect(peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') }).firstTime).toBe(Date.parse('2026-12-31T23:59:59Z'));
+    expect(peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') }).firstTime).toBe(
+      Date.parse('2026-12-31T23:59:59Z'),
+    );
   });
 });
 
@@ -76,6 +83,7 @@ describe('nothing to tell', () => {
   test('a missing file, a folder, a path through a file', () => {
     mkdirSync(path('folder'));
     write('file', log);
-    for (const file of [path('missing'), path('folder'), path('file', 'below')]) expect(peek(file, { latest })).toStrictEqual(nothing);
+    for (const file of [path('missing'), path('folder'), path('file', 'below')])
+      expect(peek(file, { latest })).toStrictEqual(nothing);
   });
 });

@@ -33,7 +33,10 @@ function scan(blocks: Iterable<Uint8Array>): Scan {
 function reference(text: string): Scan {
   const pieces = text.split('\n');
   const last = pieces.pop() ?? '';
-  const lines = [...pieces.map((piece) => ({ piece, cut: false })), ...(last === '' ? [] : [{ piece: last, cut: true }])];
+  const lines = [
+    ...pieces.map((piece) => ({ piece, cut: false })),
+    ...(last === '' ? [] : [{ piece: last, cut: true }]),
+  ];
   const found: Scan['found'] = [];
   const tooLong: number[] = [];
   for (const [index, { piece, cut }] of lines.entries()) {
@@ -56,12 +59,25 @@ function* cutInto(text: string, sizes: readonly number[]): Generator<Uint8Array>
 const snippet = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('\n', '\r\n', '\n\n', '\r', ...needles) },
   { weight: 2, arbitrary: fc.constantFrom('I', 'IN', 'N=', 'table ', 'table overflo', 'ull', '\0', '\0\0IN=\0') },
-  { weight: 2, arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)), maxLength: 12 }) },
+  {
+    weight: 2,
+    arbitrary: fc.string({
+      unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
+      maxLength: 12,
+    }),
+  },
 );
 const text = fc.array(snippet, { maxLength: 40 }).map((parts) => parts.join(''));
 /** Numbers stand for so many bytes of a line, so that a counterexample can be read. */
-const aboutTooLong = fc.tuple(fc.constantFrom(1, 2, 3), fc.integer({ min: -3, max: 3 })).map(([times, more]) => times * maxLineLength + more);
-const longParts = fc.array(fc.oneof({ weight: 3, arbitrary: snippet }, { weight: 1, arbitrary: aboutTooLong }), { maxLength: 12 });
+const aboutTooLong = fc
+  .tuple(fc.constantFrom(1, 2, 3), fc.integer({ min: -3, max: 3 }))
+  .map(([times, more]) => times * maxLineLength + more);
+const longParts = fc.array(fc.oneof({ weight: 3, arbitrary: snippet }, { weight: 1, arbitrary: aboutTooLong }), {
+  maxLength: 12,
+});
+
+const written = (parts: (string | number)[]): string =>
+  parts.map((part) => (typeof part === 'number' ? 'x'.repeat(part) : part)).join('');
 
 function agrees(all: string, sizes: readonly number[]): void {
   expect(scan(cutInto(all, sizes))).toStrictEqual(reference(all));
@@ -74,32 +90,87 @@ describe('any text cut into any blocks gives the lines of that text', () => {
   });
 
   test('lines about as long as the longest', () => {
-    const size = fc.oneof(fc.integer({ min: 1000, max: 200_000 }), fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }));
+    const size = fc.oneof(
+      fc.integer({ min: 1000, max: 200_000 }),
+      fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
+    );
     const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
-    const written = (parts: (string | number)[]): string => parts.map((part) => (typeof part === 'number' ? 'x'.repeat(part) : part)).join('');
-    fc.assert(fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)), { numRuns: 200 });
+    fc.assert(
+      fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)),
+      { numRuns: 200 },
+    );
   });
 });
 
 test.each(needles)('%s is seen wherever a block ends within it', (needle) => {
   const all = `first\nbefore ${needle} behind\nlast\n`;
   const expected = [[`before ${needle} behind`, 2, false]];
-  for (let at = 1; at < all.length; at++) expect(scan([Buffer.from(all.slice(0, at)), Buffer.from(all.slice(at))]).found).toStrictEqual(expected);
+  for (let at = 1; at < all.length; at++)
+    expect(scan([Buffer.from(all.slice(0, at)), Buffer.from(all.slice(at))]).found).toStrictEqual(expected);
 });
 
 test.each<[string, string, Scan['found']]>([
   ['nothing at all', '', []],
   ['no needle', 'a\nb\n', []],
-  ['a needle in each line', 'IN=1\nIN=2\n', [['IN=1', 1, false], ['IN=2', 2, false]]],
-  ['several needles in a line', 'IN=1 IN=2 table full\nIN=3\n', [['IN=1 IN=2 table full', 1, false], ['IN=3', 2, false]]],
+  [
+    'a needle in each line',
+    'IN=1\nIN=2\n',
+    [
+      ['IN=1', 1, false],
+      ['IN=2', 2, false],
+    ],
+  ],
+  [
+    'several needles in a line',
+    'IN=1 IN=2 table full\nIN=3\n',
+    [
+      ['IN=1 IN=2 table full', 1, false],
+      ['IN=3', 2, false],
+    ],
+  ],
   ['a needle over two lines is none', 'I\nN=\ntable\noverflow\n', []],
-  ['empty lines count', '\n\nIN=\n\nIN=\n', [['IN=', 3, false], ['IN=', 5, false]]],
-  ['lines without a needle in between', `${'x\n'.repeat(999)}IN=\n${'x\n'.repeat(999)}IN=`, [['IN=', 1000, false], ['IN=', 2000, true]]],
-  ['CRLF', 'a\r\nIN=\r\nIN=\r\n', [['IN=', 2, false], ['IN=', 3, false]]],
+  [
+    'empty lines count',
+    '\n\nIN=\n\nIN=\n',
+    [
+      ['IN=', 3, false],
+      ['IN=', 5, false],
+    ],
+  ],
+  [
+    'lines without a needle in between',
+    `${'x\n'.repeat(999)}IN=\n${'x\n'.repeat(999)}IN=`,
+    [
+      ['IN=', 1000, false],
+      ['IN=', 2000, true],
+    ],
+  ],
+  [
+    'CRLF',
+    'a\r\nIN=\r\nIN=\r\n',
+    [
+      ['IN=', 2, false],
+      ['IN=', 3, false],
+    ],
+  ],
   ['a carriage return inside', 'IN=\rOUT=\n', [['IN=\rOUT=', 1, false]]],
-  ['no newline at the end', 'IN=1\nIN=2', [['IN=1', 1, false], ['IN=2', 2, true]]],
+  [
+    'no newline at the end',
+    'IN=1\nIN=2',
+    [
+      ['IN=1', 1, false],
+      ['IN=2', 2, true],
+    ],
+  ],
   ['CR but no newline at the end', 'IN=\r', [['IN=', 1, true]]],
-  ['NULs', '\0\0IN=\0x\n\0\nIN=\0', [['\0\0IN=\0x', 1, false], ['IN=\0', 3, true]]],
+  [
+    'NULs',
+    '\0\0IN=\0x\n\0\nIN=\0',
+    [
+      ['\0\0IN=\0x', 1, false],
+      ['IN=\0', 3, true],
+    ],
+  ],
   ['bytes that are no UTF-8', 'IN=\xff\xfe\x80\n', [['IN=\xff\xfe\x80', 1, false]]],
 ])('%s', (_, all, expected) => {
   expect(scan([Buffer.from(all, 'latin1')]).found).toStrictEqual(expected);
@@ -118,14 +189,21 @@ describe('lines over 64 KiB', () => {
     const all = `IN=1\n${line}\nIN=3\n`;
     for (const size of [1000, 8000, 65_535, 65_536, 65_537, 1_000_000]) {
       const { found, tooLong, counts } = scan(cutInto(all, [size]));
-      expect(found, `blocks of ${size}`).toStrictEqual([['IN=1', 1, false], ['IN=3', 3, false]]);
+      expect(found, `blocks of ${size}`).toStrictEqual([
+        ['IN=1', 1, false],
+        ['IN=3', 3, false],
+      ]);
       expect(tooLong, `blocks of ${size}`).toStrictEqual([2]);
       expect(counts, `blocks of ${size}`).toStrictEqual({ lines: 3, bytes: all.length, tooLong: 1 });
     }
   });
 
   test('one at the end without a newline counts as a line', () => {
-    expect(scan(cutInto(`IN=1\nIN=${long}`, [65_536]))).toMatchObject({ found: [['IN=1', 1, false]], tooLong: [2], counts: { lines: 2, tooLong: 1 } });
+    expect(scan(cutInto(`IN=1\nIN=${long}`, [65_536]))).toMatchObject({
+      found: [['IN=1', 1, false]],
+      tooLong: [2],
+      counts: { lines: 2, tooLong: 1 },
+    });
   });
 
   test('the longest line that is taken', () => {
@@ -139,7 +217,11 @@ test('100 MB without a newline need no more memory than one line', () => {
   const block = Buffer.alloc(64 * 1024, 'IN= ');
   const tooLong: number[] = [];
   const found: [string, number][] = [];
-  const scanner = createScanner({ needles, onLine: (line, number) => void found.push([line, number]), onTooLong: (number) => void tooLong.push(number) });
+  const scanner = createScanner({
+    needles,
+    onLine: (line, number) => void found.push([line, number]),
+    onTooLong: (number) => void tooLong.push(number),
+  });
   const before = process.memoryUsage().arrayBuffers;
   for (let i = 0; i < 1600; i++) scanner.write(block);
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);

@@ -1,18 +1,46 @@
-import type { Clock } from '../clock.ts';
+import type { Millis } from '../../model.ts';
+import type { Clock, ToInstant } from '../clock.ts';
 
 type Field = string | undefined;
 
-/** An English month name and decimal fields, in the clock's zone; undefined when the month is none. */
-export function dateOf(
-  clock: Clock,
+/** Six fields of a date in a zone; undefined when one is out of range. `month` counts from 1 or is an English name. */
+export function instantOf(
+  toInstant: ToInstant,
   year: Field,
-  month: string,
+  month: Field,
   date: Field,
   hours: Field,
   minutes: Field,
   seconds: Field,
-): number | undefined {
-  const index = 'JanFebMarAprMayJunJulAugSepOctNovDec'.indexOf(month);
-  if (index < 0 || index % 3 !== 0) return undefined;
-  return clock.zone(Number(year), index / 3, Number(date), Number(hours), Number(minutes), Number(seconds));
+): Millis | undefined {
+  const index = monthIndex(month ?? '');
+  const fields = [Number(date), Number(hours), Number(minutes), Number(seconds)] as const;
+  if (index === undefined || !isTime(...fields)) return undefined;
+  return toInstant(Number(year), index, ...fields);
+}
+
+/** The 60th second is a leap second. */
+export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
+  return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
+}
+
+function monthIndex(month: string): number | undefined {
+  const number = Number(month);
+  if (number >= 1 && number <= 12) return number - 1;
+  const at = month.length === 3 ? 'JanFebMarAprMayJunJulAugSepOctNovDec'.indexOf(month) : -1;
+  return at >= 0 && at % 3 === 0 ? at / 3 : undefined;
+}
+
+/** What reads a stamp whose zone is `Z`, `UTC`, `+02:00`, `-0600`, `+02`; without one it is the log's. */
+export function zoneOf(zone: Field, clock: Clock): ToInstant {
+  if (zone === 'Z' || zone === 'UTC') return Date.UTC;
+  const offset = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '');
+  if (!offset) return clock.zone;
+  const minutes = (Number(offset[2]) * 60 + Number(offset[3] ?? 0)) * (offset[1] === '-' ? -1 : 1);
+  return (...fields) => Date.UTC(...fields) - minutes * 60_000;
+}
+
+/** `.123456` → 123.456 */
+export function fractionOf(fraction: Field): Millis {
+  return fraction === undefined ? 0 : Number(`0.${fraction.replace(/^[.,]/, '')}`) * 1000;
 }

@@ -1,20 +1,22 @@
 import type { Clock } from '../clock.ts';
-import { dateOf } from './date.ts';
+import { instantOf } from './date.ts';
 import { type Envelope, setTime } from './envelope.ts';
 
-/** `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`, and for dmesg -e the delta `[  +0.5]`. */
-const uptime = /\[ *\d{1,10}\.\d{1,9}\](?:\[ *[TC]\d+\])? ?/y;
-/** dmesg -T: `[Sat Nov 21 03:42:11 2026] `. The zone is the reader's. */
-const humanTime = /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})\] /;
-/** dmesg -d and -e print the distance to the line before instead of a time. */
-const delta = /^\[[ <]*\+? *\d+\.\d+>?\] /;
+/** `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`; with dmesg -d the delta `[ 12.0 <    0.6>] `. */
+const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?:\[ {0,16}[TC]\d{1,10}\])? ?/y;
+/** dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `. The zone is the reader's. */
+const humanTime =
+  /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;
+/** dmesg -e: `[Nov21 03:42] ` for the first line of a minute, the distance to the line before for the others. */
+const shortTime = /^\[([A-Z][a-z]{2})( ?\d{1,2}) (\d{2}):(\d{2})\] /;
+const delta = /^\[[ <+]{0,16}\d{1,10}\.\d{1,9}>?\] /;
 
 /** The bracketed stamps of printk and of dmesg's options. */
 export function readDmesg(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
+  uptime.lastIndex = 0;
   if (uptime.test(text)) {
     const end = uptime.lastIndex;
-    uptime.lastIndex = 0;
     // Behind a wall-clock stamp the uptime says nothing new.
     if (envelope.time === undefined) {
       const { time, exact } = clock.sinceBoot(Number.parseFloat(text.slice(1)));
@@ -24,12 +26,29 @@ export function readDmesg(envelope: Envelope, clock: Clock): void {
   }
   const human = humanTime.exec(text);
   if (human) {
-    const [, month = '', date, hours, minutes, seconds, year] = human;
-    setTime(envelope, dateOf(clock, year, month, date, hours, minutes, seconds));
-    return strip(envelope, human[0].length, 'dmesg -T');
+    const [whole, month, date, hours, minutes, seconds, year] = human;
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
+    return strip(envelope, whole.length, 'dmesg -T');
+  }
+  const short = shortTime.exec(text);
+  if (short) {
+    const [whole, month = '', date, hours, minutes] = short;
+    setTime(envelope, clock.yearless(month, Number(date), Number(hours), Number(minutes), 0));
+    return strip(envelope, whole.length, 'dmesg -e');
   }
   const step = delta.exec(text);
   if (step) strip(envelope, step[0].length, 'dmesg delta');
+}
+
+/** dmesg -x: `kern  :warn  : [ 1156.246182] …`; other facilities are not the kernel's. */
+export function readDecoded(envelope: Envelope): void {
+  const found =
+    /^(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) {0,6}:[a-z]{3,6} {0,4}: ?/.exec(
+      envelope.text,
+    );
+  if (!found) return;
+  if (found[1] !== 'kern') envelope.origin = 'userspace';
+  strip(envelope, found[0].length, 'dmesg -x');
 }
 
 function strip(envelope: Envelope, length: number, layer: string): void {

@@ -23,7 +23,8 @@ export interface Envelope {
 /** The first time stamp met wins: it is the one the log daemon wrote, the inner ones are the application's. */
 export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
   if (envelope.time !== undefined && (envelope.timeIsExact || !exact)) return;
-  if (time === undefined || !Number.isFinite(time)) return;
+  // Beyond that there are no dates (ECMAScript, 21.4.1.1).
+  if (time === undefined || !(Math.abs(time) <= 8.64e15)) return;
   envelope.time = time;
   envelope.timeIsExact = exact;
 }

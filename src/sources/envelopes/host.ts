@@ -7,14 +7,20 @@ const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
 const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
 const kernelTag = 'kernel: ';
 
+/** A bare `kernel: `. */
+export function readKernelTag(envelope: Envelope): void {
+  if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
+}
+
 /**
  * What follows a syslog time stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, or only `node-a ` from
- * ulogd, which knows no program. Also takes a bare `kernel: `. A LOG prefix is never taken for a host name.
+ * ulogd, which knows no program. A LOG prefix is never taken for a host name.
  */
 export function readHost(envelope: Envelope): void {
   const { text } = envelope;
   if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
-  if (envelope.host !== undefined || envelope.time === undefined) return;
+  if (envelope.host !== undefined) return;
+  if (facility.test(text)) return takeProgram(envelope);
   const space = text.indexOf(' ');
   if (space <= 0) return;
   if (text.startsWith(kernelTag, space + 1)) {
@@ -53,8 +59,9 @@ function takeKernel(envelope: Envelope, at: number): void {
 /** ulogd gets its packets from the kernel by netlink, so its lines count as the kernel's. */
 export function setProgram(envelope: Envelope, program: string | undefined): void {
   envelope.program = program;
-  if (program === 'kernel' || program === 'ulogd' || program === 'ulogd2') {
-    if (envelope.origin === 'unknown') envelope.origin = 'kernel';
-  } else envelope.origin = 'userspace';
+  // Its facility is not the kernel's, so a priority before it says nothing against it.
+  if (program === 'ulogd' || program === 'ulogd2') envelope.origin = 'kernel';
+  else if (program !== 'kernel') envelope.origin = 'userspace';
+  else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   envelope.layers.push('program');
 }

@@ -19,12 +19,19 @@ export function readJson(envelope: Envelope, clock: Clock): void {
   envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
   const host = record['hostname'] ?? record['host'];
   if (typeof host === 'string') envelope.host = host;
-  const stamp = record['time'] ?? record['timestamp'] ?? record['@timestamp'];
-  if (typeof stamp === 'string') {
-    const inner: Envelope = { ...envelope, text: stamp, layers: [] };
-    readNumericStamp(inner, clock);
-    setTime(envelope, inner.time);
-  }
+  setTime(
+    envelope,
+    timeOf(record['time'] ?? record['timestamp'] ?? record['@timestamp'] ?? record['date'], envelope, clock),
+  );
+}
+
+/** A stamp as text, or seconds (Fluent Bit) or milliseconds since 1970 as a number. */
+function timeOf(stamp: unknown, envelope: Envelope, clock: Clock): number | undefined {
+  if (typeof stamp === 'number') return Math.abs(stamp) < 1e11 ? stamp * 1000 : stamp;
+  if (typeof stamp !== 'string') return undefined;
+  const inner: Envelope = { ...envelope, text: stamp, time: undefined, layers: [] };
+  readNumericStamp(inner, clock);
+  return inner.time;
 }
 
 /** `journalctl -o json` (systemd.journal-fields(7)). */

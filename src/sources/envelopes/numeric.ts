@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts';
+import { fractionOf, instantOf, zoneOf } from './date.ts';
 import { type Envelope, setTime } from './envelope.ts';
-import { readHost } from './host.ts';
+import { readHost, setProgram } from './host.ts';
 
 /** RFC 3339 and its neighbours: `T` or a space, `.` or dmesg's `,` before the fraction, with zone or without. */
-const rfc3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?(?=[ |\t]|$)/;
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2}):(\d{2})([.,]\d{1,9})?(Z|[+-]\d{2}:?\d{2})?(?=[ |\t]|$)/;
 /** CRI: `<RFC 3339> stdout|stderr P|F[:more] ` (Kubernetes, KEP "CRI container log format"). */
-const cri = /^ (stdout|stderr) [PF][^ ]* /;
-/** RFC 5424 after its stamp: `node-a kernel - - - `, structured data of one element at most. */
-const rfc5424 = /^ (\S+) (\S+) \S+ \S+ (?:-|\[[^\]]*\]) ?/;
+const cri = /^ (stdout|stderr) [PF]\S{0,64} /;
+/** RFC 5424 after its stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
+const rfc5424 = /^ (\S{1,255}) (\S{1,64}) \S{1,128} \S{1,64} (?:-|(?:\[[^\]]{0,1024}\]){1,8}) ?(?:\u00ef\u00bb\u00bf)?/;
 /** Go's log package: `2026/11/21 03:42:11.346165 `; no host follows. */
 const goLog = /^(\d{4})\/(\d{2})\/(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? /;
 /** journalctl -o short-unix: `1795226670.836530 `. */
@@ -19,27 +19,15 @@ export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const found = rfc3339.exec(text);
   if (found) {
-    const [whole, , , , , , , fraction, zone] = found;
-    setTime(
-      envelope,
-      minuteOf(found, clock, zone) +
-        Number(found[6]) * 1000 +
-        (fraction === undefined ? 0 : Number(`0.${fraction}`) * 1000),
-    );
-    return afterStamp(envelope, text.slice(whole.length));
+    const time = rfc3339Time(found, clock);
+    setTime(envelope, time);
+    return afterStamp(envelope, text.slice(found[0].length), found[7]?.startsWith(',') ?? false);
   }
   const go = goLog.exec(text);
   if (go) {
     const [whole, year, month, date, hours, minutes, seconds, fraction] = go;
-    const time = clock.zone(
-      Number(year),
-      Number(month) - 1,
-      Number(date),
-      Number(hours),
-      Number(minutes),
-      Number(seconds),
-    );
-    setTime(envelope, time + (fraction === undefined ? 0 : Number(`0${fraction}`) * 1000));
+    const time = instantOf(clock.zone, year, month, date, hours, minutes, seconds);
+    setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
     return strip(envelope, text.slice(whole.length), 'Go log stamp');
   }
   const unix = unixSeconds.exec(text);
@@ -50,41 +38,35 @@ export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   }
 }
 
-function afterStamp(envelope: Envelope, rest: string): void {
+function afterStamp(envelope: Envelope, rest: string, fromDmesg: boolean): void {
   const container = cri.exec(rest);
   if (container) return strip(envelope, rest.slice(container[0].length), 'CRI');
-  strip(envelope, rest.startsWith(' ') ? rest.slice(1) : rest, 'RFC 3339 stamp');
-  if (envelope.layers[0] === 'syslog priority') {
-    const structured = rfc5424.exec(rest);
-    if (structured) {
-      envelope.host = structured[1];
-      envelope.text = rest.slice(structured[0].length);
-      if (structured[2] !== 'kernel' && structured[2] !== '-') envelope.origin = 'userspace';
-      return;
-    }
+  const structured = envelope.layers[0] === 'syslog priority' ? rfc5424.exec(rest) : null;
+  if (structured) {
+    const [whole, host, program] = structured;
+    if (host !== '-') envelope.host = host;
+    if (program !== '-') setProgram(envelope, program);
+    return strip(envelope, rest.slice(whole.length), 'RFC 5424');
   }
-  readHost(envelope);
+  strip(envelope, rest.startsWith(' ') ? rest.slice(1) : rest, 'RFC 3339 stamp');
+  // dmesg --time-format iso, which alone writes a comma, names no host.
+  if (!fromDmesg) readHost(envelope);
 }
 
-/** The start of the stamp's minute. Minutes are cached: a busy log has thousands of lines in each. */
-function minuteOf(found: RegExpExecArray, clock: Clock, zone: string | undefined): number {
-  const [whole, year, month, date, hours, minutes] = found;
+/** Minutes are cached: a busy log has thousands of lines in each. */
+function rfc3339Time(found: RegExpExecArray, clock: Clock): number | undefined {
+  const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = found;
+  const rest = Number(seconds) * 1000 + fractionOf(fraction);
+  if (rest > 61_000) return undefined;
   const minute = `${whole.slice(0, 16)}${zone ?? ''}`;
   const { recent } = clock;
-  if (recent.minute === minute) return recent.minuteStart;
-  const toInstant = zone === undefined ? clock.zone : Date.UTC;
-  const base =
-    toInstant(Number(year), Number(month) - 1, Number(date), Number(hours), Number(minutes), 0) - offsetOf(zone);
-  recent.minute = minute;
-  recent.minuteStart = base;
-  return base;
-}
-
-/** `+02:00`, `-0600`, `Z` → milliseconds. */
-function offsetOf(zone: string | undefined): number {
-  if (zone === undefined || zone === 'Z') return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
-  return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
+  if (recent.minute !== minute) {
+    const start = instantOf(zoneOf(zone, clock), year, month, date, hours, minutes, '0');
+    if (start === undefined) return undefined;
+    recent.minute = minute;
+    recent.minuteStart = start;
+  }
+  return recent.minuteStart + rest;
 }
 
 function strip(envelope: Envelope, rest: string, layer: string): void {

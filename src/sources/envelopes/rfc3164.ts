@@ -1,14 +1,15 @@
 import type { Clock } from '../clock.ts';
+import { fractionOf, instantOf, isTime, zoneOf } from './date.ts';
 import { type Envelope, setTime } from './envelope.ts';
-import { dateOf } from './date.ts';
 import { readHost } from './host.ts';
 
 /** `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */
 const stamp = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?: |$)/;
 /** asctime with the year behind, as OpenWrt and syslog-ng write: `Sat Nov 21 03:42:11 2026 `. */
 const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4}) /;
-/** journalctl -o short-full: `Sat 2026-11-21 03:42:11 UTC `. The zone name is read only when it is UTC. */
-const full = /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(?:\.\d+)? ([A-Z]{1,5}|[+-]\d{2}) /;
+/** journalctl -o short-full: `Sat 2026-11-21 03:42:11 UTC `. Of named zones only UTC is known. */
+const full =
+  /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? ([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?) /;
 
 /** Stamps that begin with the name of a month or a weekday, and the host and program after them. */
 export function readMonthStamp(envelope: Envelope, clock: Clock): void {
@@ -21,28 +22,25 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const found = stamp.exec(text);
   if (found) {
     const [whole, month = '', date, hours, minutes, seconds, fraction] = found;
-    const base = clock.yearless(month, Number(date), Number(hours), Number(minutes), Number(seconds));
+    const fields = [Number(date), Number(hours), Number(minutes), Number(seconds)] as const;
+    const base = isTime(...fields) ? clock.yearless(month, ...fields) : undefined;
     if (base === undefined) return;
-    const time = fraction === undefined ? base : base + Number(`0${fraction}`) * 1000;
     recent.second = whole;
-    recent.time = time;
-    setTime(envelope, time);
+    recent.time = base + fractionOf(fraction);
+    setTime(envelope, recent.time);
     return finish(envelope, whole.length);
   }
   const dated = asctime.exec(text);
   if (dated) {
-    const [whole, month = '', date, hours, minutes, seconds, year] = dated;
-    setTime(envelope, dateOf(clock, year, month, date, hours, minutes, seconds));
+    const [whole, month, date, hours, minutes, seconds, year] = dated;
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
     return finish(envelope, whole.length);
   }
   const weekday = full.exec(text);
   if (weekday) {
-    const [whole, year, month, date, hours, minutes, seconds, zone] = weekday;
-    const toInstant = zone === 'UTC' ? Date.UTC : clock.zone;
-    setTime(
-      envelope,
-      toInstant(Number(year), Number(month) - 1, Number(date), Number(hours), Number(minutes), Number(seconds)),
-    );
+    const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = weekday;
+    const time = instantOf(zoneOf(zone, clock), year, month, date, hours, minutes, seconds);
+    setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
     finish(envelope, whole.length);
   }
 }

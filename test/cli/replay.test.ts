@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { program, replay, sample } from './program.ts';
+import { cluster, drop, eventsIn, json, line, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
+
+const path = temporaryFolder();
+const write = writerIn(path);
+
+async function nodeOfRow(...args: string[]): Promise<unknown> {
+  const { out } = await replay(['-q', '-o', 'audit', ...args, '-'], { stdin: stamped });
+  return (JSON.parse(out) as { node: unknown }).node;
+}
+
+describe.concurrent('options', () => {
+  // 10:15:04 in the zone, in UTC.
+  test.each<[string, string]>([
+    ['UTC', '10:15:04'],
+    ['Europe/Berlin', '09:15:04'],
+    ['europe/berlin', '09:15:04'],
+    ['America/New_York', '15:15:04'],
+    ['Asia/Kolkata', '04:45:04'],
+    ['+02:00', '08:15:04'],
+    ['-05:30', '15:45:04'],
+    ['+0200', '08:15:04'],
+    ['+02', '08:15:04'],
+  ])('--time-zone %s', async (zone, expected) => {
+    const outcome = await replay([...json, `--time-zone=${zone}`, '-'], { stdin: stamped });
+    expect(eventsIn(outcome)).toStrictEqual(twoEvents(`2026-11-21T${expected}Z`));
+  });
+
+  test('--time-zone: summer and winter', async () => {
+    const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', '--time-zone', 'Europe/Berlin', '-'], {
+      stdin: line('Jul  1 12:00:00') + line('Nov  1 12:00:00'),
+    });
+    expect(out).toMatch(/"2026-07-01T10:00:00.000Z"[^]*"2026-11-01T11:00:00.000Z"/);
+  });
+
+  test('--time-zone says nothing of stamps that name their own', async () => {
+    const outcome = await replay([...json, '--time-zone', 'Europe/Berlin', '-'], {
+      stdin: line('2026-11-21T10:15:04Z'),
+    });
+    expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
+  });
+
+  test('without --time-zone the zone of this machine does not matter', async () => {
+    const outcome = await replay([...json, '-'], { stdin: stamped, env: { TZ: 'America/New_York' } });
+    expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
+  });
+
+  test('--now without a zone is UTC, like the stamps', async () => {
+    const args = ['replay', '--now', '2026-11-21T20:00:00', '--pods', cluster, '-'];
+    expect(await program(args, { stdin: stamped, env: { TZ: 'America/New_York' } })).toStrictEqual(
+      await program(args, { stdin: stamped, env: { TZ: 'UTC' } }),
+    );
+  });
+
+  test('--boot-time', async () => {
+    const outcome = await replay([...json, '--boot-time', '2026-11-21T09:00:00Z', '-'], {
+      stdin: `[ 4504.000000] ${drop}\n`,
+    });
+    expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
+  });
+
+  test('without --boot-time the last line is taken to be as late as can be, and that is said', async () => {
+    const file = write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`);
+    const { out } = await replay(['--pods', cluster, '-o', 'audit', '-q', file]);
+    expect(JSON.parse(out)).toMatchObject({ time: '2026-11-21T19:59:00.000Z', timeEstimated: true });
+    expect((await replay(['--pods', cluster, file])).out).toMatch(
+      /^time +1 lines? ha(?:s|ve) no wall-clock time: it was inferred/m,
+    );
+  });
+
+  test('--node', async () => {
+    expect(await nodeOfRow()).toBe('node-b');
+    expect(await nodeOfRow('--node', 'worker-7')).toBe('worker-7');
+  });
+
+  test('--prefix comes before the built-in meanings', async () => {
+    const mine = line('Nov 21 10:15:04', drop.replace('calico-drop', 'my-rule'));
+    const both = mine + line('Nov 21 10:15:05');
+    expect(eventsIn(await replay([...json, '-'], { stdin: both }))).toStrictEqual(twoEvents('2026-11-21T10:15:05Z'));
+    expect(eventsIn(await replay([...json, '--prefix', 'my-rule=dropped', '-'], { stdin: mine }))).toStrictEqual(
+      twoEvents('2026-11-21T10:15:04Z'),
+    );
+    const args = [...json, '--prefix', 'my-rule=dropped', '--prefix', 'calico-drop=accepted', '-'];
+    expect(eventsIn(await replay(args, { stdin: both }))).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
+  });
+
+  test('--include-noise', async () => {
+    const without = eventsIn(await replay([...json, sample('ipv6.log')]));
+    const withNoise = eventsIn(await replay([...json, '--include-noise', sample('ipv6.log')]));
+    expect(without.length).toBeGreaterThan(0);
+    expect(withNoise).toStrictEqual(expect.arrayContaining(without));
+    expect(withNoise.length).toBeGreaterThan(without.length);
+  });
+
+  test('--writes: each Event is created once and then patched, in the order of time', async () => {
+    const { status, out } = await replay(['-q', '--pods', cluster, '--writes', policyDeny]);
+    expect(status).toBe(0);
+    const rows = out
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split('  '));
+    expect(rows.map(([time = '']) => time)).toStrictEqual(rows.map(([time = '']) => time).toSorted());
+    const seen = new Set<string>();
+    for (const [, verb, name = ''] of rows) {
+      expect(verb).toBe(seen.has(name) ? 'patch' : 'create');
+      seen.add(name);
+    }
+    expect(seen.size).toBe(eventsIn(await replay([...json, policyDeny])).length);
+  });
+
+  test('--writes -o json', async () => {
+    const { out } = await replay(['-q', '--pods', cluster, '--writes', '-o', 'json', '-'], { stdin: stamped });
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((row) => JSON.parse(row) as unknown),
+    ).toMatchObject([
+      { verb: 'create', event: { kind: 'Event', count: 1 } },
+      { verb: 'create', event: { kind: 'Event', count: 1 } },
+    ]);
+  });
+
+  test('--output json: Events that kubectl takes, and nothing else on standard output', async () => {
+    const { status, out, err } = await replay(['--pods', cluster, '-o', 'json', '-'], { stdin: stamped });
+    expect(status).toBe(0);
+    expect(err).toMatch(/^Events +2/m);
+    for (const row of out.trimEnd().split('\n')) {
+      expect(JSON.parse(row)).toMatchObject({
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { name: expect.stringMatching(/^[a-z0-9.-]{1,253}$/), namespace: expect.any(String) },
+        type: 'Warning',
+        involvedObject: { apiVersion: 'v1', kind: 'Pod', uid: expect.any(String) },
+        source: { component: 'kube-netfilter-tailer', host: 'node-b' },
+      });
+    }
+  });
+
+  test('--output audit: a row for each dropped packet, named by file and line', async () => {
+    const log = write(
+      'audit.log',
+      `# nothing\n${stamped}${line('Nov 21 10:15:05', drop.replace('calico-drop', 'calico-packet'))}${stamped}`,
+    );
+    const { status, out, err } = await replay(['--pods', cluster, '-o', 'audit', log]);
+    expect(status).toBe(0);
+    expect(err).toMatch(/^drops +2/m);
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((row) => JSON.parse(row) as unknown),
+    ).toMatchObject([
+      {
+        file: log,
+        line: 2,
+        time: '2026-11-21T10:15:04.000Z',
+        verdict: 'dropped',
+        destination: { namespace: 'shop', name: 'postgres-0' },
+        destinationPort: 5432,
+      },
+      { file: log, line: 4 },
+    ]);
+  });
+
+  test('a table: the summary stands below, and --quiet leaves it out', async () => {
+    const loud = await replay(['--pods', cluster, policyDeny]);
+    const quiet = await replay(['--pods', cluster, '-q', policyDeny]);
+    expect([loud.err, quiet.err]).toStrictEqual(['', '']);
+    expect(loud.out.startsWith(quiet.out)).toBe(true);
+    expect(loud.out.slice(quiet.out.length)).toMatch(/^\nlines +52 in 1 file/);
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type Outcome, sample } from './program.ts';
+
+export const cluster = sample('cluster.json');
+export const policyDeny = sample('policy-deny.log');
+export const policyDenyText = readFileSync(policyDeny, 'utf8');
+
+const tcp = 'LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=1 DF PROTO=TCP SPT=38736 DPT=5432 WINDOW=64860 RES=0x00 SYN URGP=0 ';
+/** Between two Pods of samples/cluster.json, without their interfaces. */
+export const drop = `calico-drop: IN=eth0 OUT=eth1 SRC=10.244.0.41 DST=10.244.1.30 ${tcp}`;
+/** A line of node-b. */
+export const line = (stamp: string, message = drop): string => `${stamp} node-b kernel: ${message}\n`;
+export const stamped = line('Nov 21 10:15:04');
+
+/** Options for a short, exact answer. */
+export const json = ['--pods', cluster, '-q', '-o', 'json'];
+
+/** Events of `--output json`, each as its object, count and first time, in the order of the alphabet. */
+export function eventsIn({ out }: Outcome): string[] {
+  const events = out
+    .split('\n')
+    .filter((each) => each !== '')
+    .map(
+      (each) =>
+        JSON.parse(each) as {
+          involvedObject: { namespace: string; name: string };
+          count: number;
+          firstTimestamp: string;
+          reason: string;
+        },
+    );
+  return events
+    .map(
+      ({ involvedObject: { namespace, name }, count, firstTimestamp, reason }) =>
+        `${reason} ${namespace}/${name} x${count} ${firstTimestamp}`,
+    )
+    .toSorted();
+}
+
+/** What `drop` gives for the Pods at both ends. */
+export const twoEvents = (first: string, count = 1): string[] => [
+  `PacketDrop batch/worker-84f9d6c5bb-2fkjz x${count} ${first}`,
+  `PacketDrop shop/postgres-0 x${count} ${first}`,
+];
+
+/** Writes into the folder that `path` names files in; returns the path. */
+export function writerIn(path: (name: string) => string): (name: string, content: string | Buffer) => string {
+  return (name, content) => {
+    writeFileSync(path(name), content);
+    return path(name);
+  };
+}

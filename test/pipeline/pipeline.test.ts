@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import type { Series } from '../../src/model.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPipeline, type PipelineOptions } from '../../src/pipeline.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { createStatistics, type Statistics } from '../../src/statistics.ts';
+import { cluster, line, nine, node, pod } from '../builders.ts';
+
+const [veth = ''] = interfaceNames('shop', 'web-0');
+const directory = createDirectory(
+  cluster({
+    pods: [pod(), pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] })],
+    nodes: [node(), node({ name: 'node-b', addresses: ['192.168.7.12'] })],
+  }),
+);
+
+interface Run {
+  statistics: Statistics;
+  /** `node-a PacketDrop shop/web-0 x3`. */
+  series: string[];
+  all: Series[];
+  drops: string[];
+  advanced: string[];
+}
+
+type Text =
+  | string
+  | { text: string; origin?: 'kernel' | 'userspace' | 'unknown'; host?: string | undefined; time?: number };
+
+/** What becomes of these lines. */
+function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
+  const tables = new Map<string, SeriesTable>();
+  const statistics = createStatistics();
+  const [drops, advanced]: [string[], string[]] = [[], []];
+  const pipeline = createPipeline({
+    prefixes: createPrefixTable(),
+    directory,
+    statistics,
+    node: undefined,
+    includeNoise: false,
+    advance: (name) => void advanced.push(name),
+    series(name) {
+      const known = tables.get(name) ?? createSeriesTable();
+      tables.set(name, known);
+      return known;
+    },
+    onDrop: (_, { kind }, ends, name, noise) =>
+      void drops.push([name, kind, ends.source.identity, noise].filter(Boolean).join(' ')),
+    ...given,
+  });
+  for (const one of lines) {
+    const { text, origin = 'kernel', time = nine, ...rest } = typeof one === 'string' ? { text: one } : one;
+    pipeline.take(line({ text, time, host: 'host' in rest ? rest.host : 'node-a' }), origin);
+  }
+  const all = [...tables.values()].flatMap((table) => table.due(Infinity));
+  const series = all.map(({ finding: { node: name, reason, regarding }, count }) =>
+    [
+      name,
+      reason,
+      `${regarding.namespace === undefined ? '' : `${regarding.namespace}/`}${regarding.name}`,
+      `x${count}`,
+    ].join(' '),
+  );
+  return { statistics, series: series.toSorted(), all, drops, advanced };
+}
+
+/** As the kernel prints a SYN. */
+function syn({
+  prefix = 'calico-drop: ',
+  from = '10.65.1.4',
+  to = '203.0.113.9',
+  inDevice = veth,
+  port = 443,
+} = {}): string {
+  return `${prefix}IN=${inDevice} OUT=eth0 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=${from} DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
+}
+
+const multicast = `calico-drop: IN=${veth} OUT= MAC= SRC=10.65.1.4 DST=224.0.0.251 LEN=60 TOS=0x00 PREC=0x00 TTL=1 ID=1 PROTO=UDP SPT=5353 DPT=5353 LEN=40 `;
+const antrea =
+  'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]';
+
+describe('a packet', () => {
+  test('is counted for each end that is a Pod', () => {
+    const { series, drops, statistics } = run([syn(), syn(), syn({ to: '10.65.2.9' })]);
+    expect(series).toEqual([
+      'node-a PacketDrop shop/db-0 x1',
+      'node-a PacketDrop shop/web-0 x1',
+      'node-a PacketDrop shop/web-0 x2',
+    ]);
+    expect(drops).toHaveLength(3);
+    expect(statistics).toMatchObject({
+      verdicts: { dropped: 3 },
+      withPods: 3,
+      withoutPods: 0,
+      podInterfaces: { seen: 3, known: 3 },
+    });
+  });
+
+  test('is counted as often as its logger says', () => {
+    const { series } = run([{ text: antrea, origin: 'userspace' }]);
+    expect(series).toEqual(['node-a PacketDrop shop/db-0 x5', 'node-a PacketDrop shop/web-0 x5']);
+  });
+
+  test.each([
+    ['only logged', 'calico-packet: ', { logged: 1, dropped: 0 }],
+    ['accepted', 'ACCEPT ', { accepted: 1, dropped: 0 }],
+  ])('%s is no drop', (_, prefix, verdicts) => {
+    const { series, drops, statistics, advanced } = run([syn({ prefix })]);
+    expect([series, drops, advanced]).toEqual([[], [], []]);
+    expect(statistics.verdicts).toMatchObject(verdicts);
+  });
+
+  test('of nobody is a drop without a series', () => {
+    const { series, drops, statistics } = run([syn({ from: '8.8.8.8', inDevice: 'eth0' })]);
+    expect(series).toEqual([]);
+    expect(drops).toEqual(['node-a packet 8.8.8.8']);
+    expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
+  });
+
+  test('from an interface that no known Pod has tells of another cluster', () => {
+    expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
+  });
+
+  test('of an address in a Pod range that is nobody’s is unresolved', () => {
+    const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
+    const { statistics } = run(
+      [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
+      { directory: ranged },
+    );
+    expect([...statistics.unresolved]).toEqual([['10.65.9.9', 2]]);
+  });
+});
+
+describe('chatter', () => {
+  test('is counted apart, and makes no series', () => {
+    const { series, statistics, drops } = run([multicast]);
+    expect(series).toEqual([]);
+    expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, noise: 1, withPods: 0 });
+    expect(drops).toEqual(['node-a packet Pod/shop/web-0 multicast']);
+  });
+
+  test('makes series when it is asked for', () => {
+    expect(run([multicast], { includeNoise: true }).series).toEqual(['node-a PacketDrop shop/web-0 x1']);
+  });
+});
+
+test.each([
+  ['a drop', [syn()]],
+  ['a martian', ['IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0']],
+  ['what a logger joins', [{ text: antrea, origin: 'userspace' as const }]],
+  [
+    'all together',
+    [syn(), multicast, syn({ from: '8.8.8.8', inDevice: 'eth0' }), { text: antrea, origin: 'userspace' as const }],
+  ],
+])('every dropped packet is of a Pod, of none, or chatter: %s', (_, lines) => {
+  const { verdicts, withPods, withoutPods, noise } = run(lines).statistics;
+  expect(withPods + withoutPods + noise).toBe(verdicts.dropped + verdicts.rejected);
+});
+
+describe('what only the kernel can say', () => {
+  test.each([
+    ['a drop', syn()],
+    ['a full table', 'nf_conntrack: nf_conntrack: table full, dropping packet'],
+    ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
+    ['an overflow', 'neighbour: arp_cache: neighbor table overflow!'],
+  ])('is refused from another program: %s', (_, text) => {
+    const refused = run([{ text, origin: 'userspace' }]);
+    expect(refused.series).toEqual([]);
+    expect(refused.statistics).toMatchObject({
+      notKernel: 1,
+      verdicts: { dropped: 0 },
+      conntrackFull: 0,
+      martian: 0,
+      neighbourOverflow: 0,
+    });
+    for (const origin of ['kernel', 'unknown'] as const) {
+      const taken = run([{ text, origin }]);
+      expect(taken.series).not.toEqual([]);
+      expect(taken.statistics.notKernel).toBe(0);
+    }
+  });
+
+  test('other lines of other programs are none of ours', () => {
+    expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
+  });
+});
+
+describe('a full table of the kernel', () => {
+  test.each([
+    ['nf_conntrack: nf_conntrack: table full, dropping packet', 'node-a ConntrackTableFull node-a x1'],
+    ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x1'],
+  ])('is the Node’s: %s', (text, expected) => {
+    const { series, all } = run([text]);
+    expect(series).toEqual([expected]);
+    expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
+  });
+
+  test('of a Node that is not known is told by its name', () => {
+    const { series, all } = run([{ text: 'nf_conntrack: table full, dropping packet', host: 'node-z' }]);
+    expect(series).toEqual(['node-z ConntrackTableFull node-z x1']);
+    expect(all[0]?.finding.regarding).toMatchObject({ kind: 'Node', uid: '' });
+  });
+
+  test('of nobody knows which node is counted', () => {
+    const { series, statistics } = run([{ text: 'nf_conntrack: table full, dropping packet', host: undefined }]);
+    expect(series).toEqual([]);
+    expect(statistics).toMatchObject({ nodeUnknown: 1, conntrackFull: 1 });
+  });
+
+  test('of a network namespace is not that of the node', () => {
+    const { all } = run([
+      'nf_conntrack: nf_conntrack: table full in netns 4026532317, dropping packet',
+      'nf_conntrack: table full, dropping packet',
+    ]);
+    expect(all).toHaveLength(2);
+  });
+});
+
+const martian = (device: string): Run => run([`IPv4: martian source 10.65.2.9 from 10.65.1.4, on dev ${device}`]);
+
+test('a martian is a drop; who sent it is known by the interface alone', () => {
+  expect(martian('eth0').series).toEqual(['node-a PacketDrop shop/db-0 x1']);
+  expect(martian(veth).series).toEqual(['node-a PacketDrop shop/db-0 x1', 'node-a PacketDrop shop/web-0 x1']);
+  expect(martian('eth0').statistics).toMatchObject({ martian: 1, verdicts: { dropped: 1 }, withPods: 1 });
+  // The address is a Pod's, only not this packet's.
+  expect([...martian('eth0').statistics.unresolved]).toEqual([]);
+});
+
+test('lost lines mark the series of their node', () => {
+  const { all, statistics } = run([
+    syn(),
+    { text: syn(), host: 'node-b' },
+    { text: 'Missed 17 kernel messages', origin: 'userspace' },
+  ]);
+  expect(all.map(({ finding: { node: name }, suppressed }) => [name, suppressed])).toEqual([
+    ['node-a', true],
+    ['node-b', false],
+  ]);
+  expect(statistics.suppressed).toBe(17);
+});
+
+test('a line that cannot be read is counted', () => {
+  const { statistics, series } = run([syn({ to: '203.0.113.999' })]);
+  expect(series).toEqual([]);
+  expect(statistics).toMatchObject({ unparsable: 1, verdicts: { dropped: 0 } });
+});
+
+test('a node that was given goes over what the lines say', () => {
+  expect(run([syn(), { text: syn(), host: undefined }], { node: 'node-b' }).series).toEqual([
+    'node-b PacketDrop shop/web-0 x2',
+  ]);
+});
+
+test('what is due is written before a line is counted', () => {
+  const order: string[] = [];
+  const table = createSeriesTable();
+  run([syn()], {
+    advance: () => void order.push('advance'),
+    series: () => ({ ...table, count: (...counted) => (order.push('count'), table.count(...counted)) }),
+  });
+  expect(order).toEqual(['advance', 'count']);
+});
