@@ -118,13 +118,13 @@ function packedFile(kind: Kind, facts: Facts): Input {
     ...facts,
     bytesRead: () => done + (file?.bytesRead ?? 0),
     async read(onBlock) {
-      do {
+      // gzip's members are one stream to Node.js; of Zstandard's frames it reads one (RFC 8878, 3.1).
+      for (let more = true; more; more = kind === 'zstd' && done < size) {
         file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
         const consumed = await unpack(kind, file, facts.name, onBlock);
         file = undefined;
         done += consumed;
-        // gzip's members are one after the other to Node.js; of Zstandard's frames it reads one (RFC 8878, 3.1).
-      } while (kind === 'zstd' && done < size);
+      }
     },
   };
 }

@@ -41,7 +41,7 @@ const prefix = fc
       '拒否: ',
       ' \t two  words\u00a0',
     ),
-    fc.string({ unit: fc.constantFrom(...'abzAZ_09 .:;-[](){}"\'=/%é漢Ж🔥\t\0\u001b'), maxLength: 30 }),
+    fc.string({ unit: fc.constantFrom(...Array.from('abzAZ_09 .:;-[](){}"\'=/%é漢Ж🔥\t\0\u001b')), maxLength: 30 }),
   )
   .filter((text) => !/IN=\S*$/.test(text));
 

@@ -57,10 +57,10 @@ const before = (text: string, body: Body): Body => ({ ...body, text: text + body
 const withMtu = (body: Body, mtu: number): Body => ({ ...body, text: `${body.text}MTU=${mtu} `, mtu });
 
 function message(type: number, code: Arbitrary<number>, body: Arbitrary<Body>): Arbitrary<Piece> {
-  return fc.tuple(code, body).map(([icmpCode, rest]) => ({
-    ...piece(`TYPE=${type} CODE=${icmpCode} `, { icmpType: type, icmpCode }),
-    ...before(`TYPE=${type} CODE=${icmpCode} `, rest),
-  }));
+  return fc.tuple(code, body).map(([icmpCode, rest]) => {
+    const header = piece(`TYPE=${type} CODE=${icmpCode} `, { icmpType: type, icmpCode });
+    return Object.assign(header, before(header.text, rest));
+  });
 }
 
 export function icmpHeader(nested: Nested): Arbitrary<Piece> {

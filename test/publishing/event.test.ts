@@ -152,7 +152,7 @@ describe('message', () => {
     ['three bytes', '→'],
     ['four bytes', '🐳'],
   ])('too long is cut between characters of %s', (_, character) => {
-    const text = `${character.repeat(1025)}`;
+    const text = character.repeat(1025);
     const cut = message(text);
     expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
     expect(Buffer.byteLength(cut)).toBeGreaterThan(1024 - 4);

@@ -43,6 +43,7 @@ function supervise(folder: string, servers: readonly Server[]): void {
   };
   // A test process that is gone no longer reads what is printed here.
   stdout.on('error', () => {});
-  stdin.on('end', stop).on('error', stop).resume();
-  process.on('SIGTERM', stop);
+  const stopNow = (): void => void stop();
+  stdin.on('end', stopNow).on('error', stopNow).resume();
+  process.on('SIGTERM', stopNow);
 }
