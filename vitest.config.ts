@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Those need a control plane, and have a configuration of their own.
     exclude: ['test/e2e/**'],
+    setupFiles: ['test/fast-check.ts'],
     testTimeout: 30_000,
   },
 });

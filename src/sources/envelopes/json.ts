@@ -18,7 +18,7 @@ export function readJson(envelope: Envelope, clock: Clock): void {
   envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
   envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
   const host = record['hostname'] ?? record['host'];
-  if (typeof host === 'string') envelope.host = host;
+  if (typeof host === 'string' && host !== '') envelope.host = host;
   setTime(
     envelope,
     timeOf(record['time'] ?? record['timestamp'] ?? record['@timestamp'] ?? record['date'], envelope, clock),
@@ -44,7 +44,7 @@ function readJournal(envelope: Envelope, record: Record): void {
   else return;
   envelope.layers.push('journald JSON');
   const host = record['_HOSTNAME'];
-  if (typeof host === 'string') envelope.host = host;
+  if (typeof host === 'string' && host !== '') envelope.host = host;
   const micros = Number(record['__REALTIME_TIMESTAMP'] ?? record['_SOURCE_REALTIME_TIMESTAMP']);
   setTime(envelope, micros / 1000);
   const transport = record['_TRANSPORT'];
