@@ -7,6 +7,7 @@ import type { Endpoint, Finding, Packet, PacketObservation } from './model.ts';
 import { parse } from './parsing/formats.ts';
 import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
+import { flagNames } from './publishing/audit.ts';
 import { alignColumns } from './publishing/describe.ts';
 import { createDirectory } from './resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
@@ -122,7 +123,9 @@ function packetRows(observation: PacketObservation): Row[] {
 }
 
 function packetText(packet: Packet): string {
-  const shown = Object.entries(packet).filter(([, value]) => value !== undefined && value !== false);
+  const shown = Object.entries({ ...packet, tcpFlags: flagNames(packet.tcpFlags) }).filter(
+    ([, value]) => value !== undefined && value !== false && value !== '',
+  );
   return shown.map(([key, value]) => `${key} ${value}`).join(', ');
 }
 

@@ -36,6 +36,8 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     problems.push(problem);
     streams.err(`${problem}\n`);
   };
+  if (options.pods.length === 0 && !options.quiet)
+    streams.err('No --pods FILE is given, so no address can be given to a Pod and no Event made.\n');
   const snapshot = readSnapshot(options.pods);
   for (const problem of snapshot.problems) complain(problem);
   const directory = createDirectory(snapshot.objects);
@@ -82,13 +84,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   const stranger = ofAnotherCluster(options, directory, statistics);
   if (stranger !== undefined) complain(stranger);
 
-  totals.now = writeResult(
-    options,
-    snapshot.objects,
-    [...recorder.events.values()].map(({ event }) => event),
-    writes,
-    streams.out,
-  );
+  totals.now = writeResult(options, snapshot.objects, [...recorder.events.values()], writes, streams.out);
   if (!options.quiet)
     (options.output === 'table' && !options.writes ? streams.out : streams.err)(`\n${summarise(statistics, totals)}`);
   return problems.length > 0 ? 1 : 0;

@@ -23,7 +23,8 @@ export function writeResult(
     for (const event of events) out(`${JSON.stringify(event)}\n`);
     return undefined;
   }
-  const now = options.now ?? Math.max(...events.map((event) => Date.parse(event.lastTimestamp)));
+  const now =
+    options.now ?? events.reduce((latest, { lastTimestamp }) => Math.max(latest, Date.parse(lastTimestamp)), 0);
   const pods = new Map(objects.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
   const groups = Map.groupBy(
     events,

@@ -82,7 +82,8 @@ function packetFields(packet: Packet): object {
   };
 }
 
-function flagNames(flags: number | undefined): string | undefined {
+/** `SYN ACK`; undefined where no TCP header was shown. */
+export function flagNames(flags: number | undefined): string | undefined {
   if (flags === undefined) return undefined;
   return Object.entries(TcpFlag)
     .filter(([, bit]) => (flags & bit) !== 0)

@@ -28,7 +28,7 @@ export interface Recorder<Table extends Publishable> {
   /** Makes all that are left, as time would after the end of the log. */
   finish: () => void;
   /** Each Event as it was last written, by namespace and name. */
-  events: ReadonlyMap<string, { event: CoreEvent; series: Series }>;
+  events: ReadonlyMap<string, CoreEvent>;
   tables: () => Table[];
 }
 
@@ -45,7 +45,7 @@ export function createRecorder<Table extends Publishable>({
   onWrite,
 }: RecorderOptions<Table>): Recorder<Table> {
   const nodes = new Map<string, { table: Table; bucket: TokenBucket }>();
-  const events = new Map<string, { event: CoreEvent; series: Series }>();
+  const events = new Map<string, CoreEvent>();
   return {
     events,
     series: (node) => nodeOf(node).table,
@@ -84,7 +84,7 @@ export function createRecorder<Table extends Publishable>({
   function write(table: Table, series: Series, now: Millis): void {
     const event = eventOf(series, messageOf(series), now);
     onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
-    events.set(`${event.metadata.namespace}/${event.metadata.name}`, { event, series });
+    events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
     table.published(series, now);
   }
 }
