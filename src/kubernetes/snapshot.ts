@@ -104,17 +104,22 @@ function takeItem(item: Json, listKind: string | undefined, place: string, { obj
   }
 }
 
-/** V8 names a position in the text; people want line and column. */
+/** V8 names a position in the text, or for an unexpected token shows the text around it; people want line and column. */
 function placeOf(error: Error, content: string): string {
-  const position = /at position (\d+)/.exec(error.message);
-  const at = position ? Number(position[1]) : /end of JSON/.test(error.message) ? content.length : undefined;
-  if (at === undefined) return '';
-  const before = content.slice(0, at).split('\n');
-  return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  const position = /at position (\d+)/.exec(error.message)?.[1];
+  if (position !== undefined || /end of JSON/.test(error.message)) {
+    const before = content.slice(0, position === undefined ? content.length : Number(position)).split('\n');
+    return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  }
+  // Where the whole is no JSON at all, no line of it is to blame.
+  if (hint(content) !== '') return '';
+  const around = /, (?:\.\.\.)?"(.+)"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
+  const at = around === undefined ? -1 : content.indexOf(around);
+  return at < 0 ? '' : `: near line ${content.slice(0, at + Math.floor((around?.length ?? 0) / 2)).split('\n').length}`;
 }
 
 function withoutPlace(message: string): string {
-  return message.replace(/ in JSON at position.*$/s, '').replace(/, ".*$/s, '');
+  return message.replace(/ in JSON at position.*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
 }
 
 function hint(content: string): string {

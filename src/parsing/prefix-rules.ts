@@ -1,7 +1,18 @@
-import type { PolicyName, Verdict } from '../model.ts';
-import type { PrefixRule } from './prefixes.ts';
+import type { Enforcer, PolicyName, Verdict } from '../model.ts';
 
 type Groups = Record<string, string | undefined>;
+
+/** A row of the table. Rows are tried in order against the trimmed prefix; the first match decides. */
+export interface PrefixRule {
+  name: string;
+  match: RegExp;
+  /** Default: `unknown`. */
+  enforcer?: Enforcer;
+  verdict: Verdict | ((groups: Groups) => Verdict);
+  policy?: (groups: Groups) => PolicyName | undefined;
+  /** Overrides the shown text, where the prefix itself holds what varies from line to line. */
+  text?: (groups: Groups) => string;
+}
 
 /**
  * The LOG prefixes of the field, most telling first. A LOG rule only logs: whether the packet was dropped afterwards is
@@ -38,7 +49,8 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   {
     name: 'firewalld zone',
     enforcer: 'host-firewall',
-    match: /(?:filter_)?(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?)_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)/,
+    match:
+      /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?)_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)/,
     verdict: byWord,
     policy: ({ zone = '' }) => named('firewalld zone', zone),
   },

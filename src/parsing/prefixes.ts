@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Enforcer, PolicyName, Verdict } from '../model.ts';
 import { copy } from '../address.ts';
-import { builtInPrefixes, calicoPolicy } from './prefix-rules.ts';
+import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
 
 /** What a LOG prefix tells. */
 export interface PrefixMeaning {
@@ -14,18 +14,6 @@ export interface PrefixMeaning {
   policy: PolicyName | undefined;
 }
 
-/** A row of the table. Rows are tried in order against the trimmed prefix; the first match decides. */
-export interface PrefixRule {
-  name: string;
-  match: RegExp;
-  /** Default: `unknown`. */
-  enforcer?: Enforcer;
-  verdict: Verdict | ((groups: Record<string, string | undefined>) => Verdict);
-  policy?: (groups: Record<string, string | undefined>) => PolicyName | undefined;
-  /** Overrides the shown text, where the prefix itself holds what varies from line to line. */
-  text?: (groups: Record<string, string | undefined>) => string;
-}
-
 export interface PrefixTable {
   /** `raw` is all that stands before `IN=`, with any white space; may be latin1-decoded UTF-8. */
   look: (raw: string) => PrefixMeaning;
@@ -33,7 +21,8 @@ export interface PrefixTable {
 
 /** The operator's own prefixes come first: `{ 'my-prefix': 'dropped' }` decides for every prefix that begins so. */
 export function operatorRule(prefix: string, verdict: Verdict): PrefixRule {
-  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict };
+  const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
+  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
 }
 
 export function createPrefixTable(extra: readonly PrefixRule[] = []): PrefixTable {
