@@ -58,12 +58,11 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     guessedTimes: 0,
     events: 0,
     packetsPastLimits: { uncounted: 0, overflowed: 0 },
-    objects: { pods: snapshot.objects.pods.length, nodes: snapshot.objects.nodes.length },
     now: undefined,
   };
   for (const { name, clock } of inOrder(options)) {
     try {
-      const input = openInput(name, streams.stdin);
+      const input = openInput(name, () => streams.stdin);
       await readLog(
         input,
         { ...clock, latest: options.now ?? input.modified ?? Date.now() },
@@ -85,8 +84,11 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   if (stranger !== undefined) complain(stranger);
 
   totals.now = writeResult(options, snapshot.objects, [...recorder.events.values()], writes, streams.out);
-  if (!options.quiet)
-    (options.output === 'table' && !options.writes ? streams.out : streams.err)(`\n${summarise(statistics, totals)}`);
+  if (!options.quiet) {
+    // Beside output for machines, people's goes elsewhere.
+    const toPeople = options.output === 'table' && !options.writes ? streams.out : streams.err;
+    toPeople(`\n${summarise(statistics, totals)}`);
+  }
   return problems.length > 0 ? 1 : 0;
 }
 

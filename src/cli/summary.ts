@@ -12,7 +12,6 @@ export interface RunTotals {
   guessedTimes: number;
   events: number;
   packetsPastLimits: { uncounted: number; overflowed: number };
-  objects: { pods: number; nodes: number };
   now: Millis | undefined;
 }
 

@@ -96,13 +96,9 @@ function reporterOf(story: FlowStory): string {
 /** Who refused it, and where that was seen. */
 function decidedBy({ verdict, prefix, policy, path, martian }: FlowStory, node: string): string {
   const sentences: string[] = [];
-  const rejected = verdict === 'rejected' ? 'the sender gets an error at once' : '';
-  const by = policy
-    ? `${verdict === 'rejected' ? 'Rejected' : 'Denied'} by ${policyText(policy)}`
-    : verdict === 'rejected'
-      ? 'Rejected'
-      : '';
-  if (by !== '') sentences.push(`${by}${rejected === '' ? '' : `: ${rejected}`}.`);
+  const by = policy ? ` by ${policyText(policy)}` : '';
+  if (verdict === 'rejected') sentences.push(`Rejected${by}: the sender gets an error at once.`);
+  else if (policy) sentences.push(`Denied${by}.`);
   const place = `${node === '' ? '' : ` on ${node}`}${path === '' || martian ? '' : ` (${path})`}`;
   const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/[\s:]+$/, '')}"`;
   if (place + label !== '') sentences.push(`Logged${place}${label}.`);

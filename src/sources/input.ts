@@ -43,8 +43,8 @@ const unreadable: readonly [Buffer, string][] = [
 ];
 
 /** Opens a saved log. Throws an `InputError` when it is missing, a folder, or in a format that is no text. */
-export function openInput(name: string, stdin: Readable = process.stdin): Input {
-  if (name === '-') return streamInput(stdin);
+export function openInput(name: string, stdin: () => Readable = () => process.stdin): Input {
+  if (name === '-') return streamInput(stdin());
   let fd: number;
   let stat: Stats;
   const head = Buffer.alloc(8);

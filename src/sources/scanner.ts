@@ -89,25 +89,29 @@ export function createScanner({ needles, onLine, onTooLong }: ScannerOptions): S
 
   /** Searches the first `length` bytes of the buffer: whole lines, each with its newline. */
   function scan(length: number): void {
-    let from = 0;
     search.reset();
-    for (let found = 0; (found = search.next(buffer, from, length)) >= 0;) {
-      const start = buffer.lastIndexOf(newline, found) + 1;
-      countTo(from, start);
-      from = buffer.indexOf(newline, found) + 1;
+    let start = 0;
+    for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) {
+      start = countTo(start, found);
+      const end = buffer.indexOf(newline, start) + 1;
       counts.lines++;
-      if (from - start > maxLineLength) tooLong(counts.lines);
-      else onLine(lineAt(start, from - 1), counts.lines, false);
+      if (end - start > maxLineLength) tooLong(counts.lines);
+      else onLine(lineAt(start, end - 1), counts.lines, false);
+      start = end;
     }
-    countTo(from, length);
+    countTo(start, length);
   }
 
-  function countTo(from: number, to: number): void {
-    for (let at = from, next = 0; at < to; at = next) {
-      next = buffer.indexOf(newline, at) + 1;
+  /** Counts the lines that end at or before `position`. Returns where the next one starts. */
+  function countTo(start: number, position: number): number {
+    let at = start;
+    for (let end = 0; at < position; at = end) {
+      end = buffer.indexOf(newline, at) + 1;
+      if (end > position || end === 0) break;
       counts.lines++;
-      if (next - at > maxLineLength) tooLong(counts.lines);
+      if (end - at > maxLineLength) tooLong(counts.lines);
     }
+    return at;
   }
 
   function scanLast(): void {

@@ -212,20 +212,20 @@ describe('refused at once, with advice', () => {
 
 describe('streams', () => {
   test('standard input has neither size nor time', async () => {
-    const input = openInput('-', Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
+    const input = openInput('-', () => Readable.from([Buffer.from('one\n'), Buffer.from('two')]));
     expect([input.name, input.size, input.modified, input.bytesRead()]).toStrictEqual(['-', undefined, undefined, 0]);
     expect(await readAll(input)).toStrictEqual({ content: 'one\ntwo', error: undefined });
     expect(input.bytesRead()).toBe(7);
   });
 
   test('an empty stream', async () => {
-    expect(await readAll(openInput('-', Readable.from([])))).toStrictEqual({ content: '', error: undefined });
+    expect(await readAll(openInput('-', () => Readable.from([])))).toStrictEqual({ content: '', error: undefined });
   });
 
   test('one that breaks: what came before is handed over, the place is named', async () => {
     const stream = new Readable({ read() {} });
     stream.push('one\n');
-    const reading = openInput('-', stream).read(() =>
+    const reading = openInput('-', () => stream).read(() =>
       stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })),
     );
     await expect(reading).rejects.toStrictEqual(new InputError('-: cannot be read past byte 4: read EIO'));
@@ -274,5 +274,5 @@ test('an error of the one who reads passes through unchanged though it has a cod
   };
   await expect(openInput(write('code.log', 'x')).read(fail)).rejects.toBe(own);
   await expect(openInput(write('code.gz', gzipSync('x'))).read(fail)).rejects.toBe(own);
-  await expect(openInput('-', Readable.from([Buffer.from('x')])).read(fail)).rejects.toBe(own);
+  await expect(openInput('-', () => Readable.from([Buffer.from('x')])).read(fail)).rejects.toBe(own);
 });
