@@ -14,7 +14,7 @@ export interface FlowMeaning {
 }
 
 /** Places for flows. A power of two: the hash of a flow picks its place. */
-const places = 4096;
+const places = 8192;
 
 interface Entry {
   host: string | undefined;
