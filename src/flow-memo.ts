@@ -36,6 +36,8 @@ export function createFlowMemo(
   fixedNode: string | undefined,
 ): (line: LogLine, observation: PacketObservation) => FlowMeaning {
   const memo: (Entry | undefined)[] = Array.from({ length: places });
+  /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */
+  const asked = new Int32Array(places);
   let epoch = { from: Infinity, until: -Infinity };
 
   return (line, observation) => {
@@ -46,7 +48,8 @@ export function createFlowMemo(
       epoch = directory.epoch(line.time);
     }
     const orientation = orient(observation.packet);
-    const place = hashOf(observation.packet, orientation) & (places - 1);
+    const hash = hashOf(observation.packet, orientation);
+    const place = hash & (places - 1);
     const known = memo[place];
     if (
       known !== undefined &&
@@ -56,7 +59,9 @@ export function createFlowMemo(
     )
       return known.meaning;
     const meaning = understand(line, observation);
-    memo[place] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
+    if (asked[place] === hash)
+      memo[place] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
+    asked[place] = hash;
     return meaning;
   };
 

@@ -1,9 +1,9 @@
-import ipaddr from 'ipaddr.js';
 import type { Endpoint, Evidence, Millis, ObjectRef } from '../model.ts';
 import { interfaceNames } from './interface-name.ts';
 import { indexNodeNames } from './node-names.ts';
+import { indexPodRanges } from './pod-ranges.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
-import { scopeOf } from './scope.ts';
+import { rangeOf, scopeOf } from './scope.ts';
 import { workloadKey } from './workload.ts';
 
 /** Time stamps in the API are cut to seconds, and the log's clock may be off a little. */
@@ -46,9 +46,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
   const servicesByAddress = new Map<string, Service>();
   for (const service of objects.services)
     for (const address of service.addresses) servicesByAddress.set(address, service);
-  const ranges = objects.nodes.flatMap((node) =>
-    node.podRanges.map((cidr) => ({ node: node.name, range: ipaddr.parseCIDR(cidr) })),
-  );
+  const homeOf = indexPodRanges(objects.nodes);
 
   const changes = [...new Set(objects.pods.flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
     (a, b) => a - b,
@@ -107,12 +105,6 @@ export function createDirectory(objects: ClusterObjects): Directory {
     }
     return { ...base, kind: 'external', evidence: 'address-range', note: scope.note };
   }
-
-  /** The node whose Pod range an address lies in. */
-  function homeOf(address: string): string | undefined {
-    const ip = ipaddr.parse(address);
-    return ranges.find(({ range }) => range[0].kind() === ip.kind() && ip.match(range as [ipaddr.IPv4, number]))?.node;
-  }
 }
 
 /** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
@@ -146,7 +138,7 @@ function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence):
     evidence,
     object: podRef(pod),
     workload: pod.workload,
-    range: scopeOf(address).range,
+    range: rangeOf(address),
     node: pod.node,
     role: pod.role,
     // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for somebody else.
@@ -173,7 +165,7 @@ function nodeEndpoint(node: Node, address: string): Endpoint {
     evidence: 'node-address',
     object: nodeRef(node),
     workload: undefined,
-    range: scopeOf(address).range,
+    range: rangeOf(address),
     node: node.name,
     role: undefined,
     note: undefined,
@@ -200,7 +192,7 @@ function serviceEndpoint(service: Service, address: string): Endpoint {
     evidence: 'service-address',
     object: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
     workload: undefined,
-    range: scopeOf(address).range,
+    range: rangeOf(address),
     node: undefined,
     role,
     note: undefined,

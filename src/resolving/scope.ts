@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { AddressRange, Endpoint } from '../model.ts';
+import { ipv4Number, ipv4Range } from './ipv4.ts';
 
 /** Where an address lies that belongs to no object of the cluster. */
 export interface Scope {
@@ -19,20 +20,22 @@ const known: Record<string, [Endpoint['role'], string]> = {
   '169.254.25.10': ['dns', 'the node-local DNS cache'],
 };
 
-const cache = new LRUCache<string, Scope>({ max: 4096 });
+const ipv6 = new LRUCache<string, AddressRange>({ max: 4096 });
 
 /** `address` is canonical. */
 export function scopeOf(address: string): Scope {
-  let scope = cache.get(address);
-  if (!scope) cache.set(address, (scope = classify(address)));
-  return scope;
+  const range = rangeOf(address);
+  const special = range === 'public' ? undefined : known[address];
+  if (special) return { range: 'link-local', role: special[0], note: special[1] };
+  return { range, role: undefined, note: notes[range] };
 }
 
-function classify(address: string): Scope {
-  const special = known[address];
-  if (special) return { range: 'link-local', role: special[0], note: special[1] };
-  const range = rangeOf(ipaddr.process(address).range());
-  return { range, role: undefined, note: notes[range] };
+export function rangeOf(address: string): AddressRange {
+  const value = ipv4Number(address);
+  if (value !== undefined) return ipv4Range(value);
+  let range = ipv6.get(address);
+  if (range === undefined) ipv6.set(address, (range = ourRange(ipaddr.process(address).range())));
+  return range;
 }
 
 const notes: Record<AddressRange, string | undefined> = {
@@ -46,7 +49,7 @@ const notes: Record<AddressRange, string | undefined> = {
 };
 
 /** ipaddr.js knows the IANA special-purpose registries; only what differs for a drop is kept apart. */
-function rangeOf(range: string): AddressRange {
+function ourRange(range: string): AddressRange {
   switch (range) {
     case 'multicast':
     case 'broadcast':

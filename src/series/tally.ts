@@ -1,3 +1,4 @@
+import { copy } from '../address.ts';
 import type { Tally } from '../model.ts';
 
 /** Distinct values remembered of one tally. */
@@ -10,6 +11,7 @@ export function createTally(): Tally {
 /** Counts a value: once if it can be remembered, each time if not. */
 export function tally(into: Tally, value: string): void {
   if (into.seen.has(value)) return;
-  if (into.seen.size < tallyLimit) into.seen.add(value);
+  // A slice of a line would keep the line.
+  if (into.seen.size < tallyLimit) into.seen.add(copy(value));
   else into.past++;
 }

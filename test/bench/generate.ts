@@ -31,8 +31,11 @@ export function writeCluster(file: string): void {
   writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 }
 
-/** Writes a kern.log of at least `bytes` in which every `every`th line is a drop; returns the number of lines. */
-export function writeLog(file: string, bytes: number, every: number): { lines: number; drops: number } {
+/**
+ * Writes a kern.log of at least `bytes` in which every `every`th line is a drop; returns the number of lines. In a `flood`
+ * each drop has another source, and nothing that is remembered helps.
+ */
+export function writeLog(file: string, bytes: number, every: number, flood = false): { lines: number; drops: number } {
   const local = pods(0);
   const remote = pods(1);
   const fd = openSync(file, 'w');
@@ -42,7 +45,7 @@ export function writeLog(file: string, bytes: number, every: number): { lines: n
   for (let chunk = ''; size < bytes; chunk = '') {
     for (; chunk.length < 1 << 20; lines++) {
       const stamp = stampOf(start + lines / 2);
-      if (lines % every === 0) chunk += dropLine(drops++, stamp, local, remote);
+      if (lines % every === 0) chunk += dropLine(drops++, stamp, local, remote, flood);
       else
         chunk += `${stamp} node-0 systemd[1]: Started session ${lines} of user root, containerd task cri-containerd-${lines % 97}.scope.\n`;
     }
@@ -53,13 +56,18 @@ export function writeLog(file: string, bytes: number, every: number): { lines: n
   return { lines, drops };
 }
 
-function dropLine(n: number, stamp: string, local: BenchPod[], remote: BenchPod[]): string {
+function dropLine(n: number, stamp: string, local: BenchPod[], remote: BenchPod[], flood: boolean): string {
   const from = (n % 2 === 0 ? local : remote)[n % podsPerNode] as BenchPod;
   const to = local[(n * 7 + 1) % podsPerNode] as BenchPod;
-  const iface = n % 2 === 0 ? from.veth : 'eth0';
+  const iface = n % 2 === 0 && !flood ? from.veth : 'eth0';
+  // A multiplication by an odd number modulo 2^32 gives every number once.
+  const stranger = Math.imul(n, 2_654_435_761) >>> 0;
+  const source = flood
+    ? [1 + ((stranger >>> 24) % 200), (stranger >>> 16) & 255, (stranger >>> 8) & 255, stranger & 255].join('.')
+    : from.address;
   const uptime = (86_400 + n / 5000).toFixed(6);
   return (
-    `${stamp} node-0 kernel: [${uptime}] calico-drop: IN=${iface} OUT=${to.veth} MAC=ee:ee:ee:ee:ee:ee:c6:22:0b:f9:63:81:08:00 SRC=${from.address} DST=${to.address} ` +
+    `${stamp} node-0 kernel: [${uptime}] calico-drop: IN=${iface} OUT=${to.veth} MAC=ee:ee:ee:ee:ee:ee:c6:22:0b:f9:63:81:08:00 SRC=${source} DST=${to.address} ` +
     `LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=${n % 65_536} DF PROTO=TCP SPT=${32_768 + (n % 28_000)} DPT=${[80, 443, 5432, 8080][n % 4]} WINDOW=64240 RES=0x00 SYN URGP=0 \n`
   );
 }

@@ -22,16 +22,17 @@ try {
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
   const cluster = join(folder, 'cluster.json');
   writeCluster(cluster);
-  const cases = [
+  const cases: { name: string; bytes: number; every: number; flood?: boolean }[] = [
     { name: '1 drop in 10, 200 MB', bytes: 200 * megabyte, every: 10 },
     { name: 'drops only, 200 MB', bytes: 200 * megabyte, every: 1 },
+    { name: 'drops only, each from another source, 200 MB', bytes: 200 * megabyte, every: 1, flood: true },
     ...(process.argv.includes('--full') ? [{ name: '1 drop in 10, 1 GB', bytes: 1000 * megabyte, every: 10 }] : []),
   ];
   const rows = [['log', 'lines', 'lines/s', 'MB/s', 'grep -c MB/s', 'grep is', 'peak RSS']];
-  for (const { name, bytes, every } of cases) {
+  for (const { name, bytes, every, flood } of cases) {
     console.error(`${name} …`);
     const log = join(folder, 'kern.log');
-    const { lines } = writeLog(log, bytes, every);
+    const { lines } = writeLog(log, bytes, every, flood);
     // In turn, so that both see the same moods of the machine.
     const pairs = Array.from({ length: runs }, () => ({ ours: replay(cluster, log), grep: grep(log) }));
     const seconds = median(pairs.map(({ ours }) => ours.seconds));

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
-import { scopeOf } from '../../src/resolving/scope.ts';
+import { rangeOf, scopeOf } from '../../src/resolving/scope.ts';
 
 test.each([
   ['224.0.0.251', 'multicast'],
@@ -48,4 +50,43 @@ test.each([
   ['169.254.169.254', "the cloud's metadata service"],
 ])('%s is, for a person, %s', (address, note) => {
   expect(scopeOf(address).note).toBe(note);
+});
+
+test('IPv4 by hand agrees with ipaddr.js', () => {
+  const ours: Record<string, string> = { linkLocal: 'link-local', carrierGradeNat: 'private' };
+  const same = new Set(['multicast', 'broadcast', 'loopback', 'unspecified', 'private']);
+  const edges = fc.constantFrom(
+    0,
+    1,
+    9,
+    10,
+    11,
+    63,
+    64,
+    100,
+    127,
+    128,
+    15,
+    16,
+    31,
+    32,
+    168,
+    169,
+    172,
+    192,
+    223,
+    224,
+    239,
+    240,
+    254,
+    255,
+  );
+  const octet = fc.oneof(edges, fc.nat({ max: 255 }));
+  fc.assert(
+    fc.property(fc.tuple(octet, octet, octet, octet), (octets) => {
+      const range = ipaddr.IPv4.parse(octets.join('.')).range();
+      expect(rangeOf(octets.join('.'))).toBe(ours[range] ?? (same.has(range) ? range : 'public'));
+    }),
+    { numRuns: 5000 },
+  );
 });
