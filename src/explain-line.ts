@@ -5,11 +5,11 @@ import { messageOf } from './explaining/wording.ts';
 import { readSnapshot } from './kubernetes/snapshot.ts';
 import type { Endpoint, Finding, Packet, PacketObservation } from './model.ts';
 import { parse } from './parsing/formats.ts';
-import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
+import { createPrefixTable, operatorRule, type PrefixTable } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
 import { flagNames } from './publishing/audit.ts';
 import { alignColumns } from './publishing/describe.ts';
-import { createDirectory } from './resolving/directory.ts';
+import { createDirectory, type Directory } from './resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
 import { createSeriesTable } from './series/table.ts';
 import { createClock } from './sources/clock.ts';
@@ -25,15 +25,17 @@ export function explainLine(
 ): 0 | 1 {
   const snapshot = readSnapshot(options.pods);
   for (const problem of snapshot.problems) err(`${problem}\n`);
+  const directory = createDirectory(snapshot.objects);
+  const prefixes = createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
-    const rows = explain(each, options, snapshot.objects).map((row) => row.map(printable));
+    const rows = explain(each, options, directory, prefixes).map((row) => row.map(printable));
     out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
   }
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
-function explain(line: string, options: ReplayOptions, objects: Parameters<typeof createDirectory>[0]): Row[] {
+function explain(line: string, options: ReplayOptions, directory: Directory, prefixes: PrefixTable): Row[] {
   const latest = options.now ?? Date.now();
   const clock = createClock({
     latest,
@@ -56,7 +58,6 @@ function explain(line: string, options: ReplayOptions, objects: Parameters<typeo
     ['written by', envelope.program ?? envelope.origin],
     ['message', envelope.text.length > 300 ? `${envelope.text.slice(0, 300)}…` : envelope.text],
   ];
-  const prefixes = createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
   const observation = parse(envelope.text, prefixes, envelope.origin !== 'userspace');
   if (observation === undefined) {
     const forged = envelope.origin === 'userspace' && parse(envelope.text, prefixes) !== undefined;
@@ -70,7 +71,6 @@ function explain(line: string, options: ReplayOptions, objects: Parameters<typeo
       ],
     ];
   }
-  const directory = createDirectory(objects);
   const node = nodeOf(
     options.node ?? envelope.host,
     observation.kind === 'packet' ? observation : undefined,

@@ -64,7 +64,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         case 'neighbour-overflow':
           return takeTable('neighbour', observation.family, line, at);
         case 'suppressed': {
-          const node = nodeOf(options.node ?? line.host, undefined, directory, at);
+          const node = nodeOfLine(line, at);
           options.advance(node, line.time);
           return options.series(node).suppress(observation, node, line.time);
         }
@@ -76,6 +76,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   };
 
+  function nodeOfLine(line: LogLine, at: Moment): string {
+    return nodeOf(options.node ?? line.host, undefined, directory, at);
+  }
+
   function takePacket(line: LogLine, observation: PacketObservation): void {
     if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected') return;
     const { node, ends, noise, findings } = understand(line, observation);
@@ -86,7 +90,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function takeMartian(line: LogLine, observation: Martian, at: Moment): void {
-    const node = nodeOf(options.node ?? line.host, undefined, directory, at);
+    const node = nodeOfLine(line, at);
     const ends = resolveMartian(observation, directory, at);
     onDrop?.(line, observation, ends, node, undefined);
     statistics.resolved(ends, false, 1);
@@ -94,7 +98,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function takeTable(table: 'conntrack' | 'neighbour', detail: string | undefined, line: LogLine, at: Moment): void {
-    const name = nodeOf(options.node ?? line.host, undefined, directory, at);
+    const name = nodeOfLine(line, at);
     if (name === '') {
       statistics.nodeUnknown++;
       return;

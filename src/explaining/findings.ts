@@ -1,4 +1,15 @@
-import type { Endpoint, Ends, Finding, FlowStory, Martian, ObjectRef, Packet, PacketObservation } from '../model.ts';
+import type {
+  Direction,
+  Endpoint,
+  Ends,
+  Finding,
+  FlowStory,
+  Martian,
+  ObjectRef,
+  Packet,
+  PacketObservation,
+} from '../model.ts';
+import { objectKey } from '../object-key.ts';
 import { orient } from './orientation.ts';
 
 /** Separates the parts of an identity; stands in no name, address or keyword. */
@@ -9,23 +20,26 @@ export function explainPacket(observation: PacketObservation, ends: Ends, node: 
   const { packet, inner } = observation;
   if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
     return explainError(observation, inner, ends, ends.inner, node);
+  return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own));
+}
+
+/** One finding for each end that is a Pod: the receiver's first. */
+function ofBothEnds(
+  { source, destination }: Ends,
+  node: string,
+  story: (direction: Direction, peer: Endpoint, own: Endpoint) => FlowStory,
+): Finding[] {
   const findings: Finding[] = [];
-  const { source, destination } = ends;
   if (destination.kind === 'pod')
-    findings.push(
-      finding('receiving', destination, source, flow(observation, ends, 'receiving', source, destination), node),
-    );
+    findings.push(finding('receiving', destination, source, story('receiving', source, destination), node));
   if (source.kind === 'pod')
-    findings.push(
-      finding('sending', source, destination, flow(observation, ends, 'sending', destination, source), node),
-    );
+    findings.push(finding('sending', source, destination, story('sending', destination, source), node));
   return findings;
 }
 
 /** A martian is a drop by the kernel's routing, no rule involved. */
 export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
-  const { source, destination } = ends;
-  const story = (direction: 'receiving' | 'sending', peer: Endpoint, own: Endpoint): FlowStory => ({
+  return ofBothEnds(ends, node, (direction, peer, own) => ({
     kind: 'flow',
     direction,
     peer,
@@ -45,13 +59,7 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
     refusedBy: undefined,
     path: observation.device,
     martian: true,
-  });
-  const findings: Finding[] = [];
-  if (destination.kind === 'pod')
-    findings.push(finding('receiving', destination, source, story('receiving', source, destination), node));
-  if (source.kind === 'pod')
-    findings.push(finding('sending', source, destination, story('sending', destination, source), node));
-  return findings;
+  }));
 }
 
 /** A full kernel table hurts everybody on the node, so the Event is the Node's. */
@@ -123,7 +131,7 @@ function explainError(
 function flow(
   observation: PacketObservation,
   ends: Ends,
-  direction: 'receiving' | 'sending',
+  direction: Direction,
   peer: Endpoint,
   own: Endpoint,
 ): FlowStory {
@@ -166,13 +174,7 @@ function pathOf(inInterface: string, outInterface: string): string {
   return `${inInterface || 'this node'} → ${outInterface || 'this node'}`;
 }
 
-function finding(
-  direction: 'receiving' | 'sending',
-  own: Endpoint,
-  peer: Endpoint,
-  story: FlowStory,
-  node: string,
-): Finding {
+function finding(direction: Direction, own: Endpoint, peer: Endpoint, story: FlowStory, node: string): Finding {
   const regarding = own.object as ObjectRef;
   const what = story.port ?? (story.icmpType === undefined ? '' : `${story.icmpType}.${story.icmpCode ?? ''}`);
   const error = story.error === undefined ? '' : `${story.error.type}.${story.error.code}`;
@@ -181,7 +183,7 @@ function finding(
   return {
     identity: [
       'PacketDrop',
-      regarding.uid || `${regarding.namespace ?? ''}/${regarding.name}`,
+      objectKey(regarding),
       node,
       direction,
       peer.identity,

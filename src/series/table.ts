@@ -1,4 +1,5 @@
-import type { Finding, FlowStory, Millis, ObjectRef, Series, Suppressed } from '../model.ts';
+import type { Finding, FlowStory, Millis, Series, Suppressed } from '../model.ts';
+import { objectKey } from '../object-key.ts';
 import { dueAfter } from './schedule.ts';
 import { createTally, tally } from './tally.ts';
 import { windowLength, windowOf } from './window.ts';
@@ -178,11 +179,6 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
     }
     for (const [object, { window }] of objects) if (window < windowOf(clock, object).number) objects.delete(object);
   }
-}
-
-/** An object without a uid is known by its name. */
-function objectKey({ uid, namespace, name }: ObjectRef): string {
-  return uid || `${namespace ?? ''}/${name}`;
 }
 
 function bearsOn(affects: Suppressed['affects'], { finding: { story } }: Series): boolean {

@@ -1,7 +1,21 @@
 import type { Millis } from '../model.ts';
 
 const day = 86_400_000;
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** As syslog and dmesg write them, whatever the locale. */
+export const months: readonly string[] = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+];
 
 /** Turns wall-clock fields into an instant; `Date.UTC` is one, local time another. `month` counts from 0. */
 export type ToInstant = (
@@ -71,7 +85,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
     recent: { second: '', time: 0, minute: '', minuteStart: 0 },
     yearless(monthName, date, hours, minutes, seconds) {
       const month = months.indexOf(monthName);
-      if (month < 0) return undefined;
+      if (month < 0 || !isTime(date, hours, minutes, seconds)) return undefined;
       // A day of slack: the stamp is in the node's zone, and clocks differ. Eight years reach over any 29 February.
       const thisYear = new Date(latest + day).getUTCFullYear();
       for (let year = thisYear; year > thisYear - 9; year--) {
@@ -88,6 +102,11 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       return { time: guessedBoot + seconds * 1000, exact: false };
     },
   };
+}
+
+/** The 60th second is a leap second. */
+export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
+  return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
 }
 
 function isDate(year: number, month: number, date: number): boolean {

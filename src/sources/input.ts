@@ -167,7 +167,7 @@ function streamInput(stream: Readable, name = '-'): Input {
         if (first.done === true) return;
         const kind = kindOf(first.value);
         if (kind !== undefined) {
-          await unpack(kind, Readable.from(rejoin(first.value, blocks)), name, onBlock);
+          await unpack(kind, Readable.from(rejoin(first.value, blocks)), name, guard.call);
           return;
         }
         for await (const block of rejoin(first.value, blocks)) {

@@ -3,6 +3,14 @@ import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program, replay, sample } from './program.ts';
 import { cluster, drop, eventsIn, json, line, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
 
+/** Lines of JSON. */
+function recordsIn(out: string): unknown[] {
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((row) => JSON.parse(row) as unknown);
+}
+
 const path = temporaryFolder();
 const write = writerIn(path);
 
@@ -112,12 +120,7 @@ describe.concurrent('options', () => {
 
   test('--writes -o json', async () => {
     const { out } = await replay(['-q', '--pods', cluster, '--writes', '-o', 'json', '-'], { stdin: stamped });
-    expect(
-      out
-        .trimEnd()
-        .split('\n')
-        .map((row) => JSON.parse(row) as unknown),
-    ).toMatchObject([
+    expect(recordsIn(out)).toMatchObject([
       { verb: 'create', event: { kind: 'Event', count: 1 } },
       { verb: 'create', event: { kind: 'Event', count: 1 } },
     ]);
@@ -147,12 +150,7 @@ describe.concurrent('options', () => {
     const { status, out, err } = await replay(['--pods', cluster, '-o', 'audit', log]);
     expect(status).toBe(0);
     expect(err).toMatch(/^drops +2/m);
-    expect(
-      out
-        .trimEnd()
-        .split('\n')
-        .map((row) => JSON.parse(row) as unknown),
-    ).toMatchObject([
+    expect(recordsIn(out)).toMatchObject([
       {
         file: log,
         line: 2,

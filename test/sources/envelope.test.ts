@@ -28,16 +28,20 @@ function read(line: string): Expected {
 
 function check(line: string, expected: Partial<Expected>): void {
   expect(read(line)).toStrictEqual({
-    text: packet,
-    time: undefined,
-    host: undefined,
-    origin: 'unknown',
-    program: undefined,
+    ...bare,
     ...expected,
   });
 }
 
 const packet = 'calico-drop: IN=eth0 OUT=cali1c446d93d10 SRC=10.0.0.1 DST=10.0.0.2';
+/** The packet without any envelope. */
+const bare: Expected = {
+  text: packet,
+  time: undefined,
+  host: undefined,
+  origin: 'unknown',
+  program: undefined,
+};
 const time = '2026-11-21T03:42:11.000Z';
 const kernel = { time, host: 'node-a', origin: 'kernel' } as const;
 
@@ -198,11 +202,7 @@ test.each<Row>([
   // Whether the kernel is named as a program too is not of interest here.
   const { program, ...found } = read(line);
   const { program: named, ...rest } = {
-    text: packet,
-    time: undefined,
-    host: undefined,
-    origin: 'unknown',
-    program: undefined,
+    ...bare,
     ...expected,
   };
   expect(found).toStrictEqual(rest);

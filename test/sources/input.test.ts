@@ -275,4 +275,5 @@ test('an error of the one who reads passes through unchanged though it has a cod
   await expect(openInput(write('code.log', 'x')).read(fail)).rejects.toBe(own);
   await expect(openInput(write('code.gz', gzipSync('x'))).read(fail)).rejects.toBe(own);
   await expect(openInput('-', () => Readable.from([Buffer.from('x')])).read(fail)).rejects.toBe(own);
+  await expect(openInput('-', () => Readable.from([gzipSync('x')])).read(fail)).rejects.toBe(own);
 });

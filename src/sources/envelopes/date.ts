@@ -1,5 +1,5 @@
 import type { Millis } from '../../model.ts';
-import type { Clock, ToInstant } from '../clock.ts';
+import { type Clock, isTime, months, type ToInstant } from '../clock.ts';
 
 type Field = string | undefined;
 
@@ -19,16 +19,11 @@ export function instantOf(
   return toInstant(Number(year), index, ...fields);
 }
 
-/** The 60th second is a leap second. */
-export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
-  return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
-}
-
 function monthIndex(month: string): number | undefined {
   const number = Number(month);
   if (number >= 1 && number <= 12) return number - 1;
-  const at = month.length === 3 ? 'JanFebMarAprMayJunJulAugSepOctNovDec'.indexOf(month) : -1;
-  return at >= 0 && at % 3 === 0 ? at / 3 : undefined;
+  const at = months.indexOf(month);
+  return at < 0 ? undefined : at;
 }
 
 /** What reads a stamp whose zone is `Z`, `UTC`, `+02:00`, `-0600`, `+02`; without one it is the log's. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { instantOf } from './date.ts';
-import { type Envelope, setTime } from './envelope.ts';
+import { type Envelope, setTime, takeOff } from './envelope.ts';
 
 /** `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`; with dmesg -d the delta `[ 12.0 <    0.6>] `. */
 const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?:\[ {0,16}[TC]\d{1,10}\])? ?/y;
@@ -22,22 +22,22 @@ export function readDmesg(envelope: Envelope, clock: Clock): void {
       const { time, exact } = clock.sinceBoot(Number.parseFloat(text.slice(1)));
       setTime(envelope, time, exact);
     }
-    return strip(envelope, end, 'uptime');
+    return takeOff(envelope, end, 'uptime');
   }
   const human = humanTime.exec(text);
   if (human) {
     const [whole, month, date, hours, minutes, seconds, year] = human;
     setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
-    return strip(envelope, whole.length, 'dmesg -T');
+    return takeOff(envelope, whole.length, 'dmesg -T');
   }
   const short = shortTime.exec(text);
   if (short) {
     const [whole, month = '', date, hours, minutes] = short;
     setTime(envelope, clock.yearless(month, Number(date), Number(hours), Number(minutes), 0));
-    return strip(envelope, whole.length, 'dmesg -e');
+    return takeOff(envelope, whole.length, 'dmesg -e');
   }
   const step = delta.exec(text);
-  if (step) strip(envelope, step[0].length, 'dmesg delta');
+  if (step) takeOff(envelope, step[0].length, 'dmesg delta');
 }
 
 /** dmesg -x: `kern  :warn  : [ 1156.246182] …`; other facilities are not the kernel's. */
@@ -48,10 +48,5 @@ export function readDecoded(envelope: Envelope): void {
     );
   if (!found) return;
   if (found[1] !== 'kern') envelope.origin = 'userspace';
-  strip(envelope, found[0].length, 'dmesg -x');
-}
-
-function strip(envelope: Envelope, length: number, layer: string): void {
-  envelope.text = envelope.text.slice(length);
-  envelope.layers.push(layer);
+  takeOff(envelope, found[0].length, 'dmesg -x');
 }

@@ -28,3 +28,9 @@ export function setTime(envelope: Envelope, time: Millis | undefined, exact = tr
   envelope.time = time;
   envelope.timeIsExact = exact;
 }
+
+/** Takes `length` characters off the front of the text, and says what they were. */
+export function takeOff(envelope: Envelope, length: number, layer: string): void {
+  envelope.text = envelope.text.slice(length);
+  envelope.layers.push(layer);
+}

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { fractionOf, instantOf, zoneOf } from './date.ts';
-import { type Envelope, setTime } from './envelope.ts';
+import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readHost, setProgram } from './host.ts';
 
 /** RFC 3339 and its neighbours: `T` or a space, `.` or dmesg's `,` before the fraction, with zone or without. */
@@ -21,34 +21,35 @@ export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   if (found) {
     const time = rfc3339Time(found, clock);
     setTime(envelope, time);
-    return afterStamp(envelope, text.slice(found[0].length), found[7]?.startsWith(',') ?? false);
+    return afterStamp(envelope, found[0].length, found[7]?.startsWith(',') ?? false);
   }
   const go = goLog.exec(text);
   if (go) {
     const [whole, year, month, date, hours, minutes, seconds, fraction] = go;
     const time = instantOf(clock.zone, year, month, date, hours, minutes, seconds);
     setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
-    return strip(envelope, text.slice(whole.length), 'Go log stamp');
+    return takeOff(envelope, whole.length, 'Go log stamp');
   }
   const unix = unixSeconds.exec(text);
   if (unix) {
     setTime(envelope, Number(unix[1]) * 1000 + Number(unix[2]) / 1000);
-    strip(envelope, text.slice(unix[0].length), 'unix stamp');
+    takeOff(envelope, unix[0].length, 'unix stamp');
     readHost(envelope);
   }
 }
 
-function afterStamp(envelope: Envelope, rest: string, fromDmesg: boolean): void {
+function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): void {
+  const rest = envelope.text.slice(length);
   const container = cri.exec(rest);
-  if (container) return strip(envelope, rest.slice(container[0].length), 'CRI');
+  if (container) return takeOff(envelope, length + container[0].length, 'CRI');
   const structured = envelope.layers[0] === 'syslog priority' ? rfc5424.exec(rest) : null;
   if (structured) {
     const [whole, host, program] = structured;
     if (host !== '-') envelope.host = host;
     if (program !== '-') setProgram(envelope, program);
-    return strip(envelope, rest.slice(whole.length), 'RFC 5424');
+    return takeOff(envelope, length + whole.length, 'RFC 5424');
   }
-  strip(envelope, rest.startsWith(' ') ? rest.slice(1) : rest, 'RFC 3339 stamp');
+  takeOff(envelope, rest.startsWith(' ') ? length + 1 : length, 'RFC 3339 stamp');
   // dmesg --time-format iso, which alone writes a comma, names no host.
   if (!fromDmesg) readHost(envelope);
 }
@@ -67,9 +68,4 @@ function rfc3339Time(found: RegExpExecArray, clock: Clock): number | undefined {
     recent.minuteStart = start;
   }
   return recent.minuteStart + rest;
-}
-
-function strip(envelope: Envelope, rest: string, layer: string): void {
-  envelope.text = rest;
-  envelope.layers.push(layer);
 }

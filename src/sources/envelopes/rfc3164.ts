@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { fractionOf, instantOf, isTime, zoneOf } from './date.ts';
-import { type Envelope, setTime } from './envelope.ts';
+import { fractionOf, instantOf, zoneOf } from './date.ts';
+import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readHost } from './host.ts';
 
 /** `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */
@@ -22,8 +22,7 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const found = stamp.exec(text);
   if (found) {
     const [whole, month = '', date, hours, minutes, seconds, fraction] = found;
-    const fields = [Number(date), Number(hours), Number(minutes), Number(seconds)] as const;
-    const base = isTime(...fields) ? clock.yearless(month, ...fields) : undefined;
+    const base = clock.yearless(month, Number(date), Number(hours), Number(minutes), Number(seconds));
     if (base === undefined) return;
     recent.second = whole;
     recent.time = base + fractionOf(fraction);
@@ -46,7 +45,6 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
 }
 
 function finish(envelope: Envelope, length: number): void {
-  envelope.text = envelope.text.slice(length);
-  envelope.layers.push('syslog stamp');
+  takeOff(envelope, length, 'syslog stamp');
   readHost(envelope);
 }
