@@ -1,0 +1,48 @@
+import type { LogLine, Millis } from '../model.ts';
+import type { Origin } from './envelopes/envelope.ts';
+
+/** What a source needs to go on where it stopped. Plain JSON, understood by that kind of source alone. */
+export type Position = Readonly<Record<string, string | number | boolean>>;
+
+/** Log that was lost before it could be read. */
+export interface Loss {
+  /** How much; undefined when only the fact is known. */
+  count: number | undefined;
+  unit: 'records' | 'bytes';
+  time: Millis;
+  /** For a person: `/dev/kmsg was overwritten before it was read`. */
+  reason: string;
+}
+
+/** Something a person should know about a source. `key` is equal for notices of one kind, which may come often. */
+export interface Notice {
+  level: 'info' | 'warn' | 'error';
+  key: string;
+  text: string;
+}
+
+/** Whom a source tells. All calls are synchronous; none is made after `stop`. */
+export interface SourceListener {
+  onLine: (line: LogLine, origin: Origin) => void;
+  onLost: (loss: Loss) => void;
+  onNotice: (notice: Notice) => void;
+}
+
+/**
+ * Where lines come from, live. Lines are handed over in order, each once.
+ *
+ * `waiting`: what is to be read is not there (yet), and is looked for; `reading`; `failed`: it cannot be read and will
+ * not be without help, a notice has said why; `stopped`.
+ */
+export interface Source {
+  /** As in `LogLine.source`; tells sources apart in the snapshot and in metrics. */
+  readonly name: string;
+  readonly state: 'waiting' | 'reading' | 'failed' | 'stopped';
+  /** After the last line that was handed over. Undefined as long as nothing was ever read. */
+  readonly position: Position | undefined;
+  /** Physical lines or records read so far, whether or not they were handed over. */
+  readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
+  start: () => void;
+  /** Closes everything at once; what was handed over is all there is. */
+  stop: () => void;
+}
