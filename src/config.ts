@@ -1,3 +1,243 @@
+import * as z from 'zod/mini';
 import manifest from '../package.json' with { type: 'json' };
+import type { Verdict } from './model.ts';
 
 export const version: string = manifest.version;
+
+/** One log to read. */
+export type SourceSetting = { kind: 'kernel' } | { kind: 'file'; path: string };
+
+/** Everything that can be set for `run`. */
+export interface Config {
+  readonly node: string;
+  readonly sources: readonly SourceSetting[];
+  readonly stateDir: string;
+  readonly podCache: 'node' | 'cluster';
+  readonly prefixes: readonly { prefix: string; verdict: Verdict }[];
+  readonly includeNoise: boolean;
+  readonly timeZone: string;
+  readonly reverseDns: boolean;
+  readonly metricsAddress: string;
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  readonly kubeconfig: string | undefined;
+  readonly maxNodes: number;
+  readonly maxServices: number;
+}
+
+interface Setting {
+  /** The option of the command line, without its dashes. */
+  flag: string;
+  env: string;
+  /** What stands for the value in a help text. */
+  value: string;
+  help: string;
+  default?: string;
+  /** May be given several times; in the environment, separated by commas or newlines. */
+  list?: true;
+}
+
+/** Each setting by its name in `Config`. A flag wins over the environment. */
+export const settings = {
+  node: {
+    flag: 'node',
+    env: 'NODE_NAME',
+    value: 'NAME',
+    help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
+  },
+  sources: {
+    flag: 'source',
+    env: 'SOURCES',
+    value: 'SOURCE',
+    help: 'what to read: kernel (the ring buffer /dev/kmsg) or file:PATH',
+    default: 'kernel',
+    list: true,
+  },
+  stateDir: {
+    flag: 'state-dir',
+    env: 'STATE_DIR',
+    value: 'DIR',
+    help: 'where positions and counts are kept over restarts',
+    default: '/var/lib/kube-netfilter-tailer',
+  },
+  podCache: {
+    flag: 'pod-cache',
+    env: 'POD_CACHE',
+    value: 'node|cluster',
+    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
+    default: 'node',
+  },
+  prefixes: {
+    flag: 'prefix',
+    env: 'PREFIXES',
+    value: 'NAME=VERDICT',
+    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted',
+    default: '',
+    list: true,
+  },
+  includeNoise: {
+    flag: 'include-noise',
+    env: 'INCLUDE_NOISE',
+    value: 'true|false',
+    help: 'Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too',
+    default: 'false',
+  },
+  timeZone: {
+    flag: 'time-zone',
+    env: 'TIME_ZONE',
+    value: 'ZONE',
+    help: 'zone of time stamps in files that name none, for example Europe/Berlin',
+    default: 'UTC',
+  },
+  reverseDns: {
+    flag: 'reverse-dns',
+    env: 'REVERSE_DNS',
+    value: 'true|false',
+    help: 'look up host names of addresses outside the cluster',
+    default: 'true',
+  },
+  metricsAddress: {
+    flag: 'metrics-address',
+    env: 'METRICS_ADDRESS',
+    value: '[HOST]:PORT',
+    help: 'where /metrics, /healthz and /readyz are served',
+    default: ':9090',
+  },
+  logLevel: {
+    flag: 'log-level',
+    env: 'LOG_LEVEL',
+    value: 'LEVEL',
+    help: 'trace, debug, info, warn or error',
+    default: 'info',
+  },
+  kubeconfig: {
+    flag: 'kubeconfig',
+    env: '',
+    value: 'FILE',
+    help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+  },
+  maxNodes: {
+    flag: 'max-nodes',
+    env: 'MAX_NODES',
+    value: 'N',
+    help: 'with more Nodes than that, only this one is watched',
+    default: '200',
+  },
+  maxServices: {
+    flag: 'max-services',
+    env: 'MAX_SERVICES',
+    value: 'N',
+    help: 'with more Services than that, none is watched',
+    default: '5000',
+  },
+} as const satisfies Record<keyof Config, Setting>;
+
+const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
+
+const yesOrNo = z.pipe(
+  z.enum(['true', 'false'], { error: 'must be true or false' }),
+  z.transform((text) => text === 'true'),
+);
+
+const wholeNumber = z.pipe(
+  z.string().check(z.regex(/^\d{1,9}$/, { error: 'must be a whole number' })),
+  z.transform(Number),
+);
+
+const source = z.pipe(
+  z.string().check(z.regex(/^(?:kernel|file:\/.*)$/, { error: 'must be kernel or file:PATH with an absolute path' })),
+  z.transform((text): SourceSetting =>
+    text === 'kernel' ? { kind: 'kernel' } : { kind: 'file', path: text.slice(5) },
+  ),
+);
+
+const prefix = z.pipe(
+  z.string().check(
+    z.regex(new RegExp(`^.+=(?:${verdicts.join('|')})$`), {
+      error: `must be NAME=VERDICT with a verdict of ${verdicts.join(', ')}, for example my-drop=dropped`,
+    }),
+  ),
+  z.transform((text) => {
+    const at = text.lastIndexOf('=');
+    return { prefix: text.slice(0, at), verdict: text.slice(at + 1) as Verdict };
+  }),
+);
+
+const schema = z.strictObject({
+  node: z
+    .string({ error: 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName' })
+    .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
+  sources: z.array(source).check(
+    z.minLength(1, { error: 'names nothing to read' }),
+    z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
+      error: 'names something twice',
+    }),
+  ),
+  stateDir: z.string().check(z.regex(/^\//, { error: 'must be an absolute path' })),
+  podCache: z.enum(['node', 'cluster'], { error: 'must be node or cluster' }),
+  prefixes: z.array(prefix),
+  includeNoise: yesOrNo,
+  timeZone: z.string().check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
+  reverseDns: yesOrNo,
+  metricsAddress: z
+    .string()
+    .check(
+      z.regex(/^(?:\[[0-9a-f:.]+\]|[^:[\]]*):\d{1,5}$/i, { error: 'must be :PORT or HOST:PORT, for example :9090' }),
+    ),
+  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error'], { error: 'must be trace, debug, info, warn or error' }),
+  kubeconfig: z.optional(z.string()),
+  maxNodes: wholeNumber,
+  maxServices: wholeNumber,
+});
+
+/** Settings that cannot be followed; all of them at once. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/**
+ * `flags`: values by name of the flag. Throws a `ConfigError` that lists all that is wrong, each with the names under which it
+ * can be set.
+ */
+export function readConfig(
+  flags: Readonly<Record<string, string | readonly string[] | undefined>>,
+  env: NodeJS.ProcessEnv = process.env,
+): Config {
+  const given = Object.fromEntries(
+    Object.entries<Setting>(settings).map(([name, setting]) => [name, valueOf(setting, flags, env)]),
+  );
+  const { success, data, error } = schema.safeParse(given);
+  if (success) return Object.freeze(data) as Config;
+  throw new ConfigError(
+    error.issues.map(({ path: [name = '', index], message }) => {
+      const setting: Setting | undefined = settings[name as keyof Config];
+      const value = index === undefined ? given[name as string] : (given[name as string] as string[])[Number(index)];
+      const shown = value === undefined || typeof value === 'object' ? '' : ` ${JSON.stringify(value)}`;
+      return `${[setting?.env, `--${setting?.flag}`].filter(Boolean).join(' or ')}${shown}: ${message}`;
+    }),
+  );
+}
+
+/** A variable that is set to nothing counts as not set: manifests are written that way. */
+function valueOf(
+  setting: Setting,
+  flags: Readonly<Record<string, string | readonly string[] | undefined>>,
+  env: NodeJS.ProcessEnv,
+): string | string[] | undefined {
+  const value = flags[setting.flag] ?? (env[setting.env] || undefined) ?? setting.default;
+  if (setting.list !== true) return typeof value === 'string' ? value : value?.at(-1);
+  const parts = typeof value === 'string' ? value.split(/[,\n]/) : [...(value ?? [])];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+}

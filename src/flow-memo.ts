@@ -39,13 +39,15 @@ export function createFlowMemo(
   /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */
   const asked = new Int32Array(places);
   let epoch = { from: Infinity, until: -Infinity };
+  let version = directory.version;
 
   return (line, observation) => {
     // What an ICMP error is about would double the key; such errors are rare.
     if (observation.inner !== undefined) return understand(line, observation);
-    if (line.time < epoch.from || line.time >= epoch.until) {
+    if (line.time < epoch.from || line.time >= epoch.until || directory.version !== version) {
       memo.fill(undefined);
       epoch = directory.epoch(line.time);
+      version = directory.version;
     }
     const orientation = orient(observation.packet);
     const hash = hashOf(observation.packet, orientation);

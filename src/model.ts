@@ -262,6 +262,22 @@ export interface Tally {
   past: number;
 }
 
+/** What the API server has been told of a series. */
+export interface Published {
+  /** Of the series' own count. */
+  count: number;
+  writes: number;
+  /** Time of the last write. */
+  at: Millis;
+  /**
+   * What the Event counts beside the series: packets that an earlier run had told of and nobody remembers; negative when
+   * the Event was deleted and had to begin anew.
+   */
+  base: number;
+  /** Of the Event, after the last write. */
+  resourceVersion: string | undefined;
+}
+
 /** One problem of one object on one node in one window of time, counted. */
 export interface Series {
   finding: Finding;
@@ -278,8 +294,7 @@ export interface Series {
   peers: Tally;
   /** Only for an overflow: `5432/TCP` and the like. */
   ports: Tally;
-  /** What the API server has been told. */
-  published: { count: number; writes: number; at: Millis };
+  published: Published;
   /** When the next write is due; Infinity when there is nothing new to say. */
   due: Millis;
 }

@@ -1,6 +1,6 @@
 import { explainKernelTable, explainMartian } from './explaining/findings.ts';
-import { createFlowMemo } from './flow-memo.ts';
-import type { Ends, Finding, LogLine, Martian, Millis, ObjectRef, PacketObservation } from './model.ts';
+import { createFlowMemo, type FlowMeaning } from './flow-memo.ts';
+import type { Ends, Finding, LogLine, Martian, Millis, ObjectRef, PacketObservation, Suppressed } from './model.ts';
 import { parse } from './parsing/formats.ts';
 import type { PrefixTable } from './parsing/prefixes.ts';
 import { type Directory, type Moment, nodeRef } from './resolving/directory.ts';
@@ -8,6 +8,7 @@ import { nodeOf, resolveMartian } from './resolving/resolver.ts';
 import type { SeriesTable } from './series/table.ts';
 import type { Origin } from './sources/envelopes/envelope.ts';
 import type { Statistics } from './statistics.ts';
+import type { WaitingFlow } from './waiting-room.ts';
 
 export interface PipelineOptions {
   prefixes: PrefixTable;
@@ -20,6 +21,11 @@ export interface PipelineOptions {
   node: string | undefined;
   /** Make Events of link-local chatter too. */
   includeNoise: boolean;
+  /**
+   * Asked about each dropped packet that is no noise: true keeps it from being counted now, because it is still being
+   * found out whose it is; it comes back by `resume`.
+   */
+  hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   /** Sees every dropped or rejected packet. */
   onDrop?:
     | ((
@@ -35,10 +41,14 @@ export interface PipelineOptions {
 /** parsing → resolving → explaining → series, for one line at a time. Does no I/O and never waits. */
 export interface Pipeline {
   take: (line: LogLine, origin: Origin) => void;
+  /** Counts what `hold` had kept back. */
+  resume: (flow: WaitingFlow) => void;
+  /** Log was lost before it could be read: counts near it are lower bounds. */
+  lost: (by: string, count: number | undefined, time: Millis) => void;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { prefixes, directory, statistics, includeNoise, onDrop } = options;
+  const { prefixes, directory, statistics, includeNoise, onDrop, hold } = options;
   const understand = createFlowMemo(directory, options.node);
   return {
     take(line, origin) {
@@ -53,7 +63,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         case 'packet':
           return takePacket(line, observation);
         case 'martian':
-          return takeMartian(line, observation, at);
+          return takeDrop(line, observation, understandMartian(line, observation), 1);
         case 'conntrack-full':
           return takeTable(
             'conntrack',
@@ -63,16 +73,25 @@ export function createPipeline(options: PipelineOptions): Pipeline {
           );
         case 'neighbour-overflow':
           return takeTable('neighbour', observation.family, line, at);
-        case 'suppressed': {
-          const node = nodeOfLine(line, at);
-          options.advance(node, line.time);
-          return options.series(node).suppress(observation, node, line.time);
-        }
+        case 'suppressed':
+          return suppress(observation, nodeOfLine(line, at), line.time);
         case 'unparsable':
           return;
         default:
           observation satisfies never;
       }
+    },
+    resume({ line, observation, weight, first, last }) {
+      const { node, ends, noise, findings } =
+        observation.kind === 'packet' ? understand(line, observation) : understandMartian(line, observation);
+      settle(line, observation, ends, node, noise, weight);
+      if (noise !== undefined && !includeNoise) return;
+      report(findings, node, first, 1);
+      if (weight > 1) report(findings, node, last, weight - 1);
+    },
+    lost(by, count, time) {
+      statistics.suppressed += count ?? 1;
+      suppress({ kind: 'suppressed', by, count, affects: 'everything' }, options.node ?? '', time);
     },
   };
 
@@ -82,19 +101,43 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   function takePacket(line: LogLine, observation: PacketObservation): void {
     if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected') return;
-    const { node, ends, noise, findings } = understand(line, observation);
-    onDrop?.(line, observation, ends, node, noise);
-    statistics.resolved(ends, noise !== undefined, observation.repeat);
-    if (noise !== undefined && !includeNoise) return;
-    report(findings, node, line.time, observation.repeat);
+    takeDrop(line, observation, understand(line, observation), observation.repeat);
   }
 
-  function takeMartian(line: LogLine, observation: Martian, at: Moment): void {
+  function takeDrop(
+    line: LogLine,
+    observation: PacketObservation | Martian,
+    { node, ends, noise, findings }: FlowMeaning,
+    weight: number,
+  ): void {
+    if (noise === undefined && hold?.(line, observation, ends)) return;
+    settle(line, observation, ends, node, noise, weight);
+    if (noise !== undefined && !includeNoise) return;
+    report(findings, node, line.time, weight);
+  }
+
+  function settle(
+    line: LogLine,
+    observation: PacketObservation | Martian,
+    ends: Ends,
+    node: string,
+    noise: string | undefined,
+    weight: number,
+  ): void {
+    onDrop?.(line, observation, ends, node, noise);
+    statistics.resolved(ends, noise !== undefined, weight);
+  }
+
+  function understandMartian(line: LogLine, observation: Martian): FlowMeaning {
+    const at = { time: line.time, exact: line.timeIsExact };
     const node = nodeOfLine(line, at);
     const ends = resolveMartian(observation, directory, at);
-    onDrop?.(line, observation, ends, node, undefined);
-    statistics.resolved(ends, false, 1);
-    report(explainMartian(observation, ends, node), node, line.time, 1);
+    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
+  }
+
+  function suppress(report: Suppressed, node: string, time: Millis): void {
+    options.advance(node, time);
+    options.series(node).suppress(report, node, time);
   }
 
   function takeTable(table: 'conntrack' | 'neighbour', detail: string | undefined, line: LogLine, at: Moment): void {

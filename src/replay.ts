@@ -44,7 +44,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   const statistics = createStatistics();
   const writes: Write[] = [];
   const recorder = createRecorder({
-    createTable: createSeriesTable,
+    createTable: () => createSeriesTable(),
     messageOf,
     onWrite: options.writes ? (write) => writes.push(write) : undefined,
   });

@@ -6,8 +6,6 @@ export interface StoredEvent {
   resourceVersion: string;
   /** Who wrote it. */
   component: string;
-  /** uid of the object it is about. */
-  regardingUid: string;
   count: number;
   lastTimestamp: Millis | undefined;
   firstTimestamp: Millis | undefined;

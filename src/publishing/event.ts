@@ -20,7 +20,7 @@ export interface ObjectReference {
 export interface CoreEvent {
   apiVersion: 'v1';
   kind: 'Event';
-  metadata: { name: string; namespace: string };
+  metadata: { name: string; namespace: string; annotations?: Record<string, string> };
   involvedObject: ObjectReference;
   related?: ObjectReference;
   reason: string;
@@ -51,10 +51,10 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
     reason,
     message: cutBytes(message, maxMessage),
     type,
-    count,
-    firstTimestamp: seconds(first),
+    count: published.base + count,
+    firstTimestamp: timestamp(first),
     // On creation the time of the write: exporters throw away what looks older than a few seconds.
-    lastTimestamp: seconds(published.writes === 0 ? now : last),
+    lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },
     reportingComponent: component,
     reportingInstance: node === '' ? component : `${component}-${node}`.slice(0, 128),
@@ -93,7 +93,8 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
   };
 }
 
-function seconds(time: Millis): string {
+/** RFC 3339 in whole seconds, cut as the API server would cut it. */
+export function timestamp(time: Millis): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
 

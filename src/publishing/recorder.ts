@@ -1,6 +1,6 @@
-import type { Millis, Series } from '../model.ts';
+import type { Millis, Published, Series } from '../model.ts';
 import { type CoreEvent, eventOf } from './event.ts';
-import { createTokenBucket, type TokenBucket } from './token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../token-bucket.ts';
 
 /** One request to the API server that would have been made. */
 export interface Write {
@@ -13,7 +13,7 @@ export interface Write {
 export interface Publishable {
   due: (now: Millis) => Series[];
   nextDue: () => Millis;
-  published: (series: Series, now: Millis) => void;
+  published: (series: Series, told: Published) => void;
   postpone: (until: Millis) => void;
 }
 
@@ -85,6 +85,7 @@ export function createRecorder<Table extends Publishable>({
     const event = eventOf(series, messageOf(series), now);
     onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
     events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
-    table.published(series, now);
+    const { writes, base } = series.published;
+    table.published(series, { count: series.count, writes: writes + 1, at: now, base, resourceVersion: undefined });
   }
 }

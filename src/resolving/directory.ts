@@ -1,13 +1,10 @@
 import type { Endpoint, Evidence, Millis, ObjectRef } from '../model.ts';
-import { interfaceNames } from './interface-name.ts';
 import { indexNodeNames } from './node-names.ts';
 import { indexPodRanges } from './pod-ranges.ts';
+import { createPodIndex, type PodIndex, slack } from './pod-index.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 import { rangeOf, scopeOf } from './scope.ts';
 import { workloadKey } from './workload.ts';
-
-/** Time stamps in the API are cut to seconds, and the log's clock may be off a little. */
-const slack: Millis = 2000;
 
 /** When a packet was seen; an inexact time does not decide between Pods unless it must. */
 export interface Moment {
@@ -23,59 +20,87 @@ export interface Directory {
   byAddress: (address: string, at: Moment) => Endpoint;
   /** The node of that name or host name. */
   node: (name: string) => Node | undefined;
-  nodes: readonly Node[];
-  podCount: number;
-  /** The span of time around `time`, from and before, in which every answer stays the same. */
+  /** The node whose Pod range an address lies in. */
+  homeOf: (address: string) => string | undefined;
+  readonly nodes: readonly Node[];
+  readonly podCount: number;
+  /** The span of time around `time`, from and before, in which every answer stays the same, as long as `version` does. */
   epoch: (time: Millis) => { from: Millis; until: Millis };
+  /** Another number whenever an answer may have changed. */
+  readonly version: number;
 }
 
-/** An index over what is known of the cluster. */
-export function createDirectory(objects: ClusterObjects): Directory {
-  const podsByAddress = new Map<string, Pod[]>();
-  const podsByInterface = new Map<string, Pod[]>();
-  for (const pod of objects.pods) {
-    // A hostNetwork Pod has neither a veth nor an address of its own.
-    if (pod.hostNetwork) continue;
-    for (const address of pod.addresses) push(podsByAddress, address, pod);
-    for (const name of interfaceNames(pod.namespace, pod.name)) push(podsByInterface, name, pod);
-  }
-  const nodesByAddress = new Map<string, Node>();
-  for (const node of objects.nodes) {
-    for (const address of node.addresses) nodesByAddress.set(address, node);
-  }
-  const servicesByAddress = new Map<string, Service>();
-  for (const service of objects.services)
-    for (const address of service.addresses) servicesByAddress.set(address, service);
-  const homeOf = indexPodRanges(objects.nodes);
+/** What was found out about single addresses that no list has. All synchronous: what is not known yet is not known. */
+export interface Remote {
+  podsOf: (address: string) => readonly Pod[] | undefined;
+  /** Name of the node whose own address it is. */
+  nodeOf: (address: string) => string | undefined;
+  /** Host name by reverse DNS. */
+  hostNameOf: (address: string) => string | undefined;
+}
 
-  const changes = [...new Set(objects.pods.flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(
-    (a, b) => a - b,
-  );
+/** The lists that a directory looks into; `changed` must be called after a change. */
+export interface Lists {
+  pods: PodIndex;
+  nodes: readonly Node[];
+  services: readonly Service[];
+  remote?: Remote | undefined;
+}
+
+export interface EditableDirectory extends Directory {
+  /** Nodes or Services, or what remote look-ups know, are others now. */
+  changed: (what: 'pods' | 'nodes' | 'services' | 'remote') => void;
+}
+
+/** A directory of what was saved of a cluster. */
+export function createDirectory(objects: ClusterObjects): Directory {
+  const pods = createPodIndex(undefined);
+  for (const pod of objects.pods) pods.add(pod);
+  return directoryOf({ pods, nodes: objects.nodes, services: objects.services });
+}
+
+/** A directory of lists that may change. */
+export function directoryOf(lists: Lists): EditableDirectory {
+  const { pods, remote } = lists;
+  let nodes = indexNodes(lists.nodes);
+  let services = indexByAddress(lists.services);
+  let version = 0;
 
   return {
-    epoch(time) {
-      const next = changes.findIndex((change) => change > time);
-      if (next < 0) return { from: changes.at(-1) ?? -Infinity, until: Infinity };
-      return { from: changes[next - 1] ?? -Infinity, until: changes[next] ?? Infinity };
+    get version() {
+      return version;
     },
-    nodes: objects.nodes,
-    podCount: objects.pods.length,
-    node: indexNodeNames(objects.nodes),
-    podByInterface: (name, address, at) => podEndpoint(holder(podsByInterface.get(name), at), address, 'interface'),
-    nodeByInterface: (name, at) => holder(podsByInterface.get(name), at)?.node,
+    get nodes() {
+      return lists.nodes;
+    },
+    get podCount() {
+      return pods.size;
+    },
+    changed(what) {
+      version++;
+      if (what === 'nodes') nodes = indexNodes(lists.nodes);
+      if (what === 'services') services = indexByAddress(lists.services);
+    },
+    epoch: pods.epoch,
+    node: (name) => nodes.byName(name),
+    homeOf: (address) => nodes.homeOf(address),
+    podByInterface: (name, address, at) => podEndpoint(holder(pods.byInterface(name), at), address, 'interface'),
+    nodeByInterface: (name, at) => holder(pods.byInterface(name), at)?.node,
     byAddress(address, at) {
-      const pods = podsByAddress.get(address);
-      const pod = podEndpoint(holder(pods, at), address, 'pod-address');
+      const here = pods.byAddress(address);
+      const pod = podEndpoint(holder(here, at) ?? holder(remote?.podsOf(address), at), address, 'pod-address');
       if (pod) return pod;
-      const node = nodesByAddress.get(address);
+      const node = nodes.byAddress.get(address);
       if (node) return nodeEndpoint(node, address);
-      const service = servicesByAddress.get(address);
+      const service = services.get(address);
       if (service) return serviceEndpoint(service, address);
-      return stranger(address, pods);
+      const nodeName = remote?.nodeOf(address);
+      if (nodeName !== undefined) return nodeEndpoint(nodes.byName(nodeName) ?? strangeNode(nodeName), address);
+      return stranger(address, here ?? remote?.podsOf(address));
     },
   };
 
-  function stranger(address: string, pods: readonly Pod[] | undefined): Endpoint {
+  function stranger(address: string, holders: readonly Pod[] | undefined): Endpoint {
     const scope = scopeOf(address);
     const base = {
       address,
@@ -86,7 +111,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
       node: undefined,
       role: scope.role,
     };
-    const past = pods?.[0];
+    const past = holders?.[0];
     if (past)
       return {
         ...base,
@@ -94,7 +119,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
         evidence: 'none',
         note: `${past.namespace}/${past.name} has this address, but not at that time`,
       };
-    const home = homeOf(address);
+    const home = nodes.homeOf(address);
     if (home !== undefined) {
       return {
         ...base,
@@ -103,8 +128,29 @@ export function createDirectory(objects: ClusterObjects): Directory {
         note: `in the Pod range of ${home}, but no Pod known had it then`,
       };
     }
-    return { ...base, kind: 'external', evidence: 'address-range', note: scope.note };
+    const note = [remote?.hostNameOf(address), scope.note].filter((each) => each !== undefined).join(', ');
+    return { ...base, kind: 'external', evidence: 'address-range', note: note || undefined };
   }
+}
+
+interface NodeIndexes {
+  byName: (name: string) => Node | undefined;
+  byAddress: Map<string, Node>;
+  /** The node whose Pod range an address lies in. */
+  homeOf: (address: string) => string | undefined;
+}
+
+function indexNodes(nodes: readonly Node[]): NodeIndexes {
+  return { byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };
+}
+
+function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]): Map<string, T> {
+  return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
+}
+
+/** A node that is only known by the Pods that use its address. */
+function strangeNode(name: string): Node {
+  return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
 
 /** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
@@ -197,10 +243,4 @@ function serviceEndpoint(service: Service, address: string): Endpoint {
     role,
     note: undefined,
   };
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
 }

@@ -1,6 +1,7 @@
-import type { Finding, FlowStory, Millis, Series, Suppressed } from '../model.ts';
+import type { Finding, FlowStory, Millis, Published, Series, Suppressed } from '../model.ts';
 import { objectKey } from '../object-key.ts';
 import { dueAfter } from './schedule.ts';
+import { freezeSeries, type SeriesState, thawSeries } from './state.ts';
 import { createTally, tally } from './tally.ts';
 import { windowLength, windowOf } from './window.ts';
 
@@ -23,18 +24,43 @@ export interface SeriesTable {
   due: (now: Millis) => Series[];
   /** Earliest time at which `due` will have something; Infinity when nothing is left to tell. */
   nextDue: () => Millis;
-  /** The API server has the series as it is now. */
-  published: (series: Series, now: Millis) => void;
+  /** The API server has been told. What was counted meanwhile will be told later. */
+  published: (series: Series, told: Published) => void;
+  /** It could not be told; try again then. */
+  retry: (series: Series, at: Millis) => void;
+  /** It will never be told, because nobody can hear it: its object or namespace is gone, or its Event is refused for good. */
+  abandon: (series: Series) => void;
   /** Nothing more can be written before then: until that time nothing is due. */
   postpone: (until: Millis) => void;
   /** Packets past the limits: of no series, and of an overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
+  /** Series held, and how many of them have something to tell. */
+  readonly sizes: { series: number; pending: number };
+  /** Another number after every change of what `state` gives. */
+  readonly revision: number;
+  /** All that the table is, as plain JSON. */
+  state: () => SeriesState;
+}
+
+export interface SeriesTableOptions {
+  limits?: SeriesLimits;
+  /** What an earlier table was when its `state` was taken. */
+  restored?: SeriesState | undefined;
+  /** The clock that writes go by; by default the packets' own. */
+  now?: (() => Millis) | undefined;
+  /** `nextDue` is earlier than it was. */
+  onEarlier?: (() => void) | undefined;
 }
 
 /** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
 const suppressionReach: Millis = 10_000;
 
-export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): SeriesTable {
+export function createSeriesTable({
+  limits = defaultSeriesLimits,
+  restored,
+  now: wall,
+  onEarlier,
+}: SeriesTableOptions = {}): SeriesTable {
   /** The current window's series by identity. */
   const current = new Map<string, Series>();
   /** What has something to tell; series of past windows live on here until they have told it. */
@@ -48,10 +74,30 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
   let nextSweep: Millis = -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = -Infinity;
+  let revision = 0;
+  if (restored) restore(restored);
 
   return {
     counts,
+    get sizes() {
+      return { series: current.size + past, pending: pending.size };
+    },
+    get revision() {
+      return revision;
+    },
+    state: () => ({
+      clock: clock === -Infinity ? null : clock,
+      series: [...current.values()].map(freezeSeries),
+      past: [...pending].filter((series) => current.get(series.finding.identity) !== series).map(freezeSeries),
+      objects: [...objects],
+      reports: [...reports].map(([node, { kernelWarnings, everything }]) => [
+        node,
+        { kernelWarnings, everything: everything === -Infinity ? null : everything },
+      ]),
+      counts: { ...counts },
+    }),
     count(finding, time, weight = 1) {
+      revision++;
       if (time > clock) clock = time;
       if (clock >= nextSweep) sweep();
       let series = current.get(finding.identity);
@@ -66,6 +112,7 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
     },
     suppress(report, node, time) {
       if (report.affects === 'nothing') return;
+      revision++;
       const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity };
       last.kernelWarnings = time;
       if (report.affects === 'everything') last.everything = time;
@@ -87,11 +134,26 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
       return ready.toSorted(byUrgency);
     },
     nextDue: () => earliest,
-    published(series, now) {
-      series.published = { count: series.count, writes: series.published.writes + 1, at: now };
+    published(series, told) {
+      revision++;
+      series.published = told;
       series.due = Infinity;
-      pending.delete(series);
-      if (current.get(series.finding.identity) !== series) past--;
+      if (series.count > told.count) {
+        series.due = dueAfter(series, told.at);
+        // Of a past window: no more packets will come, so there is nothing to wait for.
+        if (isPast(series)) series.due = told.at;
+        if (series.due < earliest) setEarliest(series.due);
+      } else forget(series);
+    },
+    retry(series, at) {
+      series.due = at;
+      if (at < earliest) setEarliest(at);
+    },
+    abandon(series) {
+      revision++;
+      series.due = Infinity;
+      series.published = { ...series.published, count: series.count };
+      forget(series);
     },
     postpone(until) {
       earliest = until;
@@ -135,7 +197,7 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
       suppressed: false,
       peers: createTally(),
       ports: createTally(),
-      published: { count: 0, writes: 0, at: -Infinity },
+      published: { count: 0, writes: 0, at: -Infinity, base: 0, resourceVersion: undefined },
       due: Infinity,
     };
     current.set(finding.identity, series);
@@ -166,9 +228,42 @@ export function createSeriesTable(limits: SeriesLimits = defaultSeriesLimits): S
   /** There is something new to tell, unless there was already. */
   function schedule(series: Series, time: Millis): void {
     if (series.due !== Infinity) return;
-    series.due = dueAfter(series, time);
+    series.due = dueAfter(series, wall?.() ?? time);
     pending.add(series);
-    if (series.due < earliest) earliest = series.due;
+    if (series.due < earliest) setEarliest(series.due);
+  }
+
+  function setEarliest(time: Millis): void {
+    earliest = time;
+    onEarlier?.();
+  }
+
+  function isPast(series: Series): boolean {
+    return current.get(series.finding.identity) !== series;
+  }
+
+  /** Has told all there is. */
+  function forget(series: Series): void {
+    if (pending.delete(series) && isPast(series)) past--;
+  }
+
+  function restore(state: SeriesState): void {
+    clock = state.clock ?? -Infinity;
+    for (const frozen of state.series) {
+      const series = thawSeries(frozen);
+      current.set(series.finding.identity, series);
+    }
+    const former = state.past.map(thawSeries);
+    past = former.length;
+    for (const series of [...current.values(), ...former]) {
+      if (series.due === Infinity) continue;
+      pending.add(series);
+      if (series.due < earliest) earliest = series.due;
+    }
+    for (const [object, known] of state.objects) objects.set(object, { ...known });
+    for (const [node, { kernelWarnings, everything }] of state.reports)
+      reports.set(node, { kernelWarnings, everything: everything ?? -Infinity });
+    Object.assign(counts, state.counts);
   }
 
   /** Forgets series of past windows that have told all. */

@@ -16,7 +16,7 @@ function drop(port: number, given: Partial<Finding> = {}): Finding {
 /** Writes what is due at `now`, and says how many packets each write told of. */
 function write(table: SeriesTable, now: number): number[] {
   return table.due(now).map((series) => {
-    table.published(series, now);
+    table.published(series, { ...series.published, count: series.count, writes: series.published.writes + 1, at: now });
     return series.count;
   });
 }
@@ -207,7 +207,7 @@ describe('limits', () => {
   });
 
   test('the overflow says from whom and on which ports', () => {
-    const table = createSeriesTable({ perObject: 1, total: 100 });
+    const table = createSeriesTable({ limits: { perObject: 1, total: 100 } });
     table.count(dropFrom(1, '203.0.113.1'), start);
     table.count(dropFrom(2, '203.0.113.2'), start, 5);
     table.count(dropFrom(3, '203.0.113.2', { protocol: 'UDP' }), start);
@@ -241,13 +241,13 @@ describe('limits', () => {
   });
 
   test('incidents are not held back', () => {
-    const table = createSeriesTable({ perObject: 0, total: 100 });
+    const table = createSeriesTable({ limits: { perObject: 0, total: 100 } });
     table.count(incident(), start);
     expect(kinds(table)).toEqual(['kernel-table']);
   });
 
   test('past the total packets are only counted', () => {
-    const table = createSeriesTable({ perObject: 8, total: 2 });
+    const table = createSeriesTable({ limits: { perObject: 8, total: 2 } });
     table.count(drop(1), start);
     table.count(drop(2), start);
     table.count(drop(3), start, 7);
@@ -257,7 +257,7 @@ describe('limits', () => {
   });
 
   test('what has told all makes room when its window is over', () => {
-    const table = createSeriesTable({ perObject: 8, total: 1 });
+    const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
     table.count(drop(1), start);
     write(table, start + second);
     table.count(drop(2), start + windowLength);
@@ -265,7 +265,7 @@ describe('limits', () => {
   });
 
   test('the total holds over windows, however long nothing can be written', () => {
-    const table = createSeriesTable({ perObject: 8, total: 3 });
+    const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
     for (let hour = 0; hour < 5; hour++)
       for (const port of [1, 2]) table.count(drop(port), start + hour * windowLength);
     expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
@@ -333,7 +333,7 @@ test('no packet is lost or counted twice, whatever the order', () => {
       packets,
       fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) }),
       (list, limits) => {
-        const table = createSeriesTable(limits);
+        const table = createSeriesTable({ limits });
         const all = new Set<Series>();
         let counted = 0;
         for (const { port, object, time, weight, written } of list) {

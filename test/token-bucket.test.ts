@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTokenBucket, nodeBudget } from '../../src/publishing/token-bucket.ts';
-import { nine } from '../builders.ts';
+import { createTokenBucket, nodeBudget } from '../src/token-bucket.ts';
+import { nine } from './builders.ts';
 
 const second = 1000;
 

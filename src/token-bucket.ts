@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from './model.ts';
 
 /** Lets through `burst` at once and `rate` a second after that. Time is the caller's, so it may be virtual. */
 export interface TokenBucket {

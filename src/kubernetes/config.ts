@@ -1,0 +1,32 @@
+import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+
+/**
+ * The library makes a new connection pool for every request, that is a TLS handshake for each Event. This one keeps the
+ * first pool for as long as the configuration lives.
+ */
+class PooledConfig extends KubeConfig {
+  #dispatcher: ReturnType<RequestContext['getDispatcher']>;
+
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    this.#dispatcher ??= context.getDispatcher();
+    if (this.#dispatcher !== undefined) context.setDispatcher(this.#dispatcher);
+  }
+}
+
+/**
+ * Who we are to which API server: `kubeconfig` if given, else the ServiceAccount of the Pod, else what kubectl would use.
+ * Throws with the path when a file cannot be read.
+ */
+export function loadConfig(kubeconfig: string | undefined): KubeConfig {
+  const config = new PooledConfig();
+  if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error(`${kubeconfig ?? 'kubeconfig'}: its current context names no cluster`);
+  if (kubeconfig === undefined && cluster.server === 'http://localhost:8080')
+    throw new Error(
+      'no API server is known: this is no Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
+    );
+  return config;
+}

@@ -1,0 +1,168 @@
+import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from '@kubernetes/client-node';
+import type { Millis } from '../model.ts';
+import type { Refusal } from '../publishing/event-store.ts';
+import { reasonOf } from '../system-error.ts';
+import type { Json } from './slim.ts';
+
+export interface RequestOptions {
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  contentType?: string;
+}
+
+export type Answer = { kind: 'answered'; body: Json } | Refusal;
+
+/** What was asked of the API server, for metrics. `code` is 0 when there was no answer. */
+export interface RequestReport {
+  verb: string;
+  /** `pods`, `events`, …: the last part of the path that names a kind of object. */
+  resource: string;
+  code: number;
+  took: Millis;
+}
+
+/** The API server, as seen by one identity. */
+export interface Connection {
+  readonly server: string;
+  /** Also for watches, which make their requests themselves; another object after `reload`. */
+  readonly config: KubeConfig;
+  /** One request. Resolves whatever the answer, or the lack of one within 30 s. */
+  request: (verb: 'GET' | 'POST' | 'PATCH', path: string, options?: RequestOptions) => Promise<Answer>;
+  /** Reads token, certificates and kubeconfig anew; at most every few seconds. */
+  reload: () => void;
+  /** This node's clock minus the API server's, in milliseconds, good to a second; undefined before the first answer. */
+  readonly clockSkew: Millis | undefined;
+}
+
+export interface ConnectionOptions {
+  load: () => KubeConfig;
+  userAgent: string;
+  onRequest: (report: RequestReport) => void;
+  now: () => Millis;
+}
+
+const timeout: Millis = 30_000;
+const reloadInterval: Millis = 5000;
+
+/**
+ * Requests go through the library's authentication and transport, but not through its typed client: that turns every
+ * object of a list into classes with dates, of which we keep a dozen fields (docs/decisions.md has the figures).
+ * Throws when `load` does.
+ */
+export function createConnection({ load, userAgent, onRequest, now }: ConnectionOptions): Connection {
+  const http = new IsomorphicFetchHttpLibrary();
+  let config = load();
+  let loaded = now();
+  let clockSkew: Millis | undefined;
+
+  return {
+    get server() {
+      return config.getCurrentCluster()?.server ?? '';
+    },
+    get config() {
+      return config;
+    },
+    get clockSkew() {
+      return clockSkew;
+    },
+    reload() {
+      if (now() - loaded < reloadInterval) return;
+      loaded = now();
+      try {
+        config = load();
+      } catch {
+        // A file is just being replaced. The old configuration is no worse than none.
+      }
+    },
+    async request(verb, path, options = {}) {
+      const started = now();
+      const answer = await send(verb, path, options);
+      onRequest({
+        verb,
+        resource: resourceOf(path),
+        code: answer.kind === 'answered' ? 200 : answer.status,
+        took: now() - started,
+      });
+      return answer;
+    },
+  };
+
+  async function send(verb: string, path: string, { query = {}, body, contentType }: RequestOptions): Promise<Answer> {
+    try {
+      const context = new RequestContext(
+        `${config.getCurrentCluster()?.server ?? ''}${path}`,
+        methods[verb] as HttpMethod,
+      );
+      for (const [key, value] of Object.entries(query))
+        if (value !== undefined) context.setQueryParam(key, String(value));
+      context.setHeaderParam('Accept', 'application/json');
+      context.setHeaderParam('User-Agent', userAgent);
+      if (body !== undefined) {
+        context.setHeaderParam('Content-Type', contentType ?? 'application/json');
+        context.setBody(JSON.stringify(body));
+      }
+      context.setSignal(AbortSignal.timeout(timeout));
+      await config.applySecurityAuthentication(context);
+      const response = await http.send(context).toPromise();
+      noteClock(response.headers['date']);
+      const text = await response.body.text();
+      if (response.httpStatusCode < 300) return { kind: 'answered', body: JSON.parse(text) };
+      return refusalOf(response.httpStatusCode, text, response.headers['retry-after']);
+    } catch (error) {
+      return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
+    }
+  }
+
+  function noteClock(date: string | undefined): void {
+    const time = Date.parse(date ?? '');
+    // The header is cut to seconds.
+    if (!Number.isNaN(time)) clockSkew = now() - (time + 500);
+  }
+}
+
+const methods: Record<string, HttpMethod> = { GET: HttpMethod.GET, POST: HttpMethod.POST, PATCH: HttpMethod.PATCH };
+
+/** `/api/v1/namespaces/shop/events/web.1` → `events`. */
+function resourceOf(path: string): string {
+  return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
+}
+
+interface Status {
+  reason?: string;
+  message?: string;
+  details?: { causes?: { reason?: string }[] };
+}
+
+function refusalOf(status: number, text: string, retryAfter: string | undefined): Refusal {
+  const { reason = '', message, details } = statusOf(text);
+  const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
+  return {
+    kind: 'refused',
+    status,
+    reason: terminating ? 'NamespaceTerminating' : reason,
+    message: message ?? (text.slice(0, 200) || `HTTP status ${status}`),
+    retryAfter: retryAfterOf(retryAfter),
+  };
+}
+
+/** A proxy in between answers with a page of HTML. */
+function statusOf(text: string): Status {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Seconds, as the API server sends it; at most ten minutes, whoever asks. */
+function retryAfterOf(header: string | undefined): Millis | undefined {
+  const seconds = Number(header ?? NaN);
+  return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
+}
+
+/** undici says `fetch failed`, and why in the cause. */
+export function messageOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  if (cause instanceof AggregateError) return reasonOf(cause.errors[0]);
+  return reasonOf(cause ?? error);
+}

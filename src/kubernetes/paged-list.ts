@@ -1,0 +1,69 @@
+import type { Refusal } from '../publishing/event-store.ts';
+import type { Connection } from './connection.ts';
+import type { Json } from './slim.ts';
+
+/** A request that was refused, as an error: what the library's informer expects of a list. */
+export class RefusedError extends Error {
+  readonly refusal: Refusal;
+  /** What the library looks at to see that a list has to begin anew (410). */
+  readonly code: number;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+    this.code = refusal.status;
+  }
+}
+
+export interface ListOptions {
+  fieldSelector?: string | undefined;
+  /** Objects a page; undefined: all at once, from the API server's cache. */
+  pageSize: number | undefined;
+}
+
+interface Page {
+  items?: Json[];
+  metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
+}
+
+/**
+ * A whole list, made slim page by page, so that memory holds one page of full objects at a time. Rejects with a
+ * `RefusedError`.
+ *
+ * Without pages it is answered from the API server's cache (`resourceVersion=0`, as the kubelet does it): a selection by
+ * node costs etcd nothing. The cache ignores page sizes, so a list that is too large for one answer has to be read from
+ * behind it.
+ */
+export async function listAll<T>(
+  { request }: Pick<Connection, 'request'>,
+  path: string,
+  { fieldSelector, pageSize }: ListOptions,
+  slim: (object: Json) => T | undefined,
+): Promise<{ items: T[]; resourceVersion: string }> {
+  const items: T[] = [];
+  let position: string | undefined;
+  for (;;) {
+    const answer = await request('GET', path, {
+      query: {
+        fieldSelector,
+        ...(pageSize === undefined ? { resourceVersion: '0' } : { limit: pageSize, continue: position }),
+      },
+    });
+    if (answer.kind === 'refused') throw new RefusedError(answer);
+    const page = answer.body as Page;
+    for (const object of page.items ?? []) {
+      const kept = slim(object);
+      if (kept !== undefined) items.push(kept);
+    }
+    position = page.metadata?.continue || undefined;
+    if (position === undefined) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+  }
+}
+
+/** How many objects there are, without getting them. Rejects with a `RefusedError`. */
+export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
+  const answer = await request('GET', path, { query: { limit: 1 } });
+  if (answer.kind === 'refused') throw new RefusedError(answer);
+  const { items = [], metadata } = answer.body as Page;
+  return items.length + (metadata?.remainingItemCount ?? 0);
+}

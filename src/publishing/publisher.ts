@@ -1,0 +1,229 @@
+import { backOff } from 'exponential-backoff';
+import type { Millis, Published, Series } from '../model.ts';
+import { createTokenBucket, nodeBudget } from '../token-bucket.ts';
+import { namespaceOf } from './event.ts';
+import type { Refusal } from './event-store.ts';
+import type { Outcome } from './event-writer.ts';
+
+/** What publishing needs of a table of series. */
+export interface PublisherTable {
+  due: (now: Millis) => Series[];
+  nextDue: () => Millis;
+  postpone: (until: Millis) => void;
+  published: (series: Series, told: Published) => void;
+  retry: (series: Series, at: Millis) => void;
+  abandon: (series: Series) => void;
+}
+
+/** How a write ended, as metrics and logs name it. */
+export type Result =
+  | 'ok'
+  | 'conflict'
+  | 'forbidden'
+  | 'terminating'
+  | 'gone'
+  | 'invalid'
+  | 'foreign'
+  | 'throttled'
+  | 'unauthorized'
+  | 'failed'
+  | 'unavailable';
+
+export interface PublisherOptions {
+  table: PublisherTable;
+  write: (series: Series) => Promise<Outcome>;
+  /** Told of each attempt. */
+  onResult: (verb: 'create' | 'update' | 'read', result: Result, series: Series, refusal: Refusal | undefined) => void;
+  onWritten: (packets: number) => void;
+  /** The API server does not believe our token: load it anew. */
+  onUnauthorized: () => void;
+  now: () => Millis;
+  budget?: { rate: number; burst: number };
+}
+
+export interface Publisher {
+  /** Writes what is due, for ever. Resolves after `stop`. */
+  run: () => Promise<void>;
+  /** Something is due earlier than it was. */
+  wake: () => void;
+  /** Ends `run`; with what is due now still written, if that takes no longer than `grace`. */
+  stop: (grace: Millis) => Promise<void>;
+  /** Namespaces whose objects nobody can be told of, because they are being deleted. */
+  readonly muted: number;
+}
+
+/** How long a namespace that is being deleted is left alone. */
+const mutedFor: Millis = 600_000;
+/** How long a right that is missing is waited for. */
+const forbiddenFor: Millis = 60_000;
+/** How long an Event that the server fails on (500: an admission webhook, mostly) is left alone, while others are written. */
+const brokenFor: Millis = 60_000;
+
+const backOffOptions = {
+  jitter: 'full',
+  startingDelay: 1000,
+  maxDelay: 60_000,
+  numOfAttempts: Number.MAX_SAFE_INTEGER,
+} as const;
+
+/** The cold path: one write at a time, within the node's budget, most urgent first, and never given up while there is hope. */
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { table, write, onResult, now } = options;
+  const bucket = createTokenBucket(options.budget ?? nodeBudget);
+  const muted = new Map<string, Millis>();
+  let stopping = false;
+  let wakeUp: (() => void) | undefined;
+  const stopped = Promise.withResolvers<void>();
+  let finished: Promise<void> = Promise.resolve();
+
+  return {
+    get muted() {
+      return muted.size;
+    },
+    run: () => (finished = run()),
+    wake: () => wakeUp?.(),
+    async stop(grace) {
+      const deadline = now() + grace;
+      stopping = true;
+      stopped.resolve();
+      wakeUp?.();
+      const timeOut = Promise.withResolvers<void>();
+      const timer = setTimeout(timeOut.resolve, grace);
+      await Promise.race([finished.then(() => flush(deadline)), timeOut.promise]);
+      clearTimeout(timer);
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!stopping) {
+      const at = table.nextDue();
+      if (at > now()) {
+        await sleepUntil(at);
+        continue;
+      }
+      for (const series of table.due(now())) {
+        if (stopping) return;
+        if (!bucket.take(now())) {
+          table.postpone(bucket.availableAt(now()));
+          break;
+        }
+        await Promise.race([publish(series), stopped.promise]);
+      }
+    }
+  }
+
+  /** What is due at the end is written once, without waiting for a server that is away. */
+  async function flush(deadline: Millis): Promise<void> {
+    for (const series of table.due(now())) {
+      if (now() >= deadline || !bucket.take(now())) return;
+      if ((await attempt(series)) !== 'done') return;
+    }
+  }
+
+  /** Tries until the server has answered with something that trying again would not change. */
+  async function publish(series: Series): Promise<void> {
+    if (isMuted(series)) return table.abandon(series);
+    await backOff(
+      async () => {
+        // The wait before this cannot be cut short by `stop`.
+        if (stopping) throw new Unavailable(undefined);
+        const result = await attempt(series);
+        if (result !== 'done') throw new Unavailable(result.retryAfter);
+      },
+      { ...backOffOptions, retry: waitAsAsked },
+    ).catch((error: unknown) => {
+      if (!(error instanceof Unavailable)) throw error;
+    });
+  }
+
+  async function waitAsAsked(error: Unavailable): Promise<boolean> {
+    if (error.retryAfter !== undefined && !stopping) await sleep(error.retryAfter).ended;
+    return !stopping;
+  }
+
+  async function attempt(series: Series): Promise<'done' | Refusal> {
+    const outcome = await write(series);
+    if (outcome.kind === 'written') {
+      table.published(series, outcome.told);
+      options.onWritten(outcome.packets);
+      onResult(outcome.verb, 'ok', series, undefined);
+      return 'done';
+    }
+    if (outcome.kind === 'foreign') {
+      table.abandon(series);
+      onResult('read', 'foreign', series, undefined);
+      return 'done';
+    }
+    const { refusal, verb } = outcome;
+    const result = resultOf(refusal, verb);
+    onResult(verb, result, series, refusal);
+    switch (result) {
+      case 'unauthorized':
+        options.onUnauthorized();
+        return refusal;
+      case 'throttled':
+      case 'unavailable':
+        return refusal;
+      case 'failed':
+        table.retry(series, now() + brokenFor);
+        return 'done';
+      case 'conflict':
+        table.retry(series, now() + 1000);
+        return 'done';
+      case 'forbidden':
+        table.retry(series, now() + forbiddenFor);
+        return 'done';
+      case 'terminating':
+      case 'gone':
+        muted.set(namespaceOf(series.finding.regarding), now() + mutedFor);
+        table.abandon(series);
+        return 'done';
+      default:
+        table.abandon(series);
+        return 'done';
+    }
+  }
+
+  function isMuted(series: Series): boolean {
+    const namespace = namespaceOf(series.finding.regarding);
+    const until = muted.get(namespace);
+    if (until === undefined) return false;
+    if (until > now()) return true;
+    muted.delete(namespace);
+    return false;
+  }
+
+  async function sleepUntil(at: Millis): Promise<void> {
+    // A timer longer than 2^31 ms fires at once.
+    const { ended, end } = sleep(Math.min(at - now(), 3_600_000));
+    wakeUp = end;
+    await ended;
+    wakeUp = undefined;
+  }
+
+  function sleep(duration: Millis): { ended: Promise<void>; end: () => void } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, duration);
+    const ended = Promise.race([promise, stopped.promise]).finally(() => clearTimeout(timer));
+    return { ended, end: resolve };
+  }
+}
+
+class Unavailable extends Error {
+  readonly retryAfter: Millis | undefined;
+
+  constructor(retryAfter: Millis | undefined) {
+    super('the API server cannot be written to');
+    this.retryAfter = retryAfter;
+  }
+}
+
+function resultOf({ status, reason }: Refusal, verb: 'create' | 'update' | 'read'): Result {
+  if (status === 401) return 'unauthorized';
+  if (status === 429) return 'throttled';
+  if (status === 500) return 'failed';
+  if (status === 0 || status === 408 || status >= 500) return 'unavailable';
+  if (status === 403) return reason === 'NamespaceTerminating' ? 'terminating' : 'forbidden';
+  if (status === 404) return verb === 'create' ? 'gone' : 'conflict';
+  return status === 409 ? 'conflict' : 'invalid';
+}

@@ -1,0 +1,185 @@
+import type { Millis } from '../model.ts';
+import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
+import type { Node, Pod, Service } from './objects.ts';
+import { createPodIndex } from './pod-index.ts';
+
+export interface LiveLimits {
+  /** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
+  tombstoneAge: Millis;
+  /** Past that the oldest go first. */
+  tombstones: number;
+}
+
+export const defaultLiveLimits: LiveLimits = { tombstoneAge: 600_000, tombstones: 4096 };
+
+/**
+ * What is known of a cluster right now, kept up to date by whoever watches it. `now` is this node's clock, the one that
+ * stamps its log lines.
+ */
+export interface LiveLists {
+  directory: EditableDirectory;
+  setPod: (pod: Pod, now: Millis) => void;
+  removePod: (namespace: string, name: string, now: Millis) => void;
+  setNode: (node: Node) => void;
+  removeNode: (name: string) => void;
+  setService: (service: Service) => void;
+  removeService: (namespace: string, name: string) => void;
+  /** Forgets tombstones that are too old. */
+  sweep: (now: Millis) => void;
+  readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
+}
+
+export function createLiveLists(
+  ownNode: string,
+  remote: Remote | undefined,
+  limits: LiveLimits = defaultLiveLimits,
+): LiveLists {
+  const index = createPodIndex(ownNode);
+  const pods = new Map<string, Pod>();
+  const nodes = new Map<string, Node>();
+  const services = new Map<string, Service>();
+  /** Oldest first. */
+  const tombstones = new Map<Pod, Millis>();
+  let nodeList: Node[] | undefined;
+  let serviceList: Service[] | undefined;
+  const directory = directoryOf({
+    pods: index,
+    get nodes() {
+      return (nodeList ??= [...nodes.values()]);
+    },
+    get services() {
+      return (serviceList ??= [...services.values()]);
+    },
+    remote,
+  });
+
+  return {
+    directory,
+    get sizes() {
+      return { pods: pods.size, tombstones: tombstones.size, nodes: nodes.size, services: services.size };
+    },
+    setPod(pod, now) {
+      const key = keyOf(pod.namespace, pod.name);
+      const before = pods.get(key);
+      const after = intern({
+        ...pod,
+        // What is seen now cannot have begun later: the clock that says so is ahead of ours.
+        from: before?.uid === pod.uid ? before.from : Math.min(pod.from, now),
+      });
+      if (before !== undefined) {
+        if (before.uid === pod.uid && isSameTo(before, after)) {
+          before.resourceVersion = after.resourceVersion;
+          return;
+        }
+        leave(before, after, now);
+      }
+      pods.set(key, after);
+      index.add(after);
+      directory.changed('pods');
+    },
+    removePod(namespace, name, now) {
+      const key = keyOf(namespace, name);
+      const before = pods.get(key);
+      if (before === undefined) return;
+      pods.delete(key);
+      leave(before, undefined, now);
+      directory.changed('pods');
+    },
+    setNode(node) {
+      if (isEqual(nodes.get(node.name), node)) return;
+      nodes.set(node.name, node);
+      nodeList = undefined;
+      directory.changed('nodes');
+    },
+    removeNode(name) {
+      if (!nodes.delete(name)) return;
+      nodeList = undefined;
+      directory.changed('nodes');
+    },
+    setService(service) {
+      const key = keyOf(service.namespace, service.name);
+      if (isEqual(services.get(key), service)) return;
+      services.set(key, service);
+      serviceList = undefined;
+      directory.changed('services');
+    },
+    removeService(namespace, name) {
+      if (!services.delete(keyOf(namespace, name))) return;
+      serviceList = undefined;
+      directory.changed('services');
+    },
+    sweep(now) {
+      for (const [pod, since] of tombstones) {
+        if (since > now - limits.tombstoneAge && tombstones.size <= limits.tombstones) break;
+        bury(pod);
+      }
+    },
+  };
+
+  /** A Pod as it was ends here: it stays known by the addresses that it no longer has. */
+  function leave(before: Pod, after: Pod | undefined, now: Millis): void {
+    index.remove(before);
+    const kept = after?.uid === before.uid ? after.addresses : [];
+    const lost = before.addresses.filter((address) => !kept.includes(address));
+    // A Pod of the same name takes over the interface's name too, so the past one is kept for that as well.
+    if (after?.uid === before.uid && lost.length === 0) return;
+    const past = { ...before, addresses: lost, until: Math.min(before.until, now) };
+    index.add(past);
+    tombstones.set(past, now);
+    if (tombstones.size > limits.tombstones) for (const oldest of tombstones.keys()) return bury(oldest);
+  }
+
+  function bury(pod: Pod): void {
+    tombstones.delete(pod);
+    index.remove(pod);
+    directory.changed('pods');
+  }
+}
+
+function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** Equal in all that resolving looks at; status updates of a Pod change nothing else most of the time. */
+function isSameTo(a: Pod, b: Pod): boolean {
+  return (
+    a.node === b.node &&
+    a.hostNetwork === b.hostNetwork &&
+    a.until === b.until &&
+    a.role === b.role &&
+    a.workload?.kind === b.workload?.kind &&
+    a.workload?.name === b.workload?.name &&
+    a.addresses.length === b.addresses.length &&
+    a.addresses.every((address, i) => address === b.addresses[i])
+  );
+}
+
+/** Nodes and Services are few fields of text and lists of text. The version is none of them. */
+function isEqual<T extends { resourceVersion: string | undefined }>(a: T | undefined, b: T): boolean {
+  return (
+    a !== undefined && JSON.stringify({ ...a, resourceVersion: '' }) === JSON.stringify({ ...b, resourceVersion: '' })
+  );
+}
+
+/** The same few texts stand in thousands of Pods, each in a copy of its own as JSON.parse makes them. */
+const texts = new Map<string, string>();
+
+function intern(pod: Pod): Pod {
+  pod.namespace = once(pod.namespace);
+  if (pod.node !== undefined) pod.node = once(pod.node);
+  if (pod.workload)
+    pod.workload = {
+      kind: once(pod.workload.kind),
+      namespace: once(pod.workload.namespace),
+      name: once(pod.workload.name),
+    };
+  return pod;
+}
+
+function once(text: string): string {
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  if (texts.size > 50_000) texts.clear();
+  texts.set(text, text);
+  return text;
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { SeriesState } from '../series/state.ts';
+import type { Position } from '../sources/source.ts';
+import type { WaitingFlow } from '../waiting-room.ts';
+import { loadState, setAside } from './state-file.ts';
+
+/** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
+export interface AgentState {
+  /** Names this memory: a run that has lost it has another one. */
+  id: string;
+  node: string;
+  /** By the name of the source. */
+  positions: Record<string, Position>;
+  series: SeriesState;
+  waiting: readonly WaitingFlow[];
+}
+
+export interface Restored {
+  state: AgentState | undefined;
+  /** The id to go on with. */
+  id: string;
+  /** What a person should know; undefined when all is as it should be. */
+  problem: string | undefined;
+  /** Whether it is the first run here. */
+  first: boolean;
+}
+
+/** Reads what an earlier run has kept for this node. Never throws. */
+export function restoreState(file: string, node: string, now: Date): Restored {
+  const fresh = { state: undefined, id: randomUUID(), first: false };
+  const loaded = loadState(file, now);
+  switch (loaded.kind) {
+    case 'restored': {
+      const state = loaded.state as AgentState;
+      if (state.node === node) return { state, id: state.id, problem: undefined, first: false };
+      return { ...fresh, problem: unusable(file, `it is of node ${state.node}, this is ${node}`, setAside(file, now)) };
+    }
+    case 'none':
+      return { ...fresh, problem: undefined, first: true };
+    case 'unusable':
+      return { ...fresh, problem: unusable(file, loaded.reason, loaded.aside) };
+    case 'unreadable':
+      return { ...fresh, problem: `${file} cannot be read (${loaded.reason}): starting with nothing counted` };
+    default:
+      return loaded satisfies never;
+  }
+}
+
+function unusable(file: string, reason: string, aside: string | undefined): string {
+  const where = aside === undefined ? 'It could not be moved away' : `It was set aside as ${aside}`;
+  return `${file} cannot be used: ${reason}. ${where}; starting with nothing counted`;
+}
