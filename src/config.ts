@@ -18,7 +18,7 @@ export interface Config {
   readonly timeZone: string;
   readonly reverseDns: boolean;
   readonly metricsAddress: string;
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly kubeconfig: string | undefined;
   readonly maxNodes: number;
   readonly maxServices: number;
@@ -106,7 +106,7 @@ export const settings = {
     flag: 'log-level',
     env: 'LOG_LEVEL',
     value: 'LEVEL',
-    help: 'trace, debug, info, warn or error',
+    help: 'debug, info, warn or error',
     default: 'info',
   },
   kubeconfig: {
@@ -183,7 +183,7 @@ const schema = z.strictObject({
     .check(
       z.regex(/^(?:\[[0-9a-f:.]+\]|[^:[\]]*):\d{1,5}$/i, { error: 'must be :PORT or HOST:PORT, for example :9090' }),
     ),
-  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error'], { error: 'must be trace, debug, info, warn or error' }),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error'], { error: 'must be debug, info, warn or error' }),
   kubeconfig: z.optional(z.string()),
   maxNodes: wholeNumber,
   maxServices: wholeNumber,

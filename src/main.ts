@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs';
 import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
+import { readRunOptions, runHelp } from './cli/run-options.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { version } from './config.ts';
 import { explainLine } from './explain-line.ts';
@@ -10,6 +11,7 @@ const help = `kube-netfilter-tailer ${version}: tells the Pods whose packets a n
 
 Usage: kube-netfilter-tailer COMMAND
 
+  run      the agent of one node: reads its logs, writes Events
   replay   saved node logs in, the Events of the affected Pods out; no cluster needed
   version  print the version
 
@@ -31,6 +33,8 @@ process.exitCode = await main(process.argv.slice(2));
 async function main([command, ...args]: string[]): Promise<number> {
   try {
     switch (command) {
+      case 'run':
+        return await runRun(args);
       case 'replay':
         return await runReplay(args);
       case 'version':
@@ -59,6 +63,30 @@ async function main([command, ...args]: string[]): Promise<number> {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
     throw error;
   }
+}
+
+async function runRun(args: string[]): Promise<number> {
+  const options = readRunOptions(args);
+  if (options === 'help') {
+    streams.out(runHelp);
+    return 0;
+  }
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      stop.abort();
+      // Asked twice: at once.
+      process.once(signal, () => process.exit(1));
+    });
+  }
+  // The API client costs 30 MB of memory, which `replay` can do without.
+  const { runAgent } = await import('./agent.ts');
+  const status = await runAgent(options, process.stdout.isTTY, stop.signal).catch((error: Error) => {
+    streams.err(`kube-netfilter-tailer: ${error.message}\n`);
+    return 2;
+  });
+  // What may still wait somewhere, such as a back-off, is not waited for.
+  return process.exit(status);
 }
 
 async function runReplay(args: string[]): Promise<number> {

@@ -135,9 +135,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
   }
 
-  function suppress(report: Suppressed, node: string, time: Millis): void {
+  function suppress(suppressed: Suppressed, node: string, time: Millis): void {
     options.advance(node, time);
-    options.series(node).suppress(report, node, time);
+    options.series(node).suppress(suppressed, node, time);
   }
 
   function takeTable(table: 'conntrack' | 'neighbour', detail: string | undefined, line: LogLine, at: Moment): void {

@@ -1,7 +1,6 @@
 import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import type { Millis } from '../model.ts';
 import type { Refusal } from '../publishing/event-store.ts';
-import { reasonOf } from '../system-error.ts';
 import type { Json } from './slim.ts';
 
 export interface RequestOptions {
@@ -160,9 +159,9 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
-/** undici says `fetch failed`, and why in the cause. */
+/** undici says `fetch failed`, and why in the cause; a host with several addresses has a cause for each. */
 export function messageOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
-  if (cause instanceof AggregateError) return reasonOf(cause.errors[0]);
-  return reasonOf(cause ?? error);
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : (cause ?? error);
+  return first instanceof Error ? first.message : String(first);
 }

@@ -102,10 +102,10 @@ export function createInformer<T extends { namespace?: string; name: string; res
   };
 
   async function run(): Promise<void> {
-    for (let delayFirstAttempt = false; !stopped; delayFirstAttempt = true) {
-      const failed = new Promise<void>((resolve) => (onFailure = resolve));
+    for (let delayFirstAttempt = false; ; delayFirstAttempt = true) {
       await backOff(startOnce, { ...patience, delayFirstAttempt, retry: waitAsAsked });
-      if (failure === undefined) await failed;
+      if (stopped) return;
+      if (failure === undefined) await new Promise<void>((resolve) => (onFailure = resolve));
     }
   }
 
@@ -114,12 +114,6 @@ export function createInformer<T extends { namespace?: string; name: string; res
     failure = undefined;
     await informer.start();
     if (failure !== undefined) throw failure;
-  }
-
-  async function waitAsAsked(error: unknown): Promise<boolean> {
-    const { retryAfter } = refusalOf(error);
-    if (retryAfter !== undefined) await new Promise((resolve) => setTimeout(resolve, retryAfter).unref());
-    return true;
   }
 
   async function list(): Promise<KubernetesListObject<KubernetesObject & Kept<T>>> {
@@ -148,4 +142,10 @@ function refusalOf(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
   const status = (error as { statusCode?: number }).statusCode ?? 0;
   return { kind: 'refused', status, reason: '', message: messageOf(error), retryAfter: undefined };
+}
+
+async function waitAsAsked(error: unknown): Promise<boolean> {
+  const { retryAfter } = refusalOf(error);
+  if (retryAfter !== undefined) await new Promise((resolve) => setTimeout(resolve, retryAfter).unref());
+  return true;
 }

@@ -95,7 +95,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   async function run(): Promise<void> {
-    while (!stopping) {
+    for (;;) {
+      if (stopping) return;
       const at = table.nextDue();
       if (at > now()) {
         await sleepUntil(at);

@@ -2,6 +2,13 @@ import type { Endpoint, Ends, Martian, PacketObservation } from '../model.ts';
 import type { Directory, Moment } from './directory.ts';
 import { isPodInterface } from './interface-name.ts';
 
+/** Who the ends of a lost packet were. */
+export function endsOf(observation: PacketObservation | Martian, directory: Directory, at: Moment): Ends {
+  return observation.kind === 'packet'
+    ? resolvePacket(observation, directory, at)
+    : resolveMartian(observation, directory, at);
+}
+
 /**
  * Who the addresses of a packet were. A Pod's interface is the best evidence: it is the Pod's alone, even when its
  * address is another's by now or was never its own (spoofed, routed through).

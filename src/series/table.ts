@@ -30,6 +30,8 @@ export interface SeriesTable {
   retry: (series: Series, at: Millis) => void;
   /** It will never be told, because nobody can hear it: its object or namespace is gone, or its Event is refused for good. */
   abandon: (series: Series) => void;
+  /** How many are due at `now`, and for how long the first of them has been. */
+  backlog: (now: Millis) => { due: number; oldest: Millis };
   /** Nothing more can be written before then: until that time nothing is due. */
   postpone: (until: Millis) => void;
   /** Packets past the limits: of no series, and of an overflow series. */
@@ -154,6 +156,10 @@ export function createSeriesTable({
       series.due = Infinity;
       series.published = { ...series.published, count: series.count };
       forget(series);
+    },
+    backlog(now) {
+      const waits = [...pending].filter(({ due }) => due <= now).map(({ due }) => now - due);
+      return { due: waits.length, oldest: Math.max(0, ...waits) };
     },
     postpone(until) {
       earliest = until;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { hrtime } from 'node:process';
 import type { Millis } from '../model.ts';
 import { writeState } from './state-file.ts';
@@ -20,7 +21,7 @@ export interface Keeper {
    * share the next one. Never rejects.
    */
   keep: () => Promise<void>;
-  /** Writes even if only read positions have changed. */
+  /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
   /** The last write failed: what is told now may be told again after a crash. */
   readonly failing: boolean;
@@ -33,6 +34,8 @@ export function createKeeper(options: KeeperOptions): Keeper {
   const { file, snapshot, revision, onSaved, onFailed, write = writeState } = options;
   /** Revision that is on disk. */
   let kept: number | undefined;
+  /** Digest of what is on disk: a node where nothing happens does not write. */
+  let written: string | undefined;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let failing = false;
@@ -62,8 +65,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
     const body = JSON.stringify(snapshot());
     const took = Number(hrtime.bigint() - began) / 1e6;
     rest = took > 5 ? took * (share - 1) : 0;
+    const digest = createHash('sha256').update(body).digest('hex');
     try {
-      await write(file, body);
+      if (digest !== written) await write(file, body);
+      written = digest;
       kept = taken;
       failing = false;
       onSaved(body.length);

@@ -45,7 +45,6 @@ export function setAside(file: string, now: Date): string | undefined {
 }
 
 function parse(text: string): { state: unknown; reason: undefined } | { state: undefined; reason: string } {
-  const refuse = (reason: string) => ({ state: undefined, reason });
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   try {
@@ -67,6 +66,10 @@ export async function writeState(file: string, body: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(next, `${header}\n${body}`, { flush: true, mode: 0o600 });
   await rename(next, file);
+}
+
+function refuse(reason: string): { state: undefined; reason: string } {
+  return { state: undefined, reason };
 }
 
 function digest(body: string): string {

@@ -1,0 +1,122 @@
+import { type Counting, createCounting } from './agent/counting.ts';
+import { createKnowing } from './agent/knowing.ts';
+import { minuteCounts } from './agent/minute-counts.ts';
+import { mirror } from './agent/mirror.ts';
+import { createTelling, type Telling } from './agent/telling.ts';
+import { createTroubles } from './agent/troubles.ts';
+import { type Config, version } from './config.ts';
+import type { Millis } from './model.ts';
+import { restoreState } from './state/agent-state.ts';
+import { createComplaints } from './telemetry/complaints.ts';
+import { createLogger } from './telemetry/logger.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { createMinuteSummary } from './telemetry/minute.ts';
+import { startServer } from './telemetry/server.ts';
+
+/** Of the 30 s that a Pod is given to end. */
+const grace: Millis = 10_000;
+/** What has to be looked after now and then. */
+const upkeepInterval: Millis = 10_000;
+/** Positions alone are worth that much reading again after a crash. */
+const upkeepsBetweenPositions = 3;
+
+/**
+ * The agent of one node, from start until `stop` is signalled. Resolves to the exit status: 1 when there is nothing that it could
+ * read. Rejects when it cannot begin.
+ */
+export async function runAgent(config: Config, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
+  const now = Date.now;
+  const log = await createLogger({ level: config.logLevel, terminal, node: config.node });
+  const complaints = createComplaints(log, { now });
+  const metrics = createMetrics({ version, onScrape: () => mirror(metrics, { ...knowing, ...counting, now }) });
+  const { troubles, tally } = createTroubles({ complaints, metrics, server: () => knowing.connection.server });
+
+  const stateFile = `${config.stateDir}/state.json`;
+  const restored = restoreState(stateFile, config.node, new Date());
+  if (restored.problem !== undefined) troubles.state('load', restored.problem);
+  const knowing = createKnowing({ config, metrics, troubles, onNews: () => counting.investigation.review(), now });
+  const counting: Counting = createCounting({
+    config,
+    knowing,
+    restored,
+    metrics,
+    troubles,
+    onEarlier: () => telling.publisher.wake(),
+    now,
+  });
+  const telling: Telling = createTelling({
+    config,
+    stateFile,
+    stateId: restored.id,
+    knowing,
+    counting,
+    metrics,
+    troubles,
+    now,
+  });
+  const { cluster, connection, lists } = knowing;
+  const { keeper, publisher } = telling;
+  const { sources, investigation } = counting;
+
+  const server = await startServer({ address: config.metricsAddress, metrics, health: { live, ready } });
+  const minute = createMinuteSummary(log, {
+    snapshot: () => minuteCounts(tally, knowing, counting),
+    complaints: complaints.takeCounts,
+  });
+  log.info(
+    {
+      version,
+      metricsAddress: server.address,
+      sources: sources.map(({ name }) => name),
+      server: connection.server,
+      stateFile,
+      restoredSeries: restored.state?.series.series.length ?? 0,
+    },
+    'Started',
+  );
+  cluster.start();
+  for (const source of sources) source.start();
+  void publisher.run();
+  // Says at once whether it can be written there.
+  void keeper.keepPositions();
+
+  const status = await untilStopped();
+
+  for (const source of sources) source.stop();
+  investigation.stop();
+  await publisher.stop(grace);
+  await cluster.stop();
+  await keeper.keepPositions();
+  await server.stop();
+  minute.stop();
+  log.info({ status }, 'Stopped');
+  return status;
+
+  async function untilStopped(): Promise<0 | 1> {
+    const { promise, resolve } = Promise.withResolvers<0 | 1>();
+    if (stop.aborted) return 0;
+    stop.addEventListener('abort', () => resolve(0));
+    let upkeeps = 0;
+    let unreadable = 0;
+    const timer = setInterval(() => {
+      lists.sweep(now());
+      troubles.clock(connection.clockSkew);
+      if (++upkeeps % upkeepsBetweenPositions === 0) void keeper.keepPositions();
+      unreadable = sources.every(({ state }) => state === 'failed') ? unreadable + 1 : 0;
+      if (unreadable < 2) return;
+      log.error({ sources: sources.map(({ name }) => name) }, 'Nothing can be read: ending');
+      resolve(1);
+    }, upkeepInterval);
+    return await promise.finally(() => clearInterval(timer));
+  }
+
+  function live(): string[] {
+    return sources.every(({ state }) => state === 'failed') ? ['no source can be read'] : [];
+  }
+
+  function ready(): string[] {
+    const reasons = live();
+    if (!cluster.synced) reasons.push('the lists of Pods, Nodes and Services are not there yet');
+    return reasons;
+  }
+}

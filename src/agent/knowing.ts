@@ -1,0 +1,77 @@
+import { type Config, version } from '../config.ts';
+import { type ClusterWatch, createClusterWatch } from '../kubernetes/cluster-watch.ts';
+import { loadConfig } from '../kubernetes/config.ts';
+import { type Connection, createConnection } from '../kubernetes/connection.ts';
+import { createPodLookup } from '../kubernetes/pod-lookup.ts';
+import type { Millis } from '../model.ts';
+import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
+import { createRemoteLookups, type RemoteLookups } from '../resolving/remote.ts';
+import { createReverseDns } from '../resolving/reverse-dns.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Troubles } from './troubles.ts';
+
+/** All that the agent knows of its cluster, and how it comes to know it. */
+export interface Knowing {
+  connection: Connection;
+  lists: LiveLists;
+  remote: RemoteLookups;
+  cluster: ClusterWatch;
+}
+
+export interface KnowingOptions {
+  config: Config;
+  metrics: Metrics;
+  troubles: Troubles;
+  /** Something is known that was not. */
+  onNews: () => void;
+  now: () => Millis;
+}
+
+/** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
+export function createKnowing({ config, metrics, troubles, onNews, now }: KnowingOptions): Knowing {
+  const connection = createConnection({
+    load: () => loadConfig(config.kubeconfig),
+    userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
+    onRequest({ verb, resource, code, took }) {
+      metrics.apiRequests.add(1, { verb, resource, code: String(code) });
+      metrics.apiRequestSeconds.observe(took / 1000, { verb });
+    },
+    now,
+  });
+  const remote = createRemoteLookups({
+    findPods:
+      config.podCache === 'node'
+        ? createPodLookup(connection, (address) => lists.directory.homeOf(address))
+        : undefined,
+    findHostName: config.reverseDns ? createReverseDns() : undefined,
+    onChange() {
+      lists.directory.changed('remote');
+      onNews();
+    },
+    now,
+  });
+  const lists = createLiveLists(config.node, remote);
+  const cluster = createClusterWatch({
+    connection,
+    lists,
+    ownNode: config.node,
+    podCache: config.podCache,
+    limits: { nodes: config.maxNodes, services: config.maxServices },
+    onTrouble: troubles.informer,
+    onSynced(resource) {
+      troubles.synced(resource);
+      if (resource === 'nodes')
+        troubles.node(
+          config.node,
+          lists.directory.node(config.node) !== undefined,
+          lists.directory.nodes.map(({ name }) => name),
+        );
+      onNews();
+    },
+    onUnusable: troubles.unusable,
+    onTooMany: troubles.tooMany,
+    now,
+    random: Math.random,
+  });
+  return { connection, lists, remote, cluster };
+}

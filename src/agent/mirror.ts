@@ -1,0 +1,65 @@
+import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import type { LiveLists } from '../resolving/live-lists.ts';
+import type { LookupCounts } from '../resolving/lookup.ts';
+import type { RemoteLookups } from '../resolving/remote.ts';
+import type { SeriesTable } from '../series/table.ts';
+import type { Source } from '../sources/source.ts';
+import type { Statistics } from '../statistics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { WaitingRoom } from '../waiting-room.ts';
+
+export interface Observed {
+  sources: readonly Source[];
+  statistics: Statistics;
+  table: SeriesTable;
+  room: WaitingRoom;
+  lists: LiveLists;
+  remote: RemoteLookups;
+  cluster: ClusterWatch;
+  connection: Connection;
+  now: () => number;
+}
+
+const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
+const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
+const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
+
+/** Shows in the metrics what is counted elsewhere, when somebody looks. */
+export function mirror(metrics: Metrics, observed: Observed): void {
+  const { statistics, table, room, lists, remote, cluster, connection, now } = observed;
+  for (const source of observed.sources) {
+    const label = { source: source.name };
+    metrics.lines.mirror(source.counts.lines, label);
+    metrics.readBytes.mirror(source.counts.bytes, label);
+    metrics.longLines.mirror(source.counts.tooLong, label);
+    for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
+  }
+  for (const verdict of verdicts) metrics.packets.mirror(statistics.verdicts[verdict], { verdict });
+  metrics.unparsable.mirror(statistics.unparsable);
+  metrics.dropsWithoutPod.mirror(statistics.withoutPods);
+  metrics.noise.mirror(statistics.noise);
+
+  metrics.series.set(table.sizes.series);
+  metrics.seriesUncountedPackets.mirror(table.counts.uncounted);
+  metrics.seriesOverflowPackets.mirror(table.counts.overflowed);
+  metrics.waitingFlows.set(room.size);
+  const { due, oldest } = table.backlog(now());
+  metrics.eventsDue.set(due);
+  metrics.oldestDue.set(oldest / 1000);
+
+  for (const [resource, { lastHeard }] of cluster.informers)
+    if (lastHeard !== undefined) metrics.watchLastHeard.set(lastHeard / 1000, { resource });
+  const { pods, nodes, services, tombstones } = lists.sizes;
+  metrics.cachedObjects.set(pods, { resource: 'pods' });
+  metrics.cachedObjects.set(nodes, { resource: 'nodes' });
+  metrics.cachedObjects.set(services, { resource: 'services' });
+  metrics.tombstones.set(tombstones);
+  mirrorLookups(metrics.podLookups, remote.counts.pods);
+  mirrorLookups(metrics.dnsLookups, remote.counts.hostNames);
+  if (connection.clockSkew !== undefined) metrics.clockSkew.set(connection.clockSkew / 1000);
+}
+
+function mirrorLookups(metric: Metrics['podLookups'], counts: Readonly<LookupCounts>): void {
+  for (const result of lookupResults) metric.mirror(counts[result], { result });
+}

@@ -1,0 +1,212 @@
+import type { InformerTrouble } from '../kubernetes/informer.ts';
+import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
+import type { Millis, Series } from '../model.ts';
+import type { Refusal } from '../publishing/event-store.ts';
+import type { Result } from '../publishing/publisher.ts';
+import type { Notice } from '../sources/source.ts';
+import type { Complaints } from '../telemetry/complaints.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+/** Says what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
+export interface Troubles {
+  informer: (resource: WatchedResource, trouble: InformerTrouble) => void;
+  synced: (resource: WatchedResource) => void;
+  unusable: (resource: WatchedResource, error: unknown) => void;
+  tooMany: (resource: WatchedResource, count: number, limit: number) => void;
+  write: (verb: 'create' | 'update' | 'read', result: Result, series: Series, refusal: Refusal | undefined) => void;
+  source: (name: string, notice: Notice) => void;
+  state: (operation: 'load' | 'save', error: unknown) => void;
+  stateSaved: () => void;
+  clock: (skew: Millis | undefined) => void;
+  node: (name: string, known: boolean, others: readonly string[]) => void;
+}
+
+/** The same in totals, for the line of each minute. */
+export interface TroubleTally {
+  eventsWritten: number;
+  eventWritesFailed: number;
+  eventsAbandoned: number;
+  watchRestarts: number;
+  stateErrors: number;
+}
+
+export interface TroublesOptions {
+  complaints: Complaints;
+  metrics: Metrics;
+  /** URL of the API server, for texts. */
+  server: () => string;
+}
+
+/** Exporters throw away Events whose time is further off than that. */
+const tolerableSkew: Millis = 5000;
+
+const rightsHint = 'grant it with the ClusterRole in deploy/base/rbac.yaml';
+
+/** RBAC's words for what is done with Events. */
+const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
+
+export function createTroubles({ complaints, metrics, server }: TroublesOptions): {
+  troubles: Troubles;
+  tally: Readonly<TroubleTally>;
+} {
+  const { complain, settled } = complaints;
+  const tally = { eventsWritten: 0, eventWritesFailed: 0, eventsAbandoned: 0, watchRestarts: 0, stateErrors: 0 };
+  const troubles: Troubles = {
+    informer(resource, { verb, refusal }) {
+      metrics.watchRestarts.add(1, { resource });
+      tally.watchRestarts++;
+      if (refusal === undefined)
+        return complain(
+          'info',
+          `silence ${resource}`,
+          { resource },
+          `The watch of ${resource} was silent and is made anew`,
+        );
+      refused(verb, resource, refusal);
+    },
+    synced(resource) {
+      for (const verb of ['list', 'watch'] as const) granted(verb, resource);
+      settled(`${resource} failing`, `${resource} are listed and watched again`);
+      reached();
+    },
+    unusable(resource, error) {
+      complain('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);
+    },
+    tooMany(resource, count, limit) {
+      const instead =
+        resource === 'nodes' ? 'only this one is watched' : 'none is watched; their addresses stay addresses';
+      complain(
+        'info',
+        `many ${resource}`,
+        { count, limit },
+        `There are ${count} ${resource}, more than ${limit}: ${instead}`,
+      );
+    },
+    write(verb, result, series, refusal) {
+      metrics.eventWrites.add(1, { verb, result });
+      tally[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
+      const object = series.finding.regarding;
+      const about = { object: `${object.kind} ${object.namespace ?? ''}/${object.name}`, answer: refusal?.message };
+      switch (result) {
+        case 'ok':
+          granted(eventVerbs[verb], 'events');
+          reached();
+          return;
+        case 'forbidden':
+          return denied(eventVerbs[verb], 'events', refusal as Refusal);
+        case 'throttled':
+        case 'unauthorized':
+        case 'unavailable':
+          return refused(eventVerbs[verb], 'events', refusal as Refusal);
+        case 'failed':
+          return complain(
+            'warn',
+            'event failed',
+            about,
+            'The API server failed on an Event; it is tried again every minute',
+          );
+        case 'invalid':
+        case 'foreign':
+          abandoned(result);
+          return complain(
+            'error',
+            `event ${result}`,
+            about,
+            'The API server refuses an Event for good; it is given up',
+          );
+        case 'terminating':
+        case 'gone':
+          return abandoned(result);
+        case 'conflict':
+          return;
+        default:
+          result satisfies never;
+      }
+    },
+    source: (name, { level, key, text }) => complain(level, `source ${name} ${key}`, { source: name }, text),
+    state(operation, error) {
+      metrics.stateErrors.add(1, { operation });
+      tally.stateErrors++;
+      if (operation === 'load') return complain('error', 'state load', {}, String(error));
+      complain(
+        'error',
+        'state save',
+        { error },
+        'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
+      );
+    },
+    stateSaved: () => settled('state save', 'Positions and counts are kept on disk again'),
+    clock(skew) {
+      if (skew === undefined) return;
+      if (Math.abs(skew) <= tolerableSkew)
+        return settled('clock', "This node's clock agrees with the API server's again");
+      const seconds = Math.round(Math.abs(skew) / 1000);
+      complain(
+        'warn',
+        'clock',
+        { skewSeconds: skew / 1000 },
+        `This node's clock is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the API server's: times and ages of Events are off by as much, and exporters may ignore them`,
+      );
+    },
+    node(name, known, others) {
+      if (known) return settled('node', `There is a Node ${name} now`);
+      complain(
+        'error',
+        'node',
+        { nodes: others.slice(0, 5) },
+        `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`,
+      );
+    },
+  };
+  return { troubles, tally };
+
+  function abandoned(reason: Result): void {
+    metrics.eventsAbandoned.add(1, { reason });
+    tally.eventsAbandoned++;
+  }
+
+  function refused(verb: string, resource: string, refusal: Refusal): void {
+    const { status, message } = refusal;
+    if (status === 403) return denied(verb, resource, refusal);
+    if (status === 401)
+      return complain(
+        'error',
+        'token',
+        { server: server(), answer: message },
+        'The API server does not accept our token (401): it is read anew and tried again',
+      );
+    if (status === 0)
+      return complain(
+        'error',
+        'unreachable',
+        { server: server(), reason: message },
+        'The API server cannot be reached: waiting for it, and counting meanwhile',
+      );
+    complain(
+      'warn',
+      `${resource} failing`,
+      { status, answer: message },
+      `The API server refuses to ${verb} ${resource} for now`,
+    );
+  }
+
+  function denied(verb: string, resource: string, { message }: Refusal): void {
+    metrics.missingPermission.set(1, { verb, resource });
+    complain(
+      'error',
+      `right ${verb} ${resource}`,
+      { verb, resource, answer: message },
+      `Missing right: ${verb} ${resource}; ${rightsHint}`,
+    );
+  }
+
+  function granted(verb: string, resource: string): void {
+    metrics.missingPermission.set(0, { verb, resource });
+    settled(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
+  }
+
+  function reached(): void {
+    settled('unreachable', 'The API server answers again');
+    settled('token', 'The API server accepts our token again');
+  }
+}

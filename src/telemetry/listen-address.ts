@@ -1,0 +1,18 @@
+/** Where to listen. Without a host: on all addresses of this machine. */
+export interface ListenAddress {
+  host: string | undefined;
+  port: number;
+}
+
+/** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`; undefined for anything else. Port 0 is any that is free. */
+export function parseListenAddress(text: string): ListenAddress | undefined {
+  const [, ipv6, host, digits] = /^(?:\[([\da-fA-F:.]+(?:%\w+)?)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65_535) return undefined;
+  return { host: ipv6 ?? (host === '' ? undefined : host), port };
+}
+
+/** As `parseListenAddress` reads it. */
+export function printListenAddress({ address, port }: { address: string; port: number }): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,71 @@
+import { pino } from 'pino';
+import { errorFields } from './error-fields.ts';
+import { writeAll } from './write-all.ts';
+
+/** From what is always said to what is said to those who search for a fault. */
+export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What a line says beside its text, for machines. An Error belongs in `error`. The names that every line has are taken. */
+export type Fields = Readonly<Record<string, unknown>> & {
+  readonly level?: never;
+  readonly time?: never;
+  readonly node?: never;
+  readonly msg?: never;
+};
+
+export interface Write {
+  (text: string): void;
+  (fields: Fields, text: string): void;
+}
+
+/** The program's own log. Lines are written before the call returns; nothing it does throws. */
+export type Log = Readonly<Record<LogLevel, Write>>;
+
+export interface LoggerOptions {
+  level: LogLevel;
+  /** Lines for a person rather than JSON. */
+  terminal: boolean;
+  /** The node that the program runs on: a field of every line. */
+  node?: string | undefined;
+  /** Takes a line with its end; standard output by default. */
+  write?: ((line: string) => void) | undefined;
+}
+
+/** JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
+export async function createLogger({ level, terminal, node, write = toStandardOutput }: LoggerOptions): Promise<Log> {
+  const format = terminal ? await loadFormat() : undefined;
+  const log: Log = pino(
+    {
+      level,
+      base: node === undefined ? {} : { node },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      errorKey: 'error',
+      serializers: { error: (error: unknown) => errorFields(error, level === 'debug') },
+    },
+    // Not pino's own stream: that calls itself again each 100 ms that a pipe stays full, until the stack is.
+    { write: (line) => attempt(write, format === undefined ? line : format(line)) },
+  );
+  return log;
+}
+
+/** In a Pod the formatter costs no memory: it is loaded here and nowhere else. */
+async function loadFormat(): Promise<(line: string) => string> {
+  const { prettyFactory } = await import('pino-pretty');
+  // The formatter alone: the stream around it would write later, and lose lines when the process ends.
+  const format = prettyFactory({ ignore: 'node', translateTime: 'SYS:HH:MM:ss', singleLine: true });
+  // It takes control characters off, but not those that follow ASCII's, one of which begins an escape sequence too.
+  return (line) => format(line.replace(/[\x80-\x9f]/g, ''));
+}
+
+/** There is nobody left to tell when the log itself cannot be written: its reader is gone, or a disk is full. */
+function attempt(write: (line: string) => void, line: string): void {
+  try {
+    write(line);
+  } catch {}
+}
+
+function toStandardOutput(line: string): void {
+  writeAll(1, line);
+}

@@ -1,0 +1,84 @@
+import type { Millis } from '../model.ts';
+import type { Log } from './logger.ts';
+
+/** What is counted, in the order in which it is told; in words, for one and for several. */
+const words = {
+  packetsDropped: ['packet dropped', 'packets dropped'],
+  packetsRejected: ['packet rejected', 'packets rejected'],
+  dropsWithoutPod: ['drop without a Pod', 'drops without a Pod'],
+  uncountedPackets: ['drop past the limit of problems', 'drops past the limit of problems'],
+  unparsable: ['line not understood', 'lines not understood'],
+  longLines: ['line too long', 'lines too long'],
+  recordsLost: ['log record lost', 'log records lost'],
+  bytesLost: ['byte of log lost', 'bytes of log lost'],
+  eventsWritten: ['Event written', 'Events written'],
+  eventWritesFailed: ['write of an Event failed', 'writes of Events failed'],
+  eventsAbandoned: ['Event given up', 'Events given up'],
+  podLookupsFailed: ['look-up of a Pod failed', 'look-ups of Pods failed'],
+  podLookupsRefused: ['look-up of a Pod past the budget', 'look-ups of Pods past the budget'],
+  dnsLookupsFailed: ['look-up of a host name failed', 'look-ups of host names failed'],
+  requestsFailed: ['request to the API server failed', 'requests to the API server failed'],
+  watchRestarts: ['watch restarted', 'watches restarted'],
+  stateErrors: ['failure to keep the state', 'failures to keep the state'],
+} as const;
+
+/** Totals since the start. */
+export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>;
+
+export interface MinuteOptions {
+  interval?: Millis | undefined;
+  snapshot: () => MinuteCounts;
+  /** Complaints that were not logged, by key, since the last call. */
+  complaints?: (() => Record<string, number>) | undefined;
+  /** Calls `run` every so many milliseconds; returns what ends that. */
+  schedule?: ((run: () => void, interval: Millis) => () => void) | undefined;
+}
+
+/** Complaints that one line names, the most frequent first. */
+const shown = 10;
+
+/**
+ * One line for a minute in which something was counted, none for others: `12 packets dropped, 3 Events written`, with the
+ * same numbers as fields.
+ */
+export function createMinuteSummary(
+  log: Log,
+  { interval = 60_000, snapshot, complaints = () => ({}), schedule = every }: MinuteOptions,
+): { stop: () => void } {
+  let last = { ...snapshot() };
+  const cancel = schedule(tell, interval);
+  return {
+    /** Tells what has been counted since the last line. */
+    stop() {
+      cancel();
+      tell();
+    },
+  };
+
+  function tell(): void {
+    const current = { ...snapshot() };
+    const fields: Record<string, unknown> = {};
+    const parts: string[] = [];
+    for (const [name, [one, several]] of Object.entries(words) as [keyof typeof words, readonly [string, string]][]) {
+      const count = (current[name] ?? 0) - (last[name] ?? 0);
+      if (count <= 0) continue;
+      fields[name] = count;
+      parts.push(`${count} ${count === 1 ? one : several}`);
+    }
+    last = current;
+    const repeated = Object.entries(complaints()).toSorted(([, a], [, b]) => b - a);
+    if (repeated.length > 0) {
+      const count = repeated.reduce((sum, [, each]) => sum + each, 0);
+      fields['repeatedComplaints'] = repeated.slice(0, shown).map(([key, times]) => ({ key, times }));
+      parts.push(`${count} repeated ${count === 1 ? 'complaint' : 'complaints'}`);
+    }
+    if (parts.length > 0) log.info(fields, parts.join(', '));
+  }
+}
+
+function every(run: () => void, interval: Millis): () => void {
+  const timer = setInterval(run, interval);
+  // Nothing stays alive for the sake of a summary.
+  timer.unref();
+  return () => clearInterval(timer);
+}

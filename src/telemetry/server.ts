@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Millis } from '../model.ts';
+import { printable } from '../printable.ts';
+import { parseListenAddress, printListenAddress } from './listen-address.ts';
+
+/** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
+export interface Health {
+  /** What only a restart would cure. */
+  live: () => readonly string[];
+  /** Why the program is not (yet) doing its work. */
+  ready: () => readonly string[];
+}
+
+export interface ServerOptions {
+  /** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`. */
+  address: string;
+  metrics: { readonly contentType: string; text: () => Promise<string> };
+  health: Health;
+  /** How long a client may take to ask, to take its answer, and to ask again. */
+  patience?: Millis | undefined;
+}
+
+export interface RunningServer {
+  /** Where it listens, with the port that was found for port 0. */
+  readonly address: string;
+  /** Ends idle connections at once, others when they have their answer or `patience` is over. */
+  stop: () => Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  type?: string;
+  body: string;
+}
+
+/** Each costs some 20 KB; Prometheus and the kubelet need three. */
+const maxConnections = 256;
+
+/** `/metrics`, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { address, patience = 5000 } = options;
+  const where = parseListenAddress(address);
+  if (where === undefined) throw new Error(`METRICS_ADDRESS is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
+  const server = createServer({
+    headersTimeout: patience,
+    requestTimeout: patience,
+    keepAliveTimeout: patience,
+    connectionsCheckingInterval: patience / 2,
+    maxHeaderSize: 8192,
+  });
+  // Also for those who do not take their answer.
+  server.setTimeout(patience);
+  server.maxConnections = maxConnections;
+  const answering = new Set<ServerResponse>();
+  server.on('request', (request, response) => {
+    answering.add(response);
+    response.on('close', () => answering.delete(response));
+    void answer(request, response, options);
+  });
+  await listen(server, where, address);
+  // One connection that cannot be accepted (too many open files): its client sees it.
+  server.on('error', () => {});
+  return {
+    address: printListenAddress(server.address() as AddressInfo),
+    stop: () => stop(server, answering, patience),
+  };
+}
+
+async function listen(server: Server, { host, port }: { host: string | undefined; port: number }, address: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen({ host, port }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = (code !== undefined && failures[code]) || message;
+    throw new Error(`METRICS_ADDRESS is "${address}": cannot listen there: ${reason}`, { cause: error });
+  }
+  server.off('error', reject);
+}
+
+const failures: Record<string, string> = {
+  EADDRINUSE: 'another program does',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'permission denied',
+  ENOTFOUND: 'no such host',
+};
+
+async function answer(request: IncomingMessage, response: ServerResponse, options: ServerOptions): Promise<void> {
+  const { status, type = 'text/plain; charset=utf-8', body } = await answerTo(request, options);
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers).end(body);
+}
+
+async function answerTo({ method, url = '' }: IncomingMessage, { metrics, health }: ServerOptions): Promise<Answer> {
+  const [path] = url.split('?');
+  if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz')
+    return { status: 404, body: 'There is /metrics, /healthz and /readyz.\n' };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'Only GET and HEAD.\n' };
+  try {
+    if (path === '/metrics') return { status: 200, type: metrics.contentType, body: await metrics.text() };
+    return healthOf(path === '/healthz' ? health.live() : health.ready());
+  } catch (error) {
+    return { status: 500, body: `${printable(String(error))}\n` };
+  }
+}
+
+function healthOf(reasons: readonly string[]): Answer {
+  if (reasons.length === 0) return { status: 200, body: 'ok\n' };
+  return { status: 503, body: reasons.map((reason) => `${printable(reason)}\n`).join('') };
+}
+
+async function stop(server: Server, answering: ReadonlySet<ServerResponse>, patience: Millis): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  const giveUp = setTimeout(() => server.closeAllConnections(), patience);
+  for (const response of answering) await new Promise((closed) => response.once('close', closed));
+  // A connection on which nothing was ever asked is not idle to Node.js, and would be waited for.
+  server.closeAllConnections();
+  await promise;
+  clearTimeout(giveUp);
+}
