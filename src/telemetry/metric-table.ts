@@ -118,7 +118,7 @@ export const metricTable = {
   eventsAbandoned: {
     type: 'counter',
     name: 'events_abandoned_total',
-    labels: { reason: 'a result of a write, or muted: its namespace is being deleted' },
+    labels: { reason: 'how the last attempt to write it ended' },
     help: 'Events given up, because trying again would not help.',
   },
   eventPacketsPublished: {

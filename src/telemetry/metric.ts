@@ -46,7 +46,7 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
       const counter = new Counter(options);
       for (const labels of combinationsOf(row)) counter.inc(labels, 0);
       return {
-        add: (count: number, labels: Labels = {}) => counter.inc(bounds.admit(labels) ?? bounds.others(labels), count),
+        add: (count: number, labels: Labels = {}) => counter.inc(bounds.admit(labels) ?? bounds.others, count),
         mirror(total: number, given: Labels = {}) {
           const labels = bounds.admit(given);
           if (labels === undefined) return;
@@ -72,7 +72,7 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
       const histogram = new Histogram({ ...options, buckets: [...buckets] });
       return {
         observe: (value: number, labels: Labels = {}) =>
-          histogram.observe(bounds.admit(labels) ?? bounds.others(labels), value),
+          histogram.observe(bounds.admit(labels) ?? bounds.others, value),
       };
     }
     default:
@@ -80,7 +80,7 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
   }
 }
 
-/** Past the limit, labels whose values are not all known beforehand read `other`; a value that is set is left out then. */
+/** Past the limit, what is counted is counted under `other`, and what is set is left out rather than shown wrong. */
 function createBounds({ labels }: MetricRow) {
   const names = Object.keys(labels);
   const seen = new Set<string>();
@@ -92,8 +92,7 @@ function createBounds({ labels }: MetricRow) {
       seen.add(key);
       return given;
     },
-    others: (given: Labels): Labels =>
-      Object.fromEntries(names.map((name) => [name, typeof labels[name] === 'string' ? 'other' : (given[name] ?? '')])),
+    others: Object.fromEntries(names.map((name) => [name, 'other'])) as Labels,
     clear: () => seen.clear(),
   };
 }

@@ -77,7 +77,6 @@ async function listen(server: Server, { host, port }: { host: string | undefined
     const reason = (code !== undefined && failures[code]) || message;
     throw new Error(`METRICS_ADDRESS is "${address}": cannot listen there: ${reason}`, { cause: error });
   }
-  server.off('error', reject);
 }
 
 const failures: Record<string, string> = {

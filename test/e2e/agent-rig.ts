@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { CoreEvent } from '../../src/publishing/event.ts';
+import { startAgent, type AgentProcess } from './agent-process.ts';
+import type { Connection } from './control-plane/connection.ts';
+import type { KubernetesObject } from './control-plane/creatable.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const bundle = join(root, 'dist/kube-netfilter-tailer.mjs');
+const namespace = 'kube-netfilter-tailer';
+
+/** As in the image. */
+const nodeFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
+
+export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion: string } };
+
+/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have told. */
+export interface AgentRig {
+  readonly folder: string;
+  /** With the rights that deploy/ gives. */
+  readonly kubeconfig: string;
+  /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
+  readonly start: (env: Readonly<Record<string, string>>, args?: readonly string[]) => AgentProcess;
+  readonly killAll: () => Promise<void>;
+  /** Events of one object, or of a whole namespace. */
+  readonly events: (namespace: string, object?: string) => Promise<StoredEvent[]>;
+  /** Polls the API server until `matches` accepts the Events; rejects after 20 s with what they were. */
+  readonly untilEvents: (
+    namespace: string,
+    matches: (events: StoredEvent[]) => boolean,
+    object?: string,
+  ) => Promise<StoredEvent[]>;
+  /** A new folder. */
+  readonly newFolder: () => string;
+}
+
+/** Builds the bundle and installs deploy/base/rbac.yaml. */
+export async function createAgentRig(connection: Connection): Promise<AgentRig> {
+  await run(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
+  const folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-agent-'));
+  const kubeconfig = await deployedAccount(connection);
+  const agents: AgentProcess[] = [];
+  const newFolder = (): string => mkdtempSync(join(folder, 'agent-'));
+
+  const events: AgentRig['events'] = async (place, object) => {
+    const selector = object === undefined ? '' : `?fieldSelector=involvedObject.name%3D${object}`;
+    const { status, body } = await connection.request('GET', `/api/v1/namespaces/${place}/events${selector}`);
+    if (status !== 200) throw new Error(`listing Events of ${place}: ${status}`);
+    return (body as { items: StoredEvent[] }).items;
+  };
+
+  return {
+    folder,
+    kubeconfig,
+    newFolder,
+    events,
+    start(env, args = []) {
+      const agent = startAgent(
+        [process.execPath, ...nodeFlags, bundle],
+        {
+          KUBECONFIG: kubeconfig,
+          STATE_DIR: newFolder(),
+          METRICS_ADDRESS: '127.0.0.1:0',
+          REVERSE_DNS: 'false',
+          ...env,
+        },
+        args,
+      );
+      agents.push(agent);
+      return agent;
+    },
+    async killAll() {
+      await Promise.all(agents.splice(0).map((agent) => agent.kill()));
+    },
+    async untilEvents(place, matches, object) {
+      const deadline = performance.now() + 20_000;
+      for (;;) {
+        const found = await events(place, object);
+        if (matches(found)) return found;
+        if (performance.now() > deadline)
+          throw new Error(`the Events of ${place} are not those expected:\n${JSON.stringify(found, null, 1)}`);
+        await delay(50);
+      }
+    },
+  };
+}
+
+async function deployedAccount(connection: Connection): Promise<string> {
+  const created = await connection.kubectl(['create', 'namespace', namespace]);
+  if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw new Error(created.stderr);
+  await connection.kubectl(['apply', '-f', join(root, 'deploy/base/rbac.yaml')]);
+  return await connection.writeKubeconfig('agent', await tokenOf(connection, 'kube-netfilter-tailer'));
+}
+
+/** A ServiceAccount that may do what `rules` say and nothing else; returns its token. */
+export async function accountWith(connection: Connection, name: string, rules: readonly object[]): Promise<string> {
+  const rbac = 'rbac.authorization.k8s.io';
+  const items = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  ];
+  const { code, stderr } = await connection.kubectl(['apply', '-f', '-'], {
+    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  });
+  if (code !== 0) throw new Error(stderr);
+  return await tokenOf(connection, name);
+}
+
+async function tokenOf(connection: Connection, account: string): Promise<string> {
+  const { code, stdout, stderr } = await connection.kubectl(['create', 'token', account, '-n', namespace]);
+  if (code !== 0) throw new Error(stderr);
+  return stdout.trim();
+}
+
+/** A Node as the kubelet would have registered it. */
+export function nodeObject(name: string, address: string): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    spec: {},
+    status: { addresses: [{ type: 'InternalIP', address }] },
+  };
+}
+
+export interface PodObjectOptions {
+  namespace: string;
+  name: string;
+  node: string;
+  addresses: readonly string[];
+  annotations?: Readonly<Record<string, string>>;
+  startTime?: string;
+}
+
+/** A Pod that runs. */
+export function podObject(options: PodObjectOptions): KubernetesObject {
+  const { namespace: place, name, node, addresses, annotations = {} } = options;
+  const startTime = options.startTime ?? new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: place, annotations },
+    spec: { nodeName: node, containers: [{ name: 'main', image: 'main:1' }] },
+    status: {
+      phase: 'Running',
+      podIP: addresses[0],
+      podIPs: addresses.map((ip) => ({ ip })),
+      startTime,
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }],
+    },
+  };
+}
+
+/** A line as rsyslog writes it of a dropped packet. */
+export function dropLine(
+  source: string,
+  destination: string,
+  port: number,
+  { time = new Date(), host = 'node' }: { time?: Date; host?: string } = {},
+): string {
+  return `${time.toISOString()} ${host} kernel: calico-drop: IN=eth0 OUT=eth1 MAC= SRC=${source} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0\n`;
+}

@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type AgentRig, createAgentRig, nodeObject, podObject, type StoredEvent } from './agent-rig.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { createNetwork, type Network } from './network/network.ts';
+import type { Backend } from './network/rules.ts';
+
+/** Real packets, a real kernel's lines, a real API server, and what a real kubectl shows of it. */
+
+const controlPlane = connect(inject('controlPlane'));
+let rig: AgentRig;
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+});
+afterEach(() => rig.killAll());
+
+describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
+  const namespace = `kernel-${backend}`;
+  const node = `node-${backend}`;
+  const client = { namespace, name: 'client', addresses: ['10.65.1.10', 'fd00:65::10'] };
+  const server = { namespace, name: 'server', addresses: ['10.65.1.20', 'fd00:65::20'] };
+  const [from, to] = [`${namespace}/client`, `${namespace}/server`];
+  let network: Network;
+
+  beforeAll(async () => {
+    await createObjects(controlPlane, {
+      items: [nodeObject(node, '192.168.65.1'), podObject({ ...client, node }), podObject({ ...server, node })],
+    });
+    network = await createNetwork({ backend, pods: [client, server] });
+    await network.refuse();
+  });
+  afterAll(() => network.destroy());
+
+  test('a dropped packet is an Event on both Pods within two seconds', async () => {
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    await agent.untilReady();
+    const sent = performance.now();
+    await network.send({ from, to, family: 4, protocol: 'tcp', port: 5432, count: 1 });
+    await rig.untilEvents(namespace, (events) => both(events, '5432/TCP'));
+    expect(performance.now() - sent).toBeLessThan(2000);
+
+    const shown = await describePod('server');
+    expect(shown).toMatch(
+      new RegExp(
+        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +Packet dropped when receiving traffic from ${namespace}/client \\(10\\.65\\.1\\.10\\) on port 5432/TCP`,
+      ),
+    );
+    expect(await describePod('client')).toMatch(
+      new RegExp(
+        `PacketDrop .* Packet dropped when sending traffic to ${namespace}/server \\(10\\.65\\.1\\.20\\) on port 5432/TCP`,
+      ),
+    );
+  });
+
+  test.each([
+    [4, 'tcp', 8080, 'on port 8080/TCP'],
+    [4, 'udp', 5353, 'on port 5353/UDP'],
+    [4, 'icmp', 0, 'ICMP echo request'],
+    [6, 'tcp', 9443, 'on port 9443/TCP'],
+    [6, 'udp', 4789, 'on port 4789/UDP'],
+    [6, 'icmp', 0, 'ICMPv6 echo request'],
+  ] as const)('IPv%i %s: every packet is counted, on both Pods', async (family, protocol, port, what) => {
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    await agent.untilReady();
+    await network.send({ from, to, family, protocol, port, count: 37 });
+    const events = await rig.untilEvents(namespace, (all) => both(all, what, 37));
+    const [address, peer] = family === 4 ? ['10.65.1.10', '10.65.1.20'] : ['fd00:65::10', 'fd00:65::20'];
+    const messages = events.filter(({ message }) => message.includes(what)).map(({ message }) => message);
+    expect(messages).toContainEqual(expect.stringContaining(`from ${namespace}/client (${address})`));
+    expect(messages).toContainEqual(expect.stringContaining(`to ${namespace}/server (${peer})`));
+    for (const pod of ['client', 'server'])
+      expect(await describePod(pod)).toMatch(new RegExp(`\\(x37 over \\S+\\) .*${what}`));
+  });
+
+  test('kubectl events --for shows the same', async () => {
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    await agent.untilReady();
+    await network.send({ from, to, family: 4, protocol: 'udp', port: 514, count: 3 });
+    await rig.untilEvents(namespace, (events) => both(events, '514/UDP', 3));
+    const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', 'pod/server']);
+    expect(stdout).toMatch(
+      /\(x3 over \S+\) +Warning +PacketDrop +Pod\/server +Packet dropped when receiving .*514\/UDP/,
+    );
+    expect(stdout).not.toContain('Pod/client');
+  });
+
+  async function describePod(name: string): Promise<string> {
+    const { code, stdout, stderr } = await controlPlane.kubectl(['describe', 'pod', name, '-n', namespace]);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    return stdout;
+  }
+});
+
+/** Whether both Pods have an Event of that, with that count. */
+function both(events: StoredEvent[], what: string, count = 1): boolean {
+  const objects = events
+    .filter((event) => event.message.includes(what) && event.count === count)
+    .map(({ involvedObject }) => involvedObject.name);
+  return objects.includes('client') && objects.includes('server');
+}
