@@ -3,15 +3,15 @@ import { build } from 'esbuild';
 /** The one file that the image ships. Minified: less to read at start, and less memory. */
 await build({
   entryPoints: ['src/main.ts'],
-  outfile: 'dist/kube-netfilter-tailer.mjs',
+  outfile: 'dist/kube-netfilter-tailer.cjs',
   bundle: true,
   minify: true,
   platform: 'node',
-  format: 'esm',
+  // As an ES module the same file takes 5 MB more memory: its text is kept in two bytes a character, and importing
+  // `node:http` loads the fetch that comes with Node.js.
+  format: 'cjs',
   target: 'node24',
   sourcemap: 'linked',
-  // Bundled CommonJS packages ask for `require`, which an ES module has not.
-  banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
   legalComments: 'linked',
   logLevel: 'warning',
 });

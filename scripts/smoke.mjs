@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-smoke-'));
-const bundle = join(folder, 'kube-netfilter-tailer.mjs');
-copyFileSync(join(root, 'dist', 'kube-netfilter-tailer.mjs'), bundle);
+const bundle = join(folder, 'kube-netfilter-tailer.cjs');
+copyFileSync(join(root, 'dist', 'kube-netfilter-tailer.cjs'), bundle);
 
 const cluster = ['--pods', join(root, 'samples', 'cluster.json'), '--now', '2026-11-21T20:00:00Z'];
 const log = join(root, 'samples', 'policy-deny.log');

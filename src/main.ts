@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
 import { readRunOptions, runHelp } from './cli/run-options.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { version } from './config.ts';
 import { explainLine } from './explain-line.ts';
 import { replay, type Streams } from './replay.ts';
+import { writeAll } from './write-all.ts';
 
 const help = `kube-netfilter-tailer ${version}: tells the Pods whose packets a node's netfilter drops
 
@@ -28,7 +29,10 @@ const streams: Streams = {
   terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
-process.exitCode = await main(process.argv.slice(2));
+// Not awaited here: the bundle is CommonJS (scripts/build.mjs).
+void main(process.argv.slice(2)).then((status) => {
+  process.exitCode = status;
+});
 
 async function main([command, ...args]: string[]): Promise<number> {
   try {
@@ -81,7 +85,7 @@ async function runRun(args: string[]): Promise<number> {
   }
   // The API client costs 30 MB of memory, which `replay` can do without.
   const { runAgent } = await import('./agent.ts');
-  const status = await runAgent(options, process.stdout.isTTY, stop.signal).catch((error: Error) => {
+  const status = await runAgent(options, isatty(1), stop.signal).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
     return 2;
   });
@@ -97,18 +101,4 @@ async function runReplay(args: string[]): Promise<number> {
   }
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   return await replay(options, streams);
-}
-
-/** Writes all of it before it returns, also to a pipe that takes it slowly. */
-function writeAll(fd: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let done = 0; done < bytes.length;) {
-    try {
-      done += writeSync(fd, bytes, done);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      // A pipe set to non-blocking by its other users is full: wait a little without spinning.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-    }
-  }
 }

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { errorFields } from './error-fields.ts';
-import { writeAll } from './write-all.ts';
+import { writeAll } from '../write-all.ts';
 
 /** From what is always said to what is said to those who search for a fault. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
@@ -34,7 +34,7 @@ export interface LoggerOptions {
 
 /** JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
 export async function createLogger({ level, terminal, node, write = toStandardOutput }: LoggerOptions): Promise<Log> {
-  const format = terminal ? await loadFormat() : undefined;
+  const format = terminal ? await loadFormat() : asItIs;
   const log: Log = pino(
     {
       level,
@@ -45,7 +45,15 @@ export async function createLogger({ level, terminal, node, write = toStandardOu
       serializers: { error: (error: unknown) => errorFields(error, level === 'debug') },
     },
     // Not pino's own stream: that calls itself again each 100 ms that a pipe stays full, until the stack is.
-    { write: (line) => attempt(write, format === undefined ? line : format(line)) },
+    {
+      write(line) {
+        try {
+          write(format(line));
+        } catch {
+          // Its reader is gone, or a disk is full: there is nobody left to tell.
+        }
+      },
+    },
   );
   return log;
 }
@@ -59,11 +67,8 @@ async function loadFormat(): Promise<(line: string) => string> {
   return (line) => format(line.replace(/[\x80-\x9f]/g, ''));
 }
 
-/** There is nobody left to tell when the log itself cannot be written: its reader is gone, or a disk is full. */
-function attempt(write: (line: string) => void, line: string): void {
-  try {
-    write(line);
-  } catch {}
+function asItIs(line: string): string {
+  return line;
 }
 
 function toStandardOutput(line: string): void {

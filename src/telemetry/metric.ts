@@ -12,7 +12,7 @@ type Given<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [la
 
 interface CounterOf<Row extends MetricRow> {
   add: (count: number, ...labels: Given<Row>) => void;
-  /** Shows a total that is counted elsewhere; for what is counted too often to be counted here (0.2 µs). */
+  /** Shows a total that is counted elsewhere; for what is counted too often to be counted here (0.2 to 1 µs). */
   mirror: (total: number, ...labels: Given<Row>) => void;
 }
 

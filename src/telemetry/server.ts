@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Millis } from '../model.ts';
 import { printable } from '../printable.ts';
-import { parseListenAddress, printListenAddress } from './listen-address.ts';
+import { type ListenAddress, parseListenAddress, printListenAddress } from './listen-address.ts';
 
 /** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {
@@ -63,13 +63,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('error', () => {});
   return {
     address: printListenAddress(server.address() as AddressInfo),
-    stop: () => stop(server, answering, patience),
+    stop: () => stop(server, answering),
   };
 }
 
-async function listen(server: Server, { host, port }: { host: string | undefined; port: number }, address: string) {
+async function listen(server: Server, where: ListenAddress, address: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen({ host, port }, resolve);
+  server.once('error', reject).listen(where, resolve);
   try {
     await promise;
   } catch (error) {
@@ -110,13 +110,11 @@ function healthOf(reasons: readonly string[]): Answer {
   return { status: 503, body: reasons.map((reason) => `${printable(reason)}\n`).join('') };
 }
 
-async function stop(server: Server, answering: ReadonlySet<ServerResponse>, patience: Millis): Promise<void> {
+async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  const giveUp = setTimeout(() => server.closeAllConnections(), patience);
   for (const response of answering) await new Promise((closed) => response.once('close', closed));
   // A connection on which nothing was ever asked is not idle to Node.js, and would be waited for.
   server.closeAllConnections();
   await promise;
-  clearTimeout(giveUp);
 }

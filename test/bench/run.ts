@@ -13,7 +13,7 @@ import { alignColumns } from '../../src/publishing/describe.ts';
 import { writeCluster, writeLog } from './generate.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
-const bundle = join(root, 'dist/kube-netfilter-tailer.mjs');
+const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const megabyte = 1_000_000;
 const runs = 5;
 

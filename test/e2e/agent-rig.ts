@@ -12,7 +12,7 @@ import type { KubernetesObject } from './control-plane/creatable.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const bundle = join(root, 'dist/kube-netfilter-tailer.mjs');
+const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const namespace = 'kube-netfilter-tailer';
 
 /** As in the image. */

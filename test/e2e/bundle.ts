@@ -12,7 +12,7 @@ export type Program = (args: readonly string[]) => Promise<{ stdout: string; std
 /** Builds the file that the image ships: the sources may work where their bundle does not. */
 export async function buildProgram(): Promise<Program> {
   await run(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
-  const bundle = join(root, 'dist/kube-netfilter-tailer.mjs');
+  const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
   await access(bundle);
   return (args) => run(process.execPath, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
 }

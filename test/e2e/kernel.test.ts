@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type AgentRig, createAgentRig, nodeObject, podObject, type StoredEvent } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
@@ -15,17 +16,25 @@ beforeAll(async () => {
 });
 afterEach(() => rig.killAll());
 
-describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
+// Other addresses in each run: an agent's first look reaches back ten minutes, to what an earlier run has sent.
+const run = randomInt(0, 100);
+
+describe.each<[Backend, number]>([
+  ['iptables-legacy', run],
+  ['iptables-nft', 100 + run],
+])('%s', (backend, net) => {
   const namespace = `kernel-${backend}`;
   const node = `node-${backend}`;
-  const client = { namespace, name: 'client', addresses: ['10.65.1.10', 'fd00:65::10'] };
-  const server = { namespace, name: 'server', addresses: ['10.65.1.20', 'fd00:65::20'] };
-  const [from, to] = [`${namespace}/client`, `${namespace}/server`];
+  const client = { namespace, name: `client-${run}`, addresses: [`10.${net}.1.10`, `fd00:${net}::10`] };
+  const server = { namespace, name: `server-${run}`, addresses: [`10.${net}.1.20`, `fd00:${net}::20`] };
+  const [from, to] = [`${namespace}/${client.name}`, `${namespace}/${server.name}`];
   let network: Network;
+  let stateDir: string;
 
   beforeAll(async () => {
+    stateDir = rig.newFolder();
     await createObjects(controlPlane, {
-      items: [nodeObject(node, '192.168.65.1'), podObject({ ...client, node }), podObject({ ...server, node })],
+      items: [nodeObject(node, `192.168.${net}.1`), podObject({ ...client, node }), podObject({ ...server, node })],
     });
     network = await createNetwork({ backend, pods: [client, server] });
     await network.refuse();
@@ -33,22 +42,22 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
   afterAll(() => network.destroy());
 
   test('a dropped packet is an Event on both Pods within two seconds', async () => {
-    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
     const sent = performance.now();
     await network.send({ from, to, family: 4, protocol: 'tcp', port: 5432, count: 1 });
     await rig.untilEvents(namespace, (events) => both(events, '5432/TCP'));
     expect(performance.now() - sent).toBeLessThan(2000);
 
-    const shown = await describePod('server');
+    const shown = await describePod(server.name);
     expect(shown).toMatch(
       new RegExp(
-        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +Packet dropped when receiving traffic from ${namespace}/client \\(10\\.65\\.1\\.10\\) on port 5432/TCP`,
+        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +Packet dropped when receiving traffic from ${from} \\(10\\.${net}\\.1\\.10\\) on port 5432/TCP`,
       ),
     );
-    expect(await describePod('client')).toMatch(
+    expect(await describePod(client.name)).toMatch(
       new RegExp(
-        `PacketDrop .* Packet dropped when sending traffic to ${namespace}/server \\(10\\.65\\.1\\.20\\) on port 5432/TCP`,
+        `PacketDrop .* Packet dropped when sending traffic to ${to} \\(10\\.${net}\\.1\\.20\\) on port 5432/TCP`,
       ),
     );
   });
@@ -61,26 +70,26 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     [6, 'udp', 4789, 'on port 4789/UDP'],
     [6, 'icmp', 0, 'ICMPv6 echo request'],
   ] as const)('IPv%i %s: every packet is counted, on both Pods', async (family, protocol, port, what) => {
-    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
     await network.send({ from, to, family, protocol, port, count: 37 });
     const events = await rig.untilEvents(namespace, (all) => both(all, what, 37));
-    const [address, peer] = family === 4 ? ['10.65.1.10', '10.65.1.20'] : ['fd00:65::10', 'fd00:65::20'];
+    const [address, peer] = [client, server].map(({ addresses }) => addresses[family === 4 ? 0 : 1]);
     const messages = events.filter(({ message }) => message.includes(what)).map(({ message }) => message);
-    expect(messages).toContainEqual(expect.stringContaining(`from ${namespace}/client (${address})`));
-    expect(messages).toContainEqual(expect.stringContaining(`to ${namespace}/server (${peer})`));
-    for (const pod of ['client', 'server'])
+    expect(messages).toContainEqual(expect.stringContaining(`from ${from} (${address})`));
+    expect(messages).toContainEqual(expect.stringContaining(`to ${to} (${peer})`));
+    for (const pod of [client.name, server.name])
       expect(await describePod(pod)).toMatch(new RegExp(`\\(x37 over \\S+\\) .*${what}`));
   });
 
   test('kubectl events --for shows the same', async () => {
-    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
+    const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
     await network.send({ from, to, family: 4, protocol: 'udp', port: 514, count: 3 });
     await rig.untilEvents(namespace, (events) => both(events, '514/UDP', 3));
-    const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', 'pod/server']);
+    const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', `pod/${server.name}`]);
     expect(stdout).toMatch(
-      /\(x3 over \S+\) +Warning +PacketDrop +Pod\/server +Packet dropped when receiving .*514\/UDP/,
+      /\(x3 over \S+\) +Warning +PacketDrop +Pod\/server-\d+ +Packet dropped when receiving .*514\/UDP/,
     );
     expect(stdout).not.toContain('Pod/client');
   });
@@ -98,5 +107,5 @@ function both(events: StoredEvent[], what: string, count = 1): boolean {
   const objects = events
     .filter((event) => event.message.includes(what) && event.count === count)
     .map(({ involvedObject }) => involvedObject.name);
-  return objects.includes('client') && objects.includes('server');
+  return objects.some((name) => name.startsWith('client')) && objects.some((name) => name.startsWith('server'));
 }

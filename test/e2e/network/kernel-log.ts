@@ -1,0 +1,80 @@
+import { Buffer } from 'node:buffer';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { KERNEL_LOG } from './tools.ts';
+
+const PRINTED_WITHIN_MS = 5000;
+
+// A smaller buffer than the longest record would lose it.
+const RECORD_BYTES = 8192;
+
+export interface KernelLog {
+  /** The new lines of the kernel itself, in which `text` is; the others are passed over. */
+  readonly take: (text: string) => readonly string[];
+  /** The same as soon as there are `count` of them or more; rejects when there are fewer after 5 s. */
+  readonly untilTaken: (text: string, count: number) => Promise<readonly string[]>;
+  readonly close: () => void;
+}
+
+/**
+ * What the kernel prints from now on. Taking throws EPIPE if since the last time the kernel has printed more than its
+ * buffer holds: with the usual 128 KiB, some 400 LOG lines.
+ */
+export function openKernelLog(): KernelLog {
+  const fd = openSync(KERNEL_LOG, constants.O_RDONLY | constants.O_NONBLOCK);
+  const buffer = Buffer.alloc(RECORD_BYTES);
+  const take = (text: string): readonly string[] => {
+    const lines: string[] = [];
+    for (let record = readRecord(fd, buffer); record !== undefined; record = readRecord(fd, buffer)) {
+      const line = kernelLine(record);
+      if (line?.includes(text) === true) lines.push(line);
+    }
+    return lines;
+  };
+  const untilTaken = async (text: string, count: number): Promise<readonly string[]> => {
+    const deadline = performance.now() + PRINTED_WITHIN_MS;
+    const lines = [...take(text)];
+    while (lines.length < count) {
+      if (performance.now() > deadline) {
+        throw new Error(
+          `[network] the kernel printed ${lines.length} lines with ${text}, not ${count}:\n${lines.join('\n')}`,
+        );
+      }
+      await delay(50);
+      lines.push(...take(text));
+    }
+    return lines;
+  };
+  skipAll(fd, buffer);
+  return { take, untilTaken, close: () => closeSync(fd) };
+}
+
+function skipAll(fd: number, buffer: Buffer): void {
+  for (;;) {
+    try {
+      if (readRecord(fd, buffer) === undefined) return;
+    } catch (error) {
+      // What was to be skipped has been overwritten.
+      if (!hasCode(error, 'EPIPE')) throw error;
+    }
+  }
+}
+
+function readRecord(fd: number, buffer: Buffer): string | undefined {
+  try {
+    return buffer.toString('latin1', 0, readSync(fd, buffer));
+  } catch (error) {
+    if (hasCode(error, 'EAGAIN')) return undefined;
+    throw error;
+  }
+}
+
+// `priority,sequence,microseconds,flags;text`; a facility other than 0 means that a program wrote it.
+function kernelLine(record: string): string | undefined {
+  const [, priority, line] = /^(\d+),[^;]*;(.*)/.exec(record) ?? [];
+  return Number(priority) >> 3 === 0 ? line : undefined;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,135 @@
+import { isIP } from 'node:net';
+import { interfaceNames } from '../../../src/resolving/interface-name.ts';
+import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
+import { appendLogAndDrop, type Backend, type Match } from './rules.ts';
+import { sendEchoRequests, sendPackets } from './sending.ts';
+import { ensureTools } from './tools.ts';
+import { joinPod, prepareNode } from './topology.ts';
+
+// Up to the last port there is; more packets than these use them again.
+const FIRST_SOURCE_PORT = 40_000;
+const SOURCE_PORTS = 65_536 - FIRST_SOURCE_PORT;
+
+export interface NetworkOptions {
+  readonly backend: Backend;
+  readonly pods: readonly NetworkPod[];
+  /** Of the LOG lines; at most 29 characters. Default: `calico-drop: `. */
+  readonly prefix?: string;
+}
+
+export interface NetworkPod {
+  readonly namespace: string;
+  readonly name: string;
+  /** At most one of each family. */
+  readonly addresses: readonly string[];
+  /** The node's end of its veth. Default: as Calico names it. With `eth0` it is another machine rather than a Pod. */
+  readonly device?: string;
+}
+
+/** Like a rule's match, but `from` and `to` are Pods, as `namespace/name`. */
+export type Flow = Match;
+
+export type Sending = {
+  /** Pods, as `namespace/name`. */
+  readonly from: string;
+  readonly to: string;
+  readonly family: 4 | 6;
+  readonly count: number;
+} & (
+  | { readonly protocol: 'icmp' }
+  | {
+      readonly protocol: 'tcp' | 'udp';
+      /** Of the destination. */
+      readonly port: number;
+    }
+);
+
+export interface Network {
+  /** Logs and drops from now on what matches, by rules at the end of FORWARD; by default all that the Pods send. */
+  readonly refuse: (flow?: Flow) => Promise<void>;
+  /**
+   * Sends `count` packets and no others, if their flow is refused: UDP datagrams or TCP SYNs, each from a port of its own,
+   * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
+   * what reads it less often than that misses some.
+   */
+  readonly send: (sending: Sending) => Promise<void>;
+  /** The node's end of a Pod's veth. */
+  readonly deviceOf: (pod: string) => string;
+  /** The network namespace of a Pod, for `ip netns exec`. */
+  readonly namespaceOf: (pod: string) => string;
+  readonly destroy: () => Promise<void>;
+}
+
+interface Place {
+  readonly device: string;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+}
+
+/**
+ * A Kubernetes node made of network namespaces, whose kernel logs what it drops: a router with iptables rules, and Pods
+ * behind veths as Calico makes them. Needs root and Linux; installs Debian packages that are missing.
+ */
+export async function createNetwork(options: NetworkOptions): Promise<Network> {
+  await ensureTools();
+  const group = await createNamespaceGroup();
+  try {
+    return await build(group, options);
+  } catch (error) {
+    await group.remove();
+    throw error;
+  }
+}
+
+async function build(
+  group: NamespaceGroup,
+  { backend, pods, prefix = 'calico-drop: ' }: NetworkOptions,
+): Promise<Network> {
+  const node = await group.add('node');
+  await prepareNode(node);
+  const places = new Map<string, Place>();
+  for (const pod of pods) places.set(`${pod.namespace}/${pod.name}`, await place(group, node, pod));
+
+  const placeOf = (pod: string): Place => {
+    const found = places.get(pod);
+    if (found === undefined) throw new Error(`[network] it has no Pod ${pod}`);
+    return found;
+  };
+  const deviceOf = (pod: string): string => placeOf(pod).device;
+  let taken = 0;
+  const takePorts = (count: number): readonly number[] =>
+    Array.from({ length: count }, () => FIRST_SOURCE_PORT + (taken++ % SOURCE_PORTS));
+  return {
+    refuse: async ({ from, to, ...match } = {}) =>
+      appendLogAndDrop(node, backend, prefix, { ...match, from: from && deviceOf(from), to: to && deviceOf(to) }),
+    send: async (sending) => {
+      const [from, to] = [placeOf(sending.from), placeOf(sending.to)];
+      const destination = addressOf(to, sending.family);
+      if (sending.protocol === 'icmp') return sendEchoRequests(from.namespace, destination, sending.count);
+      const { protocol, port, count } = sending;
+      const source = addressOf(from, sending.family);
+      return sendPackets(from.namespace, { protocol, source, destination, port, sourcePorts: takePorts(count) });
+    },
+    deviceOf,
+    namespaceOf: (pod) => placeOf(pod).namespace,
+    destroy: group.remove,
+  };
+}
+
+async function place(group: NamespaceGroup, node: string, pod: NetworkPod): Promise<Place> {
+  const { addresses, device = calicoDevice(pod) } = pod;
+  const namespace = await group.add(device);
+  await joinPod(node, namespace, device, addresses);
+  return { device, namespace, addresses };
+}
+
+function calicoDevice({ namespace, name }: NetworkPod): string {
+  const [device = ''] = interfaceNames(namespace, name);
+  return device;
+}
+
+function addressOf({ addresses, device }: Place, family: 4 | 6): string {
+  const address = addresses.find((each) => isIP(each) === family);
+  if (address === undefined) throw new Error(`[network] the Pod behind ${device} has no IPv${family} address`);
+  return address;
+}

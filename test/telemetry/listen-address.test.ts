@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { parseListenAddress, printListenAddress } from '../../src/telemetry/listen-address.ts';
+
+test.each([
+  ['127.0.0.1:9090', { host: '127.0.0.1', port: 9090 }],
+  ['localhost:0', { host: 'localhost', port: 0 }],
+  [':9090', { host: undefined, port: 9090 }],
+  ['[::1]:9090', { host: '::1', port: 9090 }],
+  ['[fe80::1%eth0]:65535', { host: 'fe80::1%eth0', port: 65_535 }],
+  ['[::ffff:10.0.0.1]:1', { host: '::ffff:10.0.0.1', port: 1 }],
+])('%s', (text, expected) => {
+  expect(parseListenAddress(text)).toEqual(expected);
+});
+
+test.each([
+  [''],
+  ['9090'],
+  [':'],
+  ['127.0.0.1'],
+  ['127.0.0.1:'],
+  ['127.0.0.1:65536'],
+  ['127.0.0.1:http'],
+  [':-1'],
+  ['::1:9090'],
+  ['[::1]'],
+  ['[]:9090'],
+  ['[localhost]:9090'],
+  ['http://127.0.0.1:9090'],
+  [' :9090'],
+  [':9090\n'],
+])('%j is no address', (text) => {
+  expect(parseListenAddress(text)).toBeUndefined();
+});
+
+test.each([['127.0.0.1:9090'], ['[::1]:9090']])('%s is printed as it is read', (text) => {
+  const { host, port } = parseListenAddress(text) ?? {};
+  expect(printListenAddress({ address: host ?? '', port: port ?? NaN })).toBe(text);
+});

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import { allMetrics, createMetrics, type Metrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';
+import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
+
+function scene(options: Partial<MetricsOptions> = {}) {
+  const metrics = createMetrics({ version: '1.2.3', ...options });
+  return { metrics, samples: async () => samplesOf(await metrics.text()) };
+}
+
+/** Our own samples: name, without the prefix, and labels → value. */
+function samplesOf(text: string): Record<string, number> {
+  const lines = text.split('\n').filter((line) => line.startsWith(prefix));
+  return Object.fromEntries(lines.map((line) => [line.slice(prefix.length, line.lastIndexOf(' ')), valueOf(line)]));
+}
+
+function valueOf(line: string): number {
+  return Number(line.slice(line.lastIndexOf(' ')));
+}
+
+function fill(take: (source: string) => void): void {
+  for (let i = 0; i < 300; i++) take(`source ${i}`);
+}
+
+/** Combinations of labels shown. */
+function shownOf(samples: Record<string, number>, name: string): number {
+  return Object.keys(samples).filter((each) => each.startsWith(`${name}{`)).length;
+}
+
+test('at first only what can be counted from zero is there', async () => {
+  const { samples } = scene();
+  const names = Object.keys(await samples()).filter((name) => name.includes('{'));
+  const results = ['hit', 'miss', 'failed', 'refused', 'cached'];
+  expect(names.toSorted()).toEqual(
+    [
+      ...['dropped', 'rejected', 'logged', 'accepted'].map((verdict) => `packets_total{verdict="${verdict}"}`),
+      ...results.map((result) => `pod_lookups_total{result="${result}"}`),
+      ...results.map((result) => `dns_lookups_total{result="${result}"}`),
+      `build_info{version="1.2.3",node_version="${process.version}"}`,
+    ].toSorted(),
+  );
+});
+
+test('counters count', async () => {
+  const { metrics, samples } = scene();
+  metrics.unparsable.add(1);
+  metrics.unparsable.add(2);
+  metrics.packets.add(5, { verdict: 'dropped' });
+  metrics.eventWrites.add(1, { verb: 'create', result: 'ok' });
+  metrics.eventWrites.add(1, { result: 'ok', verb: 'create' });
+  expect(await samples()).toMatchObject({
+    unparsable_total: 3,
+    'packets_total{verdict="dropped"}': 5,
+    'packets_total{verdict="rejected"}': 0,
+    'event_writes_total{verb="create",result="ok"}': 2,
+  });
+});
+
+test('a counter may mirror a total that is kept elsewhere', async () => {
+  const { metrics, samples } = scene();
+  for (const total of [3, 7, 7]) {
+    metrics.noise.mirror(total);
+    metrics.lines.mirror(total * 10, { source: '/dev/kmsg' });
+    metrics.packets.mirror(total * 100, { verdict: 'logged' });
+  }
+  metrics.lines.mirror(1, { source: 'kube-proxy' });
+  expect(await samples()).toMatchObject({
+    noise_total: 7,
+    'lines_total{source="/dev/kmsg"}': 70,
+    'lines_total{source="kube-proxy"}': 1,
+    'packets_total{verdict="logged"}': 700,
+  });
+});
+
+test('gauges show what was set last, until they are cleared', async () => {
+  const { metrics, samples } = scene();
+  metrics.series.set(4);
+  metrics.series.set(3);
+  metrics.sourceState.set(1, { source: 'a', state: 'reading' });
+  metrics.sourceState.set(0, { source: 'a', state: 'waiting' });
+  expect(await samples()).toMatchObject({
+    series: 3,
+    'source_state{source="a",state="reading"}': 1,
+    'source_state{source="a",state="waiting"}': 0,
+  });
+  metrics.sourceState.clear();
+  metrics.series.clear();
+  const after = await samples();
+  expect(after['series']).toBe(0);
+  expect(Object.keys(after).filter((name) => name.startsWith('source_state'))).toEqual([]);
+});
+
+test('a histogram of seconds', async () => {
+  const { metrics, samples } = scene();
+  metrics.apiRequestSeconds.observe(0.3, { verb: 'GET' });
+  metrics.apiRequestSeconds.observe(60, { verb: 'GET' });
+  expect(await samples()).toMatchObject({
+    'api_request_seconds_bucket{le="0.25",verb="GET"}': 0,
+    'api_request_seconds_bucket{le="1",verb="GET"}': 1,
+    'api_request_seconds_bucket{le="30",verb="GET"}': 1,
+    'api_request_seconds_bucket{le="+Inf",verb="GET"}': 2,
+    'api_request_seconds_count{verb="GET"}': 2,
+  });
+});
+
+describe('a scrape', () => {
+  test('asks for what is kept elsewhere first, each time', async () => {
+    let size = 0;
+    const { metrics, samples } = scene({ onScrape: (given) => given.series.set(++size) });
+    expect(size).toBe(0);
+    expect((await samples())['series']).toBe(1);
+    expect((await samples())['series']).toBe(2);
+    expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  test('fails if that does', async () => {
+    const { metrics } = scene({
+      onScrape: () => {
+        throw new Error('no');
+      },
+    });
+    await expect(metrics.text()).rejects.toThrow('no');
+  });
+
+  test('names what is running', async () => {
+    const { samples } = scene();
+    expect(await samples()).toMatchObject({ [`build_info{version="1.2.3",node_version="${process.version}"}`]: 1 });
+  });
+
+  test('shows the process: processor time, memory, event loop', async () => {
+    const { metrics } = scene();
+    const text = await metrics.text();
+    expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
+    expect(text).toMatch(/^nodejs_heap_size_used_bytes [1-9]\d+$/m);
+    expect(text).toMatch(/^nodejs_eventloop_lag_max_seconds /m);
+  });
+});
+
+test('instances have nothing in common', async () => {
+  const [one, other] = [scene(), scene()];
+  one.metrics.unparsable.add(1);
+  expect((await other.samples())['unparsable_total']).toBe(0);
+});
+
+describe('past 256 combinations of labels', () => {
+  test('what is counted is counted under other', async () => {
+    const { metrics, samples } = scene();
+    fill((source) => metrics.lostRecords.add(2, { source }));
+    metrics.lostRecords.add(1, { source: 'source 0' });
+    const after = await samples();
+    expect(shownOf(after, 'lost_records_total')).toBe(257);
+    expect(after['lost_records_total{source="other"}']).toBe(88);
+    expect(after['lost_records_total{source="source 0"}']).toBe(3);
+  });
+
+  test('whatever the number of labels, and their order', async () => {
+    const { metrics, samples } = scene();
+    fill((code) => metrics.apiRequests.add(1, { verb: 'GET', resource: 'pods', code }));
+    metrics.apiRequests.add(1, { code: 'source 0', resource: 'pods', verb: 'GET' });
+    fill((verb) => metrics.apiRequestSeconds.observe(0.1, { verb }));
+    const after = await samples();
+    expect(after['api_requests_total{verb="other",resource="other",code="other"}']).toBe(44);
+    expect(after['api_requests_total{verb="GET",resource="pods",code="source 0"}']).toBe(2);
+    expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
+  });
+
+  test('what is set is left out, rather than shown wrong', async () => {
+    const { metrics, samples } = scene();
+    fill((source) => {
+      metrics.lines.mirror(5, { source });
+      metrics.sourceState.set(1, { source, state: 'reading' });
+    });
+    const after = await samples();
+    expect(shownOf(after, 'lines_total')).toBe(256);
+    expect(shownOf(after, 'source_state')).toBe(256);
+    metrics.sourceState.clear();
+    metrics.sourceState.set(1, { source: 'new', state: 'reading' });
+    expect(shownOf(await samples(), 'source_state')).toBe(1);
+  });
+});
+
+describe('the table', () => {
+  test('has what a scrape has, no more and no less', async () => {
+    const { metrics } = scene();
+    const shown = [...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
+      ([, name, type]) => `${name} ${type}`,
+    );
+    expect(shown.toSorted()).toEqual(allMetrics.map(({ name, type }) => `${name} ${type}`).toSorted());
+  });
+
+  test('follows the conventions of Prometheus', () => {
+    for (const { name, type, help } of Object.values(metricTable)) {
+      expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      expect(help).toMatch(/^[A-Z0-9].*\.$/);
+    }
+  });
+
+  test('names each metric by one function', () => {
+    const { metrics } = scene();
+    const methods = { counter: 'add', gauge: 'set', histogram: 'observe' };
+    for (const [name, { type }] of Object.entries(metricTable))
+      expect(metrics[name as keyof Metrics]).toHaveProperty(methods[type]);
+  });
+});

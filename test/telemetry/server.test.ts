@@ -1,0 +1,281 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/telemetry/server.ts';
+
+const plain = 'text/plain; charset=utf-8';
+const well = { live: () => [], ready: () => [] };
+const metrics = { contentType: 'text/plain; version=0.0.4', text: async () => 'é 1\n' };
+
+const running: RunningServer[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()));
+});
+
+async function start(options: Partial<ServerOptions> = {}): Promise<RunningServer> {
+  const server = await startServer({ address: '127.0.0.1:0', metrics, health: well, ...options });
+  running.push(server);
+  return server;
+}
+
+function fail(): never {
+  throw new Error('broken');
+}
+
+interface Got {
+  status: number | undefined;
+  type: string | undefined;
+  length: string | undefined;
+  allow: string | undefined;
+  body: string;
+}
+
+async function ask({ address }: RunningServer, path: string, method = 'GET'): Promise<Got> {
+  const asked = request(`http://${address}${path}`, { method, agent: false });
+  const [response] = await once(asked.end(), 'response');
+  const { 'content-type': type, 'content-length': length, allow } = response.headers;
+  return { status: response.statusCode, type, length, allow, body: await text(response) };
+}
+
+async function open({ address }: RunningServer): Promise<Socket> {
+  const [host, port] = address.split(':');
+  const socket = connect(Number(port), host);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Also when it is reset. */
+async function closed(socket: Socket): Promise<void> {
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+}
+
+describe('answers', () => {
+  test('metrics', async () => {
+    const got = await ask(await start(), '/metrics?name=x');
+    expect(got).toEqual({
+      status: 200,
+      type: 'text/plain; version=0.0.4',
+      length: '5',
+      allow: undefined,
+      body: 'é 1\n',
+    });
+  });
+
+  test.each([['/healthz'], ['/readyz']])('%s, when all is well', async (path) => {
+    expect(await ask(await start(), path)).toMatchObject({ status: 200, type: plain, body: 'ok\n' });
+  });
+
+  test('one line for each reason why not', async () => {
+    const health = { live: () => ['no source can be read'], ready: () => ['the list of Pods', 'line\nbreak\x1b'] };
+    const server = await start({ health });
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 503, type: plain, body: 'no source can be read\n' });
+    expect(await ask(server, '/readyz')).toMatchObject({
+      status: 503,
+      body: 'the list of Pods\nline\\x0abreak\\x1b\n',
+    });
+  });
+
+  test('health is asked anew each time', async () => {
+    const reasons = ['starting'];
+    const server = await start({ health: { ...well, ready: () => reasons } });
+    expect((await ask(server, '/readyz')).status).toBe(503);
+    reasons.pop();
+    expect((await ask(server, '/readyz')).status).toBe(200);
+  });
+
+  test.each([['/metrics'], ['/healthz'], ['/nowhere']])('HEAD of %s: the same without the body', async (path) => {
+    const server = await start();
+    const { body, ...rest } = await ask(server, path);
+    expect(Number(rest.length)).toBe(Buffer.byteLength(body));
+    expect(await ask(server, path, 'HEAD')).toEqual({ ...rest, body: '' });
+  });
+
+  test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])('%s is told what there is', async (path) => {
+    const got = await ask(await start(), path);
+    expect(got).toMatchObject({ status: 404, type: plain, body: 'There is /metrics, /healthz and /readyz.\n' });
+  });
+
+  test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS']])('%s is not for us', async (method) => {
+    expect(await ask(await start(), '/metrics', method)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+  });
+
+  test('a check or a scrape that fails is an answer, not the end', async () => {
+    const server = await start({
+      health: { live: fail, ready: fail },
+      metrics: { ...metrics, text: () => Promise.reject(new Error('broken')) },
+    });
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect(await ask(server, path)).toMatchObject({ status: 500, type: plain, body: 'Error: broken\n' });
+  });
+});
+
+describe('bad clients', () => {
+  test.each([
+    ['silent', ''],
+    ['with half a request', 'GET /metrics HT'],
+    ['with half a header', 'GET /metrics HTTP/1.1\r\nHost: x\r\nX-Y: '],
+    ['with half a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx'],
+    ['that asks nothing more', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ])('one %s is hung up on', async (_, sent) => {
+    const socket = await open(await start({ patience: 50 }));
+    socket.resume().write(sent);
+    await closed(socket);
+  });
+
+  test.each([
+    ['a header', 'GET /metrics HTTP/1.1\r\n', 'X: y\r\n'],
+    ['a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n', 'x'],
+  ])('one that sends %s without end is hung up on', async (_, first, more) => {
+    const socket = await open(await start({ patience: 100 }));
+    socket.resume().write(first);
+    const dribble = setInterval(() => socket.write(more), 10);
+    await closed(socket);
+    clearInterval(dribble);
+  });
+
+  test('one that does not take its answer is hung up on', async () => {
+    // More than the buffers between two sockets hold.
+    const long = 'x'.repeat(64 * 1024 * 1024);
+    const server = await start({ patience: 50, metrics: { ...metrics, text: async () => long } });
+    const socket = await open(server);
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'readable');
+    // Those who came later and are hung up on show that its time is over.
+    for (let i = 0; i < 3; i++) await closed((await open(server)).resume());
+    await closed(socket.resume());
+    expect(socket.bytesRead).toBeLessThan(long.length);
+  });
+
+  test('too many are hung up on at once', async () => {
+    const server = await start({ patience: 60_000 });
+    await Promise.all(Array.from({ length: 256 }, () => open(server)));
+    const socket = await open(server);
+    await closed(socket.resume());
+    expect(socket.bytesRead).toBe(0);
+  });
+
+  test.each([
+    ['nonsense', '\x00\xff nonsense\r\n\r\n', 'HTTP/1.1 400 '],
+    ['a long header', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9000)}\r\n\r\n`, 'HTTP/1.1 431 '],
+  ])('%s is refused, and others are served', async (_, sent, expected) => {
+    const server = await start();
+    const socket = await open(server);
+    socket.end(sent);
+    expect(await text(socket)).toMatch(expected);
+    expect((await ask(server, '/healthz')).status).toBe(200);
+  });
+
+  test('one that leaves before its answer', async () => {
+    const scraped = Promise.withResolvers<string>();
+    const began = Promise.withResolvers<void>();
+    const server = await start({
+      metrics: {
+        ...metrics,
+        text() {
+          began.resolve();
+          return scraped.promise;
+        },
+      },
+    });
+    const socket = await open(server);
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await began.promise;
+    socket.resetAndDestroy();
+    await closed(socket);
+    scraped.resolve('late');
+    expect((await ask(server, '/healthz')).status).toBe(200);
+  });
+});
+
+describe('stop', () => {
+  test('does not wait for those who only are connected', async () => {
+    const server = await start({ patience: 60_000 });
+    const silent = await open(server);
+    const idle = await open(server);
+    idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(idle, 'readable');
+    const both = [silent, idle].map((socket) => closed(socket.resume()));
+    await server.stop();
+    await Promise.all(both);
+    await expect(ask(server, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('lets an answer be finished', async () => {
+    const scraped = Promise.withResolvers<string>();
+    const began = Promise.withResolvers<void>();
+    const server = await start({
+      metrics: {
+        ...metrics,
+        text() {
+          began.resolve();
+          return scraped.promise;
+        },
+      },
+    });
+    const got = ask(server, '/metrics');
+    await began.promise;
+    const stopped = server.stop();
+    scraped.resolve('last\n');
+    expect(await got).toMatchObject({ status: 200, body: 'last\n' });
+    await stopped;
+  });
+
+  test('gives up on an answer that does not come', async () => {
+    const began = Promise.withResolvers<void>();
+    const server = await start({
+      patience: 50,
+      metrics: {
+        ...metrics,
+        text() {
+          began.resolve();
+          return new Promise<string>(() => {});
+        },
+      },
+    });
+    await Promise.all([
+      expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
+      began.promise.then(() => server.stop()),
+    ]);
+  });
+
+  test('may be called twice', async () => {
+    const server = await start();
+    await Promise.all([server.stop(), server.stop()]);
+    await server.stop();
+  });
+});
+
+describe('where it listens', () => {
+  test('a port of its own choice', async () => {
+    expect((await start()).address).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+  });
+
+  test('all addresses', async () => {
+    const { address } = await start({ address: ':0' });
+    const port = address.slice(address.lastIndexOf(':'));
+    expect(await ask({ address: `127.0.0.1${port}`, stop: async () => {} }, '/healthz')).toMatchObject({ status: 200 });
+  });
+
+  test('a port that is taken', async () => {
+    const { address } = await start();
+    await expect(start({ address })).rejects.toThrow(
+      `METRICS_ADDRESS is "${address}": cannot listen there: another program does`,
+    );
+  });
+
+  test('an address that is not ours', async () => {
+    // TEST-NET-1 (RFC 5737).
+    await expect(start({ address: '192.0.2.1:0' })).rejects.toThrow(
+      'METRICS_ADDRESS is "192.0.2.1:0": cannot listen there: this machine has no such address',
+    );
+  });
+
+  test('no address', async () => {
+    await expect(start({ address: '9090' })).rejects.toThrow(
+      'METRICS_ADDRESS is "9090": expected HOST:PORT, :PORT or [IPv6]:PORT',
+    );
+  });
+});
