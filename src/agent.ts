@@ -116,7 +116,6 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
 
   function ready(): string[] {
     const reasons = live();
-    if (!cluster.synced) reasons.push('the lists of Pods, Nodes and Services are not there yet');
-    return reasons;
+    return cluster.synced ? reasons : [...reasons, `not listed yet: ${cluster.missing.join(', ')}`];
   }
 }

@@ -6,7 +6,9 @@ import { createInformer, type Informer, type InformerTrouble, patience } from '.
 import { countAll, type RefusedError } from './paged-list.ts';
 import { slimNode, slimPod, slimService } from './slim.ts';
 
-export type WatchedResource = 'pods' | 'nodes' | 'services';
+const resources = ['pods', 'nodes', 'services'] as const;
+
+export type WatchedResource = (typeof resources)[number];
 
 export interface ClusterWatchOptions {
   connection: Connection;
@@ -31,6 +33,8 @@ export interface ClusterWatch {
   stop: () => Promise<void>;
   /** Everything that is watched is known for the first time. */
   readonly synced: boolean;
+  /** What is not. */
+  readonly missing: readonly WatchedResource[];
   readonly informers: ReadonlyMap<WatchedResource, Informer>;
 }
 
@@ -46,7 +50,10 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   return {
     informers,
     get synced() {
-      return informers.size === 3 && [...informers.values()].every(({ synced }) => synced);
+      return resources.every(isSynced);
+    },
+    get missing() {
+      return resources.filter((resource) => !isSynced(resource));
     },
     start() {
       add('pods', pods());
@@ -58,6 +65,10 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       await Promise.all([...informers.values()].map((informer) => informer.stop()));
     },
   };
+
+  function isSynced(resource: WatchedResource): boolean {
+    return informers.get(resource)?.synced ?? false;
+  }
 
   function add(resource: WatchedResource, informer: Informer | undefined): void {
     if (stopped) return;

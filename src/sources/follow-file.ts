@@ -1,286 +1,210 @@
-import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
-import type { LogLine, Millis } from '../model.ts';
+import type { Millis } from '../model.ts';
 import { reasonOf } from '../system-error.ts';
-import { type Clock, createClock, type ToInstant } from './clock.ts';
-import { readEnvelope } from './envelope.ts';
-import { createScanner, type Scanner } from './scanner.ts';
-import type { Position, Source, SourceListener } from './source.ts';
+import type { ToInstant } from './clock.ts';
+import { enterLog } from './enter-log.ts';
+import { type Place, startOfFile } from './file-position.ts';
+import { createFileReader, type FileReader } from './file-reader.ts';
+import { createLateWrites } from './late-writes.ts';
+import { createLiveLineReader } from './live-line.ts';
+import { closeLog, type Obstacle, type OpenLog } from './open-log.ts';
+import { type Schedule, schedule as inTime } from './schedule.ts';
+import type { Notice, Position, Source, SourceListener } from './source.ts';
+import { createSuccession } from './succession.ts';
 
 export interface FollowFileOptions {
   path: string;
-  /** See `createScanner`: lines without any of these are only counted. */
+  /** As in `createScanner`. */
   needles: readonly string[];
+  /** `position` of an earlier source of this path. */
   saved: Position | undefined;
-  /** Where to begin in a file that is there at the start and has no saved position. One that appears later is read whole. */
+  /** Where to begin when there is no such position. A file that comes into being later is read from its start. */
   from: 'start' | 'end';
   listener: SourceListener;
-  /** How stamps without a zone are read. */
+  /** How stamps without a zone are read. Default: UTC. */
   zone?: ToInstant;
   now?: () => Millis;
-  /** How long nothing new is waited for before looking again. */
   pollInterval?: Millis;
+  schedule?: Schedule;
 }
 
-/** Where reading goes on. `head` is a hash of the first `headLength` bytes: numbers of inodes are used again at once. */
-interface FilePosition extends Record<string, string | number | boolean> {
-  device: number;
-  inode: number;
-  /** After the last whole line that was taken. */
-  offset: number;
-  headLength: number;
-  head: string;
-  /** Within a line that is too long. */
-  skipping: boolean;
-}
-
+/** Read at a time; other work has its turn in between. */
 const blockSize = 256 * 1024;
-const headSize = 1024;
-/** How often the path is looked at: is it still our file? */
+/** Between looks at what stands at the path, and between attempts to read what could not be read. */
 const lookInterval: Millis = 1000;
-/** How often it is tried to open what could not be opened. */
-const retryInterval: Millis = 10_000;
-/** Stamps without a year are read against the present. */
-const clockLifetime: Millis = 600_000;
+/** Between attempts to open what could not be opened. */
+const patience: Millis = 10_000;
 
 /**
- * Follows one log file by its descriptor, so that a file that was renamed is read to its end before its successor is begun. Notices
- * truncation. A generation that comes and goes between two looks is not seen.
+ * Follows one log file over renaming with a new file in its place, truncation, deletion and restarts. Lines are numbered from
+ * where this source began to read the file.
+ *
+ * Limits: a file that comes and goes between two looks is not seen. After a restart, what had not been read of a file that
+ * was renamed meanwhile is not looked for; a notice says so. What is written to a renamed file after its successor has begun,
+ * following a second of silence, is not read; how much it is is told as lost.
  */
 export function createFollowFile(options: FollowFileOptions): Source {
-  const { path, listener, now = Date.now, pollInterval = 100 } = options;
-  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  const { path, needles, saved, listener, zone, now = Date.now, pollInterval = 100, schedule = inTime } = options;
   const block = Buffer.allocUnsafeSlow(blockSize);
+  const readLine = createLiveLineReader({ source: path, zone, now });
+  const succession = createSuccession({
+    path,
+    onNotice: notify,
+    onMissed: (bytes) => lost(bytes, 'was replaced more often than it could be read'),
+  });
+  const lateWrites = createLateWrites((bytes) => lost(bytes, 'was written to after its successor had begun'));
+
+  let stopped = false;
   let state: Source['state'] = 'waiting';
-  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
-  let file: OpenFile | undefined;
-  let saved = options.saved as FilePosition | undefined;
-  /** What is there at the very start may be skipped; what comes later may not. */
-  let atStart = true;
-  let looked: Millis = -Infinity;
-  /** The path is another file's, and ours had nothing new at that many looks in a row. */
-  let idleLooks = 0;
+  let reader: FileReader | undefined;
+  let position = saved;
+  /** Of readers before this one. */
+  let earlier = { lines: 0, bytes: 0, tooLong: 0 };
+  let { from } = options;
+  /** Why nothing can be read, as it was told. */
+  let told: string | undefined;
+  let cancelNext: (() => void) | undefined;
+  let cancelLook: (() => void) | undefined;
 
   return {
     name: path,
     get state() {
-      return state;
+      return stopped ? 'stopped' : state;
     },
     get position() {
-      return file === undefined ? saved : positionOf(file);
+      return reader?.position ?? position;
     },
     get counts() {
-      return counts;
+      return total();
     },
-    start: () => turn(),
+    start: open,
     stop() {
-      clearTimeout(timer as NodeJS.Timeout);
-      clearImmediate(timer as NodeJS.Immediate);
-      saved = file === undefined ? saved : positionOf(file);
-      close();
-      state = 'stopped';
+      stopped = true;
+      cancelNext?.();
+      cancelLook?.();
+      succession.close();
+      lateWrites.close();
+      if (reader === undefined) return;
+      position = reader.position;
+      earlier = total();
+      closeLog(reader.log);
+      reader = undefined;
     },
   };
 
-  function turn(): void {
-    const wait = file === undefined ? tryToOpen() : read(file);
-    atStart = false;
-    // Nothing may be waited for while there is more to read, but other work must get its turn.
-    timer = wait === 0 ? setImmediate(turn) : setTimeout(turn, wait);
+  function open(): void {
+    const entry = enterLog(path, saved, from);
+    if ('kind' in entry) return wait(entry);
+    reader = readerOf(entry.log, entry.place, entry.head);
+    cancelNext = schedule(poll, 0);
+    cancelLook = schedule(look, lookInterval);
+    if (entry.replaced)
+      notify({
+        level: 'warn',
+        key: 'replaced',
+        text: `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
+      });
+    well();
   }
 
-  /** Returns how long to wait before the next turn. */
-  function tryToOpen(): Millis {
-    let fd: number | undefined;
-    try {
-      // Without O_NONBLOCK a pipe would wait for its writer.
-      fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      const stats = fstatSync(fd);
-      if (!stats.isFile()) throw new Error('it is no regular file');
-      file = begin(fd, stats);
-      fd = undefined;
-      looked = now();
-      idleLooks = 0;
-      state = 'reading';
-      return 0;
-    } catch (error) {
-      const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (missing && state !== 'waiting') state = 'waiting';
-      if (missing) notice('info', 'missing', `${path} is not there (yet): waiting for it`);
-      else fail(error);
-      return missing ? lookInterval : retryInterval;
-    } finally {
-      if (fd !== undefined) closeSync(fd);
-    }
+  function wait({ kind, text }: Obstacle): void {
+    // What comes into being from here on is news from its first line.
+    if (kind !== 'unreadable') from = 'start';
+    cancelNext = schedule(open, kind === 'missing' ? lookInterval : patience);
+    if (kind === 'missing') unwell('waiting', { level: 'warn', key: kind, text });
+    else unwell('failed', { level: 'error', key: kind, text });
   }
 
-  function begin(fd: number, stats: Stats): OpenFile {
-    const common = { fd, device: stats.dev, inode: stats.ino };
-    const before = saved;
-    saved = undefined;
-    if (before !== undefined) {
-      const isSame =
-        before.device === stats.dev &&
-        before.inode === stats.ino &&
-        before.offset <= stats.size &&
-        before.head === hashOfHead(fd, before.headLength);
-      if (isSame) return { ...common, offset: before.offset, head: before, scanner: scannerOf(before.skipping) };
-      notice('warn', 'another', `${path} is not the file it was when it was last read: it is read from its start`);
-    }
-    const offset = before === undefined && atStart && options.from === 'end' ? startOfLastLine(fd, stats.size) : 0;
-    return { ...common, offset, head: undefined, scanner: scannerOf(false) };
+  function poll(): void {
+    if (reader === undefined) return;
+    const step = reader.step();
+    if (stopped) return;
+    if (typeof step === 'object') return fail(reader, step.error);
+    if (step === 'overwritten') return startOver(reader);
+    cancelNext = schedule(poll, step === 'more' ? 0 : pollInterval);
+    well();
   }
 
-  /** Not within a line: its rest would be taken for one. */
-  function startOfLastLine(fd: number, size: number): number {
-    const from = Math.max(0, size - blockSize);
-    const end = block.subarray(0, readSync(fd, block, 0, size - from, from)).lastIndexOf(0x0a);
-    return from + end + 1;
+  function fail({ offset }: FileReader, error: unknown): void {
+    cancelNext = schedule(poll, lookInterval);
+    const text = `${path} cannot be read past byte ${offset}: ${reasonOf(error)}. It is tried again every second`;
+    unwell('failed', { level: 'error', key: 'read', text });
   }
 
-  function read(open: OpenFile): Millis {
-    try {
-      const length = readSync(open.fd, block, 0, blockSize, open.offset);
-      if (length > 0) {
-        open.offset += length;
-        counts.bytes += length;
-        idleLooks = 0;
-        open.scanner.write(block.subarray(0, length));
-        return 0;
-      }
-      if (now() - looked >= lookInterval || now() < looked) look(open);
-      return pollInterval;
-    } catch (error) {
-      fail(error);
-      saved = positionOf(open);
-      close();
-      return retryInterval;
-    }
+  function startOver(current: FileReader): void {
+    current.end();
+    if (stopped) return;
+    goOn(current.log);
+    lost(
+      current.unread || undefined,
+      current.unread > 0
+        ? `was truncated: ${current.unread} bytes or more had not been read`
+        : 'was truncated: what was written just before may not have been read',
+    );
   }
 
-  /** Everything has been read: is it still the file that the path names, and has it not begun anew? */
-  function look(open: OpenFile): void {
-    looked = now();
-    const { size } = fstatSync(open.fd);
-    if (size < open.offset) return beginAnew(open, `${path} was truncated`);
-    if (open.head !== undefined && hashOfHead(open.fd, open.head.headLength) !== open.head.head)
-      return beginAnew(open, `${path} was written anew`);
-    const there = statSync(path, { throwIfNoEntry: false });
-    if (there === undefined)
-      return notice('info', 'gone', `${path} is gone: reading on in what it was, waiting for a new one`);
-    if (there.ino === open.inode && there.dev === open.device) return;
-    // Who writes to it may take a moment to notice, too.
-    if (idleLooks++ === 0) return;
-    open.scanner.end();
-    notice('info', 'rotated', `${path} is a new file: reading that`);
-    close();
-    atStart = false;
+  function look(): void {
+    if (reader === undefined) return;
+    cancelLook = schedule(look, lookInterval);
+    lateWrites.look();
+    const successor = succession.look(reader);
+    if (successor === undefined) return;
+    reader.end();
+    if (stopped) return closeLog(successor);
+    lateWrites.watch(reader.log, reader.offset);
+    cancelNext?.();
+    goOn(successor);
   }
 
-  function beginAnew(open: OpenFile, reason: string): void {
-    // How much was written between the last look and the truncation nobody can tell.
-    listener.onLost({
-      count: undefined,
-      unit: 'bytes',
-      time: now(),
-      reason: `${reason}: what was not read yet is lost`,
-    });
-    file = { ...open, offset: 0, head: undefined, scanner: scannerOf(false) };
+  function goOn(log: OpenLog): void {
+    earlier = total();
+    reader = readerOf(log, startOfFile);
+    cancelNext = schedule(poll, 0);
   }
 
-  function close(): void {
-    if (file !== undefined) closeSync(file.fd);
-    file = undefined;
-  }
-
-  function scannerOf(skipping: boolean): Scanner {
-    let clock: Clock | undefined;
-    let made: Millis = 0;
-    let lastTime: Millis | undefined;
-    const counted = { lines: 0 };
-    const scanner = createScanner({
-      needles: options.needles,
-      skipping,
-      onLine(text, number) {
-        if (clock === undefined || Math.abs(now() - made) > clockLifetime) {
-          made = now();
-          clock = createClock({ latest: made, ...(options.zone ? { zone: options.zone } : {}) });
-        }
-        const envelope = readEnvelope(text, clock);
-        const time = (lastTime = envelope.time ?? lastTime ?? now());
-        const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
-        const line: LogLine = {
-          source: path,
-          line: number,
-          text: envelope.text,
-          time,
-          timeIsExact,
-          host: envelope.host,
-        };
-        listener.onLine(line, envelope.origin);
+  function readerOf(log: OpenLog, place: Place, head?: Buffer): FileReader {
+    return createFileReader({
+      log,
+      place,
+      ...(head && { head }),
+      block,
+      needles,
+      onLine(text, number, cut) {
+        if (stopped) return;
+        const { line, origin } = readLine(text, number, cut);
+        listener.onLine(line, origin);
       },
-      onTooLong() {
-        counts.tooLong++;
-        notice('warn', 'too long', `${path} has a line of more than 64 KiB, which is skipped`);
+      onTooLong(number) {
+        if (total().tooLong > 1) return;
+        const text = `${path}: line ${number} is longer than 64 KiB and was skipped; further ones are only counted`;
+        notify({ level: 'warn', key: 'too-long', text });
       },
     });
-    return {
-      counts: scanner.counts,
-      get held() {
-        return scanner.held;
-      },
-      get skipping() {
-        return scanner.skipping;
-      },
-      write(piece) {
-        scanner.write(piece);
-        countLines();
-      },
-      end() {
-        scanner.end();
-        countLines();
-      },
-    };
-
-    function countLines(): void {
-      counts.lines += scanner.counts.lines - counted.lines;
-      counted.lines = scanner.counts.lines;
-    }
   }
 
-  function fail(error: unknown): void {
-    state = 'failed';
-    notice('error', 'failed', `${path} cannot be read: ${reasonOf(error)}; it is tried again every 10 s`);
+  function total(): Source['counts'] {
+    const { lines, bytes, tooLong } = reader?.counts ?? { lines: 0, bytes: 0, tooLong: 0 };
+    return { lines: earlier.lines + lines, bytes: earlier.bytes + bytes, tooLong: earlier.tooLong + tooLong };
   }
 
-  function notice(level: 'info' | 'warn' | 'error', key: string, text: string): void {
-    listener.onNotice({ level, key, text });
+  function well(): void {
+    state = 'reading';
+    if (told === undefined) return;
+    told = undefined;
+    notify({ level: 'info', key: 'well', text: `${path} is read now` });
   }
-}
 
-interface OpenFile {
-  fd: number;
-  device: number;
-  inode: number;
-  /** Read up to here. */
-  offset: number;
-  /** What its first bytes were when they were last looked at. */
-  head: { head: string; headLength: number } | undefined;
-  scanner: Scanner;
-}
-
-function positionOf(file: OpenFile): FilePosition {
-  const { fd, device, inode, scanner } = file;
-  const offset = file.offset - scanner.held;
-  if (file.head === undefined || file.head.headLength < headSize) {
-    const headLength = Math.min(offset, headSize);
-    file.head = { headLength, head: hashOfHead(fd, headLength) };
+  function unwell(how: 'waiting' | 'failed', notice: Notice): void {
+    state = how;
+    if (told === notice.text) return;
+    told = notice.text;
+    notify(notice);
   }
-  return { device, inode, offset, headLength: file.head.headLength, head: file.head.head, skipping: scanner.skipping };
-}
 
-function hashOfHead(fd: number, length: number): string {
-  const head = Buffer.alloc(length);
-  const read = readSync(fd, head, 0, length, 0);
-  return createHash('sha256').update(head.subarray(0, read)).digest('hex').slice(0, 32);
+  function lost(count: number | undefined, what: string): void {
+    if (!stopped) listener.onLost({ count, unit: 'bytes', time: now(), reason: `${path} ${what}` });
+  }
+
+  function notify(notice: Notice): void {
+    if (!stopped) listener.onNotice(notice);
+  }
 }

@@ -4,65 +4,80 @@ import type { Millis } from '../model.ts';
 import { reasonOf } from '../system-error.ts';
 import { createClock } from './clock.ts';
 import { readEnvelope } from './envelope.ts';
+import { createKernelClock } from './kernel-clock.ts';
+import { type Schedule, schedule as inTime } from './schedule.ts';
 import type { Position, Source, SourceListener } from './source.ts';
 
 export interface KernelRingOptions {
   path?: string;
+  /** `position` of an earlier source. */
   saved: Position | undefined;
-  /** Of an older record only what a saved position reaches back to is handed over. */
+  /** Of what is there at the start, without such a position of this boot, older records are passed over. */
   since: Millis;
   listener: SourceListener;
   now?: () => Millis;
-  /** Milliseconds since boot, sleep not counted, as the kernel stamps its records. */
-  uptime?: () => Millis;
+  /** CLOCK_MONOTONIC: since boot, sleep not counted. */
+  monotonic?: () => Millis;
+  /** Tells one boot from another; empty if unknown. */
   bootId?: () => string;
   device?: Device;
+  schedule?: Schedule;
 }
 
-/** The calls that are made of the device. */
+/** What is done with the device. All throw the system's error. */
 export interface Device {
+  /** Must not wait, then or when it is read. */
   open: (path: string) => number;
-  /** Reads one record. Throws EAGAIN when there is none, EPIPE when records were overwritten. */
-  read: (fd: number, into: Buffer) => number;
+  /**
+   * One record. EAGAIN: there is none. EPIPE: the next one was overwritten, the one after is the oldest there is. EINVAL: it did
+   * not fit, and is gone.
+   */
+  read: (fd: number, buffer: Buffer) => number;
   close: (fd: number) => void;
 }
 
-/** `seq` is the number of the last record taken, counted since the boot that `bootId` names. */
-interface RingPosition extends Record<string, string | number> {
-  bootId: string;
-  seq: number;
-}
-
-/** The longest record that the kernel hands out (PRINTKRB_RECORD_MAX and its prefix); one that does not fit is lost. */
+/**
+ * The kernel never hands out more: it makes a record in a buffer of 8192 bytes (CONSOLE_EXT_LOG_MAX) up to Linux 6.2, and of
+ * 2048 (PRINTK_MESSAGE_MAX) since, escapes included, and cuts off what does not fit.
+ */
 const recordSize = 8192;
-/** Records taken before other work gets its turn. */
-const batch = 512;
-const shortestPoll: Millis = 2;
-const longestPoll: Millis = 100;
-const retryInterval: Millis = 10_000;
-/** How far the kernel's stamps may be off before they are corrected. */
-const tolerableDrift: Millis = 1000;
+/** Taken before other work has its turn: a few milliseconds. */
+const readsPerTurn = 512;
+/** Between looks: while records come, and after a while without any. */
+const shortestWait: Millis = 2;
+const longestWait: Millis = 50;
+/** Between attempts to open what could not be opened. */
+const patience: Millis = 10_000;
+
+/** Priority, number, microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
+const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
 /**
- * The kernel's ring buffer, /dev/kmsg (Linux, Documentation/ABI/testing/dev-kmsg). Polled without ever blocking: a read that
- * waits in another thread would keep the process from ending.
+ * Reads the kernel's log from its ring buffer, /dev/kmsg. Lines are numbered as the kernel numbers its records. Needs a
+ * privileged container.
+ *
+ * It is polled: a read that waits, in whatever thread, keeps the process from ending.
  */
 export function createKernelRing(options: KernelRingOptions): Source {
-  const { path = '/dev/kmsg', since, listener, now = Date.now, uptime = monotonic, device = realDevice } = options;
-  const bootId = (options.bootId ?? readBootId)();
-  const saved = options.saved as RingPosition | undefined;
-  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  const { path = '/dev/kmsg', saved, since, listener, now = Date.now, monotonic = clockMonotonic } = options;
+  const { bootId = readBootId, device = realDevice, schedule = inTime } = options;
+  const boot = bootId();
+  const clock = createKernelClock({ now, monotonic });
+  // Times are taken from the records; nothing else in them is read by a clock.
+  const noClock = createClock({ latest: 0, boot: 0 });
   const buffer = Buffer.alloc(recordSize);
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
-  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
-  let poll = shortestPoll;
-  /** Last record taken; undefined before the first one of this boot. */
-  let seq = saved?.bootId === bootId ? saved.seq : undefined;
-  /** When the buffer was last found empty. */
-  let emptyAt: Millis = -Infinity;
-  /** The kernel's stamps drift from the clock, and do not count the time that a machine sleeps. */
-  let drift: Millis = 0;
+  /** Of the last record that was taken. */
+  let seq = boot !== '' && saved?.['bootId'] === boot ? Number(saved['seq']) : undefined;
+  /** What is read was there before the start, and nobody has read up to a part of it. */
+  let isOld = seq === undefined;
+  let wait = shortestWait;
+  /** Why it cannot be read, as it was told. */
+  let told: string | undefined;
+  let cancel: (() => void) | undefined;
 
   return {
     name: path,
@@ -70,128 +85,158 @@ export function createKernelRing(options: KernelRingOptions): Source {
       return state;
     },
     get position() {
-      return seq === undefined ? undefined : ({ bootId, seq } satisfies RingPosition);
+      return seq === undefined ? saved : { bootId: boot, seq };
     },
-    get counts() {
-      return counts;
-    },
-    start: () => turn(),
+    counts,
+    start: open,
     stop() {
-      clearTimeout(timer as NodeJS.Timeout);
-      clearImmediate(timer as NodeJS.Immediate);
-      close();
       state = 'stopped';
+      cancel?.();
+      close();
     },
   };
 
-  function turn(): void {
-    const wait = fd === undefined ? tryToOpen() : readBatch(fd);
-    timer = wait === 0 ? setImmediate(turn) : setTimeout(turn, wait);
-  }
-
-  function tryToOpen(): Millis {
+  function open(): void {
     try {
       fd = device.open(path);
-      state = 'reading';
-      return 0;
     } catch (error) {
-      fail(error);
-      return retryInterval;
+      return fail(error);
     }
+    state = 'reading';
+    cancel = schedule(turn, 0);
   }
 
-  /** Returns how long to wait before the next one. */
-  function readBatch(open: number): Millis {
-    for (let records = 0; records < batch; records++) {
-      let length: number;
-      try {
-        length = device.read(open, buffer);
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        // Overwritten before it was read: the gap in the numbers tells how much.
-        if (code === 'EPIPE') continue;
-        if (code === 'EAGAIN') {
-          emptyAt = now();
-          poll = records > 0 ? shortestPoll : Math.min(poll * 2, longestPoll);
-          return poll;
-        }
-        fail(error);
-        close();
-        return retryInterval;
+  function turn(): void {
+    let records = 0;
+    for (let reads = 0; reads < readsPerTurn; reads++) {
+      const outcome = read();
+      if (typeof outcome === 'object') return fail(outcome.error);
+      if (outcome === 'empty') {
+        clock.foundEmpty();
+        isOld = false;
+        wait = records > 0 ? shortestWait : Math.min(2 * wait, longestWait);
+        cancel = schedule(turn, wait);
+        return well();
       }
-      take(buffer.toString('latin1', 0, length), length);
+      if (outcome === 'again') continue;
+      records++;
+      take(outcome);
+      if (isStopped()) return;
     }
-    return 0;
+    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave nothing`));
+    wait = shortestWait;
+    cancel = schedule(turn, 0);
+    well();
   }
 
-  function take(record: string, length: number): void {
+  /** The length of a record, which stands in the buffer then. */
+  function read(): number | 'empty' | 'again' | { error: unknown } {
+    try {
+      // Only what is no ring buffer has an end.
+      return device.read(fd as number, buffer) || 'empty';
+    } catch (error) {
+      switch ((error as NodeJS.ErrnoException).code) {
+        case 'EAGAIN':
+          return 'empty';
+        // If anything was lost, the numbers of the records before and after tell how much.
+        case 'EPIPE':
+        case 'EINVAL':
+        case 'EINTR':
+          return 'again';
+        default:
+          return { error };
+      }
+    }
+  }
+
+  function take(length: number): void {
+    const end = buffer.indexOf('\n');
+    // What follows are properties of a device; newlines in the message itself are escaped.
+    const record = buffer.toString('latin1', 0, end >= 0 && end < length ? end : length);
+    const [, priority, number, micros] = header.exec(record) ?? [];
+    const next = Number(number);
+    if (seq !== undefined && next <= seq) return;
     counts.lines++;
     counts.bytes += length;
-    const found = header.exec(record);
-    if (found === null) return;
-    const number = Number(found[1]);
-    if (seq !== undefined) {
-      if (number <= seq) return;
-      if (number > seq + 1) lost(number - seq - 1);
-    }
-    seq = number;
-    const micros = Number(found[2]);
-    const time = timeOf(micros / 1000);
-    // What an earlier run has left unread is news, however old it is.
-    if (saved?.bootId !== bootId && time < since) return;
-    const end = record.indexOf('\n');
-    const clock = createClock({ latest: now(), boot: time - micros / 1000 });
-    const { text, host, origin } = readEnvelope(end < 0 ? record : record.slice(0, end), clock);
-    listener.onLine({ source: path, line: number, text, time, timeIsExact: true, host }, origin);
+    if (number === undefined) return unreadable(record);
+
+    const stamp = Number(micros) / 1000;
+    clock.compare(stamp);
+    const time = clock.timeOf(stamp);
+    const missing = seq === undefined ? 0 : next - seq - 1;
+    seq = next;
+    // Those that are missing are older than this one.
+    if (isOld && time < since) return;
+    if (missing > 0) lost(missing, time);
+    if (isStopped()) return;
+    const { text, host } = readEnvelope(record, noClock);
+    // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
+    const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
+    listener.onLine({ source: path, line: next, text, time, timeIsExact: true, host }, origin);
   }
 
-  /** `sinceBoot`: the kernel's stamp, in milliseconds. */
-  function timeOf(sinceBoot: Millis): Millis {
-    const latest = now();
-    let time = latest - uptime() + sinceBoot + drift;
-    // There was nothing a moment ago, so this is not older than that.
-    const isNew = latest - emptyAt <= 2 * longestPoll;
-    if (isNew && Math.abs(latest - time) > tolerableDrift) {
-      drift += latest - time;
-      time = latest;
-    }
-    return Math.min(time, latest);
+  function lost(count: number, time: Millis): void {
+    const what = count === 1 ? '1 record is' : `${count} records are`;
+    listener.onLost({
+      count,
+      unit: 'records',
+      time,
+      reason: `${path} was overwritten before it was read: ${what} lost`,
+    });
   }
 
-  function lost(count: number): void {
-    const reason = `${path} was overwritten before it was read: ${count} ${count === 1 ? 'record is' : 'records are'} lost`;
-    listener.onLost({ count, unit: 'records', time: now(), reason });
+  function unreadable(record: string): void {
+    const text = `${path} holds what is no record of the kernel's log: ${JSON.stringify(record.slice(0, 80))}`;
+    listener.onNotice({ level: 'warn', key: 'unreadable', text });
   }
 
   function fail(error: unknown): void {
+    close();
     state = 'failed';
-    const { code } = error as NodeJS.ErrnoException;
-    const hint =
-      code === 'EPERM' || code === 'EACCES'
-        ? '. The container must be privileged for it; a file of the host (SOURCES=file:PATH) needs no rights but to read it'
-        : '';
-    const text = `${path} cannot be read: ${reasonOf(error)}${hint}; it is tried again every 10 s`;
+    cancel = schedule(open, patience);
+    const text = `${path} cannot be read: ${adviceOn(error)}. It is tried again every 10 s`;
+    if (told === text) return;
+    told = text;
     listener.onNotice({ level: 'error', key: 'failed', text });
+  }
+
+  function well(): void {
+    if (told === undefined) return;
+    told = undefined;
+    listener.onNotice({ level: 'info', key: 'well', text: `${path} is read now` });
   }
 
   function close(): void {
     if (fd !== undefined) device.close(fd);
     fd = undefined;
   }
+
+  function isStopped(): boolean {
+    return state === 'stopped';
+  }
 }
 
-/** Priority, number, microseconds since boot. */
-const header = /^\d+,(\d+),(\d+),/;
+function adviceOn(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EPERM':
+    case 'EACCES':
+      return 'permission denied. The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)';
+    case 'ENOENT':
+      return 'it is not there. The container must be privileged to have it; or read a log file of the node instead (SOURCES=file:PATH)';
+    default:
+      return reasonOf(error);
+  }
+}
 
 const realDevice: Device = {
   open: (path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
-  read: (fd, into) => readSync(fd, into, 0, into.length, null),
+  read: (fd, buffer) => readSync(fd, buffer, 0, buffer.length, null),
   close: closeSync,
 };
 
-/** CLOCK_MONOTONIC, which starts at boot. */
-function monotonic(): Millis {
-  return Number(hrtime.bigint() / 1000n) / 1000;
+/** What `performance.now` counts from is the start of the process, not of the machine. */
+function clockMonotonic(): Millis {
+  return Number(hrtime.bigint()) / 1e6;
 }
 
 function readBootId(): string {

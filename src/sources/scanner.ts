@@ -16,9 +16,12 @@ export interface ScanCounts {
 
 export interface Scanner {
   counts: Readonly<ScanCounts>;
-  /** Bytes at the end of what was written that are no whole line yet, and will be taken when the rest comes. */
+  /**
+   * Bytes after the last line that was handed over or passed over. Between calls: the unfinished last line, waiting for its
+   * rest. During `onLine` and `onTooLong` also what follows in the block.
+   */
   readonly held: number;
-  /** Within a line that is too long: what comes up to its end will be skipped. */
+  /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
   readonly skipping: boolean;
   write(block: Buffer): void;
   /** Takes a last line that has no newline. */
@@ -43,18 +46,21 @@ export interface ScannerOptions {
  * Needles are searched in the whole block before any line is cut or decoded: where one line in ten matters, that is
  * several times faster than cutting first (`npm run bench`).
  */
-export function createScanner({ needles, onLine, onTooLong, ...options }: ScannerOptions): Scanner {
+export function createScanner({ needles, onLine, onTooLong, skipping = false }: ScannerOptions): Scanner {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const search = createNeedleSearch(needles);
   /** The bytes after the last newline, waiting for the rest of their line. */
   const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
   let held = 0;
-  let skipping = options.skipping ?? false;
+  /** Bytes of all blocks before `buffer`. */
+  let before = 0;
+  /** Bytes of all blocks up to the end of the last line that was handed over or passed over. */
+  let passed = 0;
 
   return {
     counts,
     get held() {
-      return held;
+      return counts.bytes - passed;
     },
     get skipping() {
       return skipping;
@@ -65,12 +71,12 @@ export function createScanner({ needles, onLine, onTooLong, ...options }: Scanne
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
     },
     end() {
-      if (skipping || held > 0) {
-        counts.lines++;
-        if (!skipping) scanLast();
-      }
+      const cut = skipping ? 0 : held;
+      if (skipping || held > 0) counts.lines++;
       held = 0;
       skipping = false;
+      before = passed = counts.bytes;
+      if (cut > 0) scanLast(cut);
     },
   };
 
@@ -78,24 +84,28 @@ export function createScanner({ needles, onLine, onTooLong, ...options }: Scanne
     let from = 0;
     if (skipping) {
       const end = piece.indexOf(newline);
+      from = end < 0 ? piece.length : end + 1;
+      before = passed += from;
       if (end < 0) return;
       counts.lines++;
       skipping = false;
-      from = end + 1;
     }
     const last = piece.lastIndexOf(newline);
     if (last >= from) {
       piece.copy(buffer, held, from, last + 1);
-      scan(held + last + 1 - from);
+      const length = held + last + 1 - from;
+      scan(length);
+      before = passed = before + length;
       held = 0;
       from = last + 1;
     }
     piece.copy(buffer, held, from);
     held += piece.length - from;
     if (held > maxLineLength) {
-      tooLong(counts.lines + 1);
+      before = passed = before + held;
       held = 0;
       skipping = true;
+      tooLong(counts.lines + 1);
     }
   }
 
@@ -107,6 +117,7 @@ export function createScanner({ needles, onLine, onTooLong, ...options }: Scanne
       start = countTo(start, found);
       const end = buffer.indexOf(newline, start) + 1;
       counts.lines++;
+      passed = before + end;
       if (end - start > maxLineLength) tooLong(counts.lines);
       else onLine(lineAt(start, end - 1), counts.lines, false);
       start = end;
@@ -121,14 +132,17 @@ export function createScanner({ needles, onLine, onTooLong, ...options }: Scanne
       end = buffer.indexOf(newline, at) + 1;
       if (end > position || end === 0) break;
       counts.lines++;
-      if (end - at > maxLineLength) tooLong(counts.lines);
+      if (end - at > maxLineLength) {
+        passed = before + end;
+        tooLong(counts.lines);
+      }
     }
     return at;
   }
 
-  function scanLast(): void {
+  function scanLast(length: number): void {
     search.reset();
-    if (search.next(buffer, 0, held) >= 0) onLine(lineAt(0, held), counts.lines, true);
+    if (search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
   }
 
   /** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */

@@ -13,31 +13,27 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** A running `kube-netfilter-tailer run`. What is waited for rejects, with the last it printed, when it ends or after 20 s. */
+/** A running agent. All that is awaited rejects, with the last that it printed, when it ends before or after 20 s. */
 export interface AgentProcess {
-  readonly pid: number;
+  /** undefined if it could not be started. */
+  readonly pid: number | undefined;
   /** All so far. */
   readonly log: readonly LogEntry[];
   /** The first that matches, of those that are there and those to come. */
-  readonly untilLog: (matches: (entry: LogEntry) => boolean) => Promise<LogEntry>;
-  /** Its answer to GET; waits until it has said where it listens. `path` starts with `/`. */
-  readonly get: (path: string) => Promise<Answer>;
+  readonly untilLog: (matches: (entry: LogEntry) => boolean, withinMs?: number) => Promise<LogEntry>;
+  /** Its answer to GET, as soon as it has told where it listens. `path` starts with `/`. */
+  readonly get: (path: string) => Promise<{ readonly status: number; readonly body: string }>;
   /** Until /readyz answers 200. */
   readonly untilReady: () => Promise<void>;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly untilExit: () => Promise<Exit>;
-  /** Kills it if it still runs; for the end of every test that starts one. */
+  /** Kills it if it still runs: for the end of every test that starts one. */
   readonly kill: () => Promise<void>;
 }
 
 /**
- * Starts `command run args` with no environment but `env`. `command` is a program and its first arguments. It dies with
- * the process that started it, however that ends.
+ * Starts `command run args` with no other environment than `env`. `command` is the path of a program and its first
+ * arguments. It never outlives the process that starts it.
  */
 export function startAgent(
   command: readonly string[],
@@ -48,78 +44,80 @@ export function startAgent(
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const changes = new EventEmitter().setMaxListeners(0);
   const log: LogEntry[] = [];
   const printed: string[] = [];
+  const changes = new EventEmitter().setMaxListeners(0);
   let exit: Exit | undefined;
   createInterface(child.stdout).on('line', (line) => {
     printed.push(line);
-    log.push(parse(line));
+    const entry = parse(line);
+    if (entry !== undefined) log.push(entry);
     changes.emit('change');
   });
   createInterface(child.stderr).on('line', (line) => printed.push(line));
-  child.on('close', (code, signal) => {
-    exit = { code, signal };
-    changes.emit('change');
+  child.on('error', (error) => printed.push(error.message));
+  const closed = new Promise<void>((resolve) => {
+    child.on('close', (code, signal) => {
+      exit = { code, signal };
+      changes.emit('change');
+      resolve();
+    });
   });
 
-  const untilLog: AgentProcess['untilLog'] = (matches) => until(() => log.find(matches), 'a line of its log');
+  const problem = (what: string, cause?: unknown): Error => {
+    const state = exit === undefined ? '' : `; it ended with ${exit.signal ?? `code ${exit.code}`}`;
+    return new Error(`[agent] ${what}${state}. It printed last:\n${printed.slice(-20).join('\n')}`, { cause });
+  };
+  const until = async <T>(what: string, look: () => T | undefined, withinMs = WITHIN_MS): Promise<T> => {
+    const signal = AbortSignal.timeout(withinMs);
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      if (exit !== undefined || signal.aborted) throw problem(what);
+      // Rejects only when the time is up.
+      await once(changes, 'change', { signal }).catch(() => {});
+    }
+  };
+  const untilLog: AgentProcess['untilLog'] = (matches, withinMs) =>
+    until(`no log line for ${String(matches)}`, () => log.find(matches), withinMs);
   const get: AgentProcess['get'] = async (path) => {
-    const { metricsAddress } = await untilLog((entry) => 'metricsAddress' in entry);
-    const response = await fetch(`http://${String(metricsAddress)}${path}`);
-    return { status: response.status, body: await response.text() };
+    const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
+    try {
+      const signal = AbortSignal.timeout(WITHIN_MS);
+      const response = await fetch(`http://${String(metricsAddress)}${path}`, { signal });
+      return { status: response.status, body: await response.text() };
+    } catch (cause) {
+      throw problem(`no answer to GET ${path}`, cause);
+    }
   };
 
   return {
-    pid: child.pid ?? 0,
+    pid: child.pid,
     log,
     untilLog,
     get,
-    async untilReady() {
+    untilReady: async () => {
       const deadline = performance.now() + WITHIN_MS;
-      for (;;) {
-        const { status, body } = await get('/readyz');
-        if (status === 200) return;
-        if (performance.now() > deadline) throw failure(`it is not ready: ${body}`);
+      for (let answer = await get('/readyz'); answer.status !== 200; answer = await get('/readyz')) {
+        if (performance.now() > deadline) throw problem(`not ready: ${answer.status} ${answer.body}`);
         await delay(50);
       }
     },
     signal: (signal) => void child.kill(signal),
-    untilExit: async () => {
-      if (exit === undefined) await until(() => exit, 'its end', true);
-      return exit as Exit;
-    },
-    async kill() {
-      if (exit !== undefined) return;
+    untilExit: () => until('it does not end', () => exit),
+    kill: async () => {
       child.kill('SIGKILL');
-      await until(() => exit, 'its end', true);
+      await closed;
     },
   };
-
-  async function until<T>(look: () => T | undefined, what: string, mayEnd = false): Promise<T> {
-    const signal = AbortSignal.timeout(WITHIN_MS);
-    for (;;) {
-      const found = look();
-      if (found !== undefined) return found;
-      if (exit !== undefined && !mayEnd) throw failure(`it ended (${exit.signal ?? exit.code}) before ${what} came`);
-      try {
-        await once(changes, 'change', { signal });
-      } catch (cause) {
-        throw failure(`${what} did not come within ${WITHIN_MS / 1000} s`, cause);
-      }
-    }
-  }
-
-  function failure(what: string, cause?: unknown): Error {
-    return new Error(`[agent] ${what}\n${printed.slice(-30).join('\n')}`, { cause });
-  }
 }
 
-/** Anything that is no JSON is a line too. */
-function parse(line: string): LogEntry {
+function parse(line: string): LogEntry | undefined {
   try {
-    return JSON.parse(line) as LogEntry;
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as LogEntry) : undefined;
   } catch {
-    return { text: line };
+    // Shows in the message of whatever then does not come.
+    return undefined;
   }
 }

@@ -30,11 +30,12 @@ export interface AgentRig {
   readonly killAll: () => Promise<void>;
   /** Events of one object, or of a whole namespace. */
   readonly events: (namespace: string, object?: string) => Promise<StoredEvent[]>;
-  /** Polls the API server until `matches` accepts the Events; rejects after 20 s with what they were. */
+  /** Polls the API server until `matches` accepts the Events; rejects after `within` (20 s) with what they were. */
   readonly untilEvents: (
     namespace: string,
     matches: (events: StoredEvent[]) => boolean,
     object?: string,
+    within?: number,
   ) => Promise<StoredEvent[]>;
   /** A new folder. */
   readonly newFolder: () => string;
@@ -78,17 +79,21 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     async killAll() {
       await Promise.all(agents.splice(0).map((agent) => agent.kill()));
     },
-    async untilEvents(place, matches, object) {
-      const deadline = performance.now() + 20_000;
+    async untilEvents(place, matches, object, within = 20_000) {
+      const deadline = performance.now() + within;
       for (;;) {
         const found = await events(place, object);
         if (matches(found)) return found;
         if (performance.now() > deadline)
-          throw new Error(`the Events of ${place} are not those expected:\n${JSON.stringify(found, null, 1)}`);
+          throw new Error(`the Events of ${place} are not those expected:\n${found.map(shown).join('\n')}`);
         await delay(50);
       }
     },
   };
+}
+
+function shown({ involvedObject, count, message }: StoredEvent): string {
+  return `${involvedObject.name} x${count} ${message}`;
 }
 
 async function deployedAccount(connection: Connection): Promise<string> {

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
+
+/** Bytes at the start of a file that tell it from others, once it has so many. */
+const headLength = 1024;
+
+/**
+ * The first bytes of a file, as many as there were: inode numbers are given to new files as soon as the old one is gone, and
+ * a file that is cut off and written again may be longer than it was when somebody looks.
+ */
+export interface Fingerprint {
+  /** Of the first `length` bytes. */
+  readonly digest: string;
+  readonly length: number;
+  /**
+   * Looks again. False if the file does not begin with these bytes any more; otherwise takes in what has been added to them.
+   * Throws the system's error.
+   */
+  holds: () => boolean;
+}
+
+/** `known`: from `readHead`; by default nothing is known yet. */
+export function createFingerprint(fd: number, known: Buffer = Buffer.alloc(0)): Fingerprint {
+  const probe = Buffer.allocUnsafeSlow(headLength);
+  let head = known;
+  let digest: string | undefined;
+
+  return {
+    get digest() {
+      return (digest ??= digestOf(head));
+    },
+    get length() {
+      return head.length;
+    },
+    holds() {
+      const count = readSync(fd, probe, 0, headLength, 0);
+      if (count < head.length || head.compare(probe, 0, head.length) !== 0) return false;
+      if (count > head.length) {
+        head = Buffer.from(probe.subarray(0, count));
+        digest = undefined;
+      }
+      return true;
+    },
+  };
+}
+
+/** Throws the system's error. */
+export function readHead(fd: number): Buffer {
+  const head = Buffer.alloc(headLength);
+  return head.subarray(0, readSync(fd, head, 0, headLength, 0));
+}
+
+export function digestOf(head: Buffer): string {
+  return createHash('sha256').update(head).digest('base64url');
+}

@@ -1,0 +1,98 @@
+import { closeSync, constants, fstatSync, openSync, statSync, type BigIntStats } from 'node:fs';
+import { reasonOf } from '../system-error.ts';
+
+/** What tells files apart, for as long as they exist. Decimal; 64 bits are more than a number holds exactly. */
+export interface Identity {
+  device: string;
+  inode: string;
+}
+
+/** A log that is held open: its content stays, whatever becomes of its name. */
+export interface OpenLog {
+  fd: number;
+  identity: Identity;
+}
+
+/** Why there is nothing to read at a path; `text` names it and says what to do. */
+export interface Obstacle {
+  kind: 'missing' | 'not-a-file' | 'unreadable';
+  text: string;
+}
+
+/** Looks at what stands at a path, without opening it. Never throws. */
+export function lookAt(path: string): Identity | Obstacle {
+  try {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stat === undefined ? missing(path) : identityOf(path, stat);
+  } catch (error) {
+    return obstacle(path, error);
+  }
+}
+
+/** Opens a regular file, nothing else: to open a device or a pipe can change it, or wait. Never throws. */
+export function openLog(path: string): OpenLog | Obstacle {
+  const there = lookAt(path);
+  if ('kind' in there) return there;
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    return obstacle(path, error);
+  }
+  let identity: Identity | Obstacle;
+  try {
+    identity = identityOf(path, fstatSync(fd, { bigint: true }));
+  } catch (error) {
+    identity = obstacle(path, error);
+  }
+  if (!('kind' in identity)) return { fd, identity };
+  closeSync(fd);
+  return identity;
+}
+
+/** Bytes; undefined if that cannot be found out. */
+export function sizeOf({ fd }: OpenLog): number | undefined {
+  try {
+    return fstatSync(fd).size;
+  } catch {
+    return undefined;
+  }
+}
+
+export function closeLog({ fd }: OpenLog): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // Some file systems tell of earlier errors here. The descriptor is free in any case (close(2)).
+  }
+}
+
+export function isSame(a: Identity, b: Identity): boolean {
+  return a.inode === b.inode && a.device === b.device;
+}
+
+function identityOf(path: string, stat: BigIntStats): Identity | Obstacle {
+  if (stat.isFile()) return { device: String(stat.dev), inode: String(stat.ino) };
+  if (stat.isDirectory()) return { kind: 'not-a-file', text: `${path} is a folder: name a file in it` };
+  const what = stat.isFIFO() ? 'named pipe' : stat.isSocket() ? 'socket' : 'device';
+  return { kind: 'not-a-file', text: `${path} is a ${what}: only a regular file can be followed` };
+}
+
+function obstacle(path: string, error: unknown): Obstacle {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return missing(path);
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        kind: 'unreadable',
+        text: `${path} cannot be read: permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)`,
+      };
+    default:
+      return { kind: 'unreadable', text: `${path} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+function missing(path: string): Obstacle {
+  return { kind: 'missing', text: `${path} is not there; it is read as soon as it is` };
+}

@@ -1,0 +1,424 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  accountWith,
+  type AgentRig,
+  createAgentRig,
+  dropLine,
+  nodeObject,
+  podObject,
+  type StoredEvent,
+} from './agent-rig.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { createGate, type Gate } from './gate.ts';
+
+/** The agent at a real API server: what it tells, and what it does when things go wrong. Lines come from a file. */
+
+const controlPlane = connect(inject('controlPlane'));
+const node = 'agent-node';
+let rig: AgentRig;
+let gates: Gate[] = [];
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+  await createObjects(controlPlane, {
+    items: [nodeObject(node, '192.168.80.1'), nodeObject('other-node', '192.168.80.2')],
+  });
+});
+afterEach(async () => {
+  await rig.killAll();
+  await Promise.all(gates.map((gate) => gate.stop()));
+  gates = [];
+});
+afterAll(() => rig.killAll());
+
+test('a drop between Pods of two nodes is told to both, the remote one being looked up', async () => {
+  const { namespace, log } = await scene('remote', { web: ['10.80.1.1', 'fd00:80::1'] });
+  await createObjects(controlPlane, {
+    items: [podObject({ namespace, name: 'db', node: 'other-node', addresses: ['10.80.2.1', 'fd00:80::2'] })],
+  });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('10.80.1.1', '10.80.2.1', 5432));
+  const events = await rig.untilEvents(namespace, (all) => all.length === 2);
+  expect(messagesOf(events)).toEqual({
+    db: [expect.stringContaining(`when receiving traffic from ${namespace}/web (10.80.1.1) on port 5432/TCP`)],
+    web: [expect.stringContaining(`when sending traffic to ${namespace}/db (10.80.2.1) on port 5432/TCP`)],
+  });
+  expect(events[0]).toMatchObject({
+    source: { component: 'kube-netfilter-tailer', host: node },
+    related: { kind: 'Pod' },
+    reportingComponent: 'kube-netfilter-tailer',
+    reportingInstance: `kube-netfilter-tailer-${node}`,
+  });
+
+  // Its second address cannot be looked up, but came along with the first.
+  appendFileSync(log, dropLine('fd00:80::1', 'fd00:80::2', 5433));
+  const more = await rig.untilEvents(namespace, (all) => all.length === 4);
+  expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP'));
+});
+
+test('a static Pod has its Events where kubectl describe looks for them', async () => {
+  const namespace = 'static';
+  const log = newLog();
+  const annotations = { 'kubernetes.io/config.mirror': '0123456789abcdef0123456789abcdef' };
+  await createObjects(controlPlane, {
+    items: [podObject({ namespace, name: 'proxy', node, addresses: ['10.80.1.2'], annotations })],
+  });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('203.0.113.9', '10.80.1.2', 443));
+  await rig.untilEvents(namespace, (all) => all.length === 1);
+  const { stdout } = await controlPlane.kubectl(['describe', 'pod', 'proxy', '-n', namespace]);
+  expect(stdout).toMatch(
+    /PacketDrop .* Packet dropped when receiving traffic from 203\.0\.113\.9 \(outside the cluster\)/,
+  );
+});
+
+test('a full connection tracking table is an Event on the Node', async () => {
+  const log = newLog();
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  await agent.untilReady();
+  const line = `${new Date().toISOString()} ${node} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
+  appendFileSync(log, line.repeat(5));
+  await rig.untilEvents('default', ([event]) => event?.count === 5, node);
+  const { stdout } = await controlPlane.kubectl(['describe', 'node', node]);
+  expect(stdout).toMatch(
+    /Warning +ConntrackTableFull +\S+ \(x5 over \S+\) +kube-netfilter-tailer +The connection tracking table/,
+  );
+});
+
+test('a drop is given to the Pod that had the address then, also when it is gone', async () => {
+  const { namespace, log } = await scene('reused', { first: ['10.80.1.3'] });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  await agent.untilReady();
+  const then = new Date();
+  const gone = await controlPlane.kubectl(['delete', 'pod', 'first', '-n', namespace, '--grace-period=0', '--force']);
+  expect(gone.code).toBe(0);
+  const startTime = new Date(Date.now() + 3000).toISOString().replace(/\.\d+/, '');
+  await createObjects(controlPlane, {
+    items: [podObject({ namespace, name: 'second', node, addresses: ['10.80.1.3'], startTime })],
+  });
+  await untilCached(agent, 'second');
+  appendFileSync(log, dropLine('203.0.113.9', '10.80.1.3', 80, { time: new Date(then.getTime() - 2000) }));
+  const events = await rig.untilEvents(namespace, (all) => all.length === 1);
+  expect(messagesOf(events)).toEqual({ first: [expect.stringContaining('80/TCP')] });
+
+  async function untilCached({ get }: typeof agent, _name: string): Promise<void> {
+    for (;;) {
+      const { body } = await get('/metrics');
+      if (/tombstones 1$/m.test(body) && !/cached_objects\{resource="pods"\} 0$/m.test(body)) return;
+    }
+  }
+});
+
+test('POD_CACHE=cluster knows all Pods without asking', async () => {
+  const { namespace, log } = await scene('whole', { here: ['10.80.1.4', 'fd00:80::14'] });
+  await createObjects(controlPlane, {
+    items: [podObject({ namespace, name: 'there', node: 'other-node', addresses: ['10.80.2.4', 'fd00:80::4'] })],
+  });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_CACHE: 'cluster' });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('fd00:80::14', 'fd00:80::4', 8443));
+  await rig.untilEvents(namespace, (all) => all.length === 2);
+  const { body } = await agent.get('/metrics');
+  expect(body).toMatch(/^kube_netfilter_tailer_pod_lookups_total\{result="hit"\} 0$/m);
+});
+
+describe('counts are exact', () => {
+  test('over random kills', async () => {
+    const { namespace, log } = await scene('killed', { web: ['10.80.3.1'], db: ['10.80.3.2'] });
+    const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
+    // The first run begins at the end of the file.
+    const first = rig.start(env);
+    await first.untilReady();
+    let written = 0;
+    const write = (lines: number): void => {
+      for (let each = 0; each < lines; each++)
+        appendFileSync(log, dropLine('10.80.3.1', '10.80.3.2', 5432 + (written++ % 3)));
+    };
+    write(10);
+    await rig.untilEvents(namespace, (all) => sumOf(all, 'db') > 0);
+    await first.kill();
+    for (let round = 0; round < 12; round++) {
+      write(50);
+      const agent = rig.start(env);
+      await agent.untilLog(({ msg }) => msg === 'Started');
+      write(50);
+      // From before it has listed anything to after its second write.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 2500));
+      await agent.kill();
+    }
+    const last = rig.start(env);
+    await last.untilReady();
+    const isExact = (all: StoredEvent[]): boolean => sumOf(all, 'db') === written && sumOf(all, 'web') === written;
+    // The last of them may have to wait for half a minute.
+    await rig.untilEvents(namespace, isExact, undefined, 90_000);
+  }, 180_000);
+
+  test('over an orderly restart, with what is due written at the end', async () => {
+    const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
+    const env = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: rig.newFolder() };
+    const agent = rig.start(env);
+    await agent.untilReady();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80));
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80).repeat(4));
+    await untilCounted(agent, 5);
+    agent.signal('SIGTERM');
+    expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.3', 80).repeat(3));
+    const next = rig.start(env);
+    await next.untilReady();
+    await untilCounted(next, 3);
+    next.signal('SIGTERM');
+    await next.untilExit();
+    // Not due for half a minute, but kept.
+    const state = readFileSync(join(env.STATE_DIR, 'state.json'), 'utf8');
+    expect(JSON.parse(state.split('\n')[1] ?? '')).toMatchObject({ series: { series: [{ count: 8 }] } });
+  });
+
+  test('when the state is lost, they go on from what the Event says', async () => {
+    const { namespace, log } = await scene('forgotten', { web: ['10.80.3.4'] });
+    const settings = { NODE_NAME: node, SOURCES: `file:${log}` };
+    const agent = rig.start(settings);
+    await agent.untilReady();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(4));
+    const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
+    await agent.kill();
+    const next = rig.start(settings);
+    await next.untilReady();
+    // Stamps are cut to seconds: those of the first run must be over, or nobody could tell whose packets are whose.
+    const later = new Date(Date.parse(first?.lastTimestamp ?? '') + 2000);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, later.getTime() - Date.now())));
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(2));
+    const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
+    expect(events).toHaveLength(1);
+  });
+});
+
+describe('the API server', () => {
+  test('is away at the start: packets are counted, and told when it is there', async () => {
+    const { namespace, log } = await scene('absent', { web: ['10.80.4.1'] });
+    const gate = await newGate();
+    await gate.close();
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: await through(gate) });
+    await agent.untilLog(({ msg }) => /cannot be reached/.test(String(msg)));
+    expect((await agent.get('/readyz')).status).toBe(503);
+    expect((await agent.get('/healthz')).status).toBe(200);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.1', 80).repeat(30));
+    await untilCounted(agent, 30);
+    await gate.open();
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 30);
+    expect(agent.log.filter(({ msg }) => /cannot be reached/.test(String(msg)))).toHaveLength(1);
+    await agent.untilLog(({ msg }) => /answers again/.test(String(msg)));
+  }, 60_000);
+
+  test('goes away and comes back', async () => {
+    const { namespace, log } = await scene('away', { web: ['10.80.4.2'] });
+    const gate = await newGate();
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: await through(gate) });
+    await agent.untilReady();
+    await gate.close();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.2', 80).repeat(7));
+    await agent.untilLog(({ msg }) => /cannot be reached/.test(String(msg)));
+    await gate.open();
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 7);
+    // What happened meanwhile is known again.
+    await createObjects(controlPlane, {
+      items: [podObject({ namespace, name: 'late', node, addresses: ['10.80.4.3'] })],
+    });
+    const known = dropLine('203.0.113.9', '10.80.4.3', 81);
+    await rig.untilEvents(namespace, (all) => {
+      if (sumOf(all, 'late') === 0) appendFileSync(log, known);
+      return sumOf(all, 'late') > 0;
+    });
+  }, 60_000);
+
+  test('does not believe the token: said once, and cured by a new one', async () => {
+    const { namespace, log } = await scene('token', { web: ['10.80.4.4'] });
+    const kubeconfig = await controlPlane.writeKubeconfig('wrong-token', 'not-a-token');
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
+    const { level, msg } = await agent.untilLog((entry) => /token/.test(String(entry['msg'])));
+    expect([level, msg]).toEqual(['error', expect.stringContaining('does not accept our token (401)')]);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.4', 80).repeat(2));
+    await untilCounted(agent, 2);
+    writeFileSync(kubeconfig, readFileSync(rig.kubeconfig));
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 2, undefined, 40_000);
+  }, 60_000);
+
+  test('a namespace that is being deleted is left alone, others are told', async () => {
+    const { namespace, log } = await scene('terminating', { web: ['10.80.4.5'] });
+    const other = await scene('staying', { web: ['10.80.4.6'] });
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+    await agent.untilReady();
+    // No controller is there to finish it: it stays Terminating.
+    await controlPlane.request('DELETE', `/api/v1/namespaces/${namespace}`);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.5', 80));
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.6', 80));
+    await rig.untilEvents(other.namespace, (all) => sumOf(all) === 1);
+    await untilMetric(agent, /events_abandoned_total\{reason="terminating"\} 1$/m);
+    expect(await rig.events(namespace)).toEqual([]);
+  });
+
+  test('an Event that was deleted begins anew with what came since', async () => {
+    const { namespace, log } = await scene('deleted', { web: ['10.80.4.7'] });
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+    await agent.untilReady();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.7', 80).repeat(3));
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
+    await controlPlane.kubectl(['delete', 'events', '--all', '-n', namespace]);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.4.7', 80).repeat(2));
+    // Due half a minute after the first write.
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 2, undefined, 45_000);
+  }, 60_000);
+});
+
+describe('rights', () => {
+  test('a missing right is named once, with a metric, and the rest goes on', async () => {
+    const { namespace, log } = await scene('rights', { web: ['10.80.5.1'] });
+    const rule = (resources: string[], verbs: string[]): object => ({ apiGroups: [''], resources, verbs });
+    const watching = rule(['pods', 'nodes', 'services'], ['list', 'watch']);
+    const token = await accountWith(controlPlane, 'no-services', [rule(['pods', 'nodes'], ['list', 'watch'])]);
+    const kubeconfig = await controlPlane.writeKubeconfig('no-services', token);
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
+    const entry = await agent.untilLog(({ msg }) => /Missing right: list services/.test(String(msg)));
+    expect(entry).toMatchObject({ level: 'error', verb: 'list', resource: 'services' });
+    await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 1$/m);
+    expect((await agent.get('/readyz')).body).toContain('services');
+
+    // Given the right to list Services, but not to write Events.
+    await accountWith(controlPlane, 'no-services', [watching]);
+    await agent.untilReady();
+    await untilMetric(agent, /missing_permission\{verb="list",resource="services"\} 0$/m);
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.5.1', 80).repeat(3));
+    await agent.untilLog(({ msg }) => /Missing right: create events/.test(String(msg)));
+    expect(agent.log.filter(({ msg }) => /Missing right: list services/.test(String(msg)))).toHaveLength(1);
+    expect(await rig.events(namespace)).toEqual([]);
+
+    // Tried again a minute later.
+    await accountWith(controlPlane, 'no-services', [watching, rule(['events'], ['create', 'patch', 'get'])]);
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 3, undefined, 80_000);
+    await agent.untilLog(({ msg }) => /The right to create events is there now/.test(String(msg)));
+  }, 120_000);
+});
+
+describe('settings and state', () => {
+  test('without NODE_NAME it says what is missing, and ends', async () => {
+    const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
+    expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
+    expect(agent.errors).toMatch(/NODE_NAME or --node: is not set; in a DaemonSet it comes from .*spec\.nodeName/);
+    expect(agent.errors).toMatch(/METRICS_ADDRESS or --metrics-address "nonsense": must be :PORT/);
+  });
+
+  test('a kubeconfig that is not there', async () => {
+    const agent = rig.start({ NODE_NAME: node, KUBECONFIG: '/nowhere/config' });
+    expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
+    expect(agent.errors).toMatch(/\/nowhere\/config/);
+  });
+
+  test('a Node that does not exist', async () => {
+    const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${newLog()}` });
+    const { msg, nodes } = await agent.untilLog((entry) => /There is no Node agent-nod/.test(String(entry['msg'])));
+    expect(msg).toContain('Is NODE_NAME right?');
+    expect(nodes).toContain(node);
+  });
+
+  test('a state that is damaged is set aside', async () => {
+    const { namespace, log } = await scene('damaged', { web: ['10.80.6.1'] });
+    const STATE_DIR = rig.newFolder();
+    writeFileSync(join(STATE_DIR, 'state.json'), 'not what was written');
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR });
+    const { msg } = await agent.untilLog(({ level }) => level === 'error');
+    expect(msg).toMatch(
+      /state\.json cannot be used: it is no state file of this program\. It was set aside as .*unusable/,
+    );
+    await agent.untilReady();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
+    expect(readdirSync(STATE_DIR).filter((name) => name.includes('unusable'))).toHaveLength(1);
+  });
+
+  test('a state that cannot be written: said once, and Events are written all the same', async () => {
+    const { namespace, log } = await scene('unwritable', { web: ['10.80.6.2'] });
+    const blocked = join(rig.newFolder(), 'a-file');
+    writeFileSync(blocked, '');
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: join(blocked, 'state') });
+    await agent.untilReady();
+    appendFileSync(log, dropLine('203.0.113.9', '10.80.6.2', 80));
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
+    expect(agent.log.filter(({ msg }) => /cannot be kept on disk/.test(String(msg)))).toHaveLength(1);
+    await untilMetric(agent, /state_errors_total\{operation="save"\} [1-9]/m);
+  });
+
+  test('nothing that could be read', async () => {
+    const folder = join(rig.newFolder(), 'folder');
+    mkdirSync(folder);
+    const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${folder}` });
+    await agent.untilLog(({ level }) => level === 'error');
+    expect((await agent.get('/healthz')).status).toBe(503);
+    agent.signal('SIGTERM');
+    await agent.untilExit();
+  });
+});
+
+/** Pods on the agent's node, in a namespace of their own, and an empty log. */
+async function scene(
+  namespace: string,
+  pods: Readonly<Record<string, readonly string[]>>,
+): Promise<{ namespace: string; log: string }> {
+  await createObjects(controlPlane, {
+    items: Object.entries(pods).map(([name, addresses]) => podObject({ namespace, name, node, addresses })),
+  });
+  return { namespace, log: newLog() };
+}
+
+function newLog(): string {
+  const log = join(rig.newFolder(), 'kern.log');
+  writeFileSync(log, '');
+  expect(existsSync(log)).toBe(true);
+  return log;
+}
+
+async function newGate(): Promise<Gate> {
+  const gate = await createGate(controlPlane.server);
+  gates.push(gate);
+  return gate;
+}
+
+/** The agent's kubeconfig, but by way of the gate. */
+async function through({ port }: Gate): Promise<string> {
+  const path = join(rig.newFolder(), 'kubeconfig');
+  writeFileSync(path, readFileSync(rig.kubeconfig, 'utf8').replace(controlPlane.server, `https://127.0.0.1:${port}`));
+  return path;
+}
+
+function sumOf(events: StoredEvent[], object?: string): number {
+  return events
+    .filter(({ involvedObject }) => object === undefined || involvedObject.name === object)
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
+function messagesOf(events: StoredEvent[]): Record<string, string[]> {
+  const messages: Record<string, string[]> = {};
+  for (const { involvedObject, message } of events) (messages[involvedObject.name] ??= []).push(message);
+  return messages;
+}
+
+type Agent = ReturnType<AgentRig['start']>;
+
+async function untilCounted(agent: Agent, packets: number): Promise<void> {
+  await untilMetric(agent, new RegExp(`packets_total\\{verdict="dropped"\\} ${packets}$`, 'm'));
+}
+
+async function untilMetric(agent: Agent, expected: RegExp): Promise<void> {
+  const deadline = performance.now() + 70_000;
+  for (;;) {
+    const { body } = await agent.get('/metrics');
+    if (expected.test(body)) return;
+    if (performance.now() > deadline) throw new Error(`${expected} is not in\n${body}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

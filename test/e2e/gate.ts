@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, connect as connectSocket, type Socket } from 'node:net';
+
+/** A way to the API server that can be shut: refused connections, or ones on which nothing moves any more. */
+export interface Gate {
+  readonly port: number;
+  /** Breaks what is open and refuses what comes. */
+  readonly close: () => Promise<void>;
+  /** Lets everything through again, on the same port. */
+  readonly open: () => Promise<void>;
+  /** Connections stay open, but not a byte gets through, without either end being told. */
+  readonly hang: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+/** `target`: an `https://127.0.0.1:PORT`; TLS passes through untouched. Begins open. */
+export async function createGate(target: string): Promise<Gate> {
+  const targetPort = Number(new URL(target).port);
+  const sockets = new Set<Socket>();
+  let hanging = false;
+  const server = createServer((client) => {
+    const upstream = connectSocket(targetPort, '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (bytes) => {
+        if (!hanging) to.write(bytes);
+      });
+      from
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(from);
+          to.destroy();
+        });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return {
+    port,
+    close,
+    async open() {
+      hanging = false;
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    hang() {
+      hanging = true;
+    },
+    async stop() {
+      if (server.listening) await close();
+    },
+  };
+}
