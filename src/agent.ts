@@ -34,7 +34,7 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
   const stateFile = `${config.stateDir}/state.json`;
   const restored = restoreState(stateFile, config.node, new Date());
   if (restored.problem !== undefined) troubles.state('load', restored.problem);
-  const knowing = createKnowing({ config, metrics, troubles, onNews: () => counting.investigation.review(), now });
+  const knowing = createKnowing({ config, troubles, onNews: () => counting.investigation.review(), now });
   const counting: Counting = createCounting({
     config,
     knowing,

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import manifest from '../package.json' with { type: 'json' };
 import type { Verdict } from './model.ts';
+import { parseListenAddress } from './telemetry/listen-address.ts';
 
 export const version: string = manifest.version;
 
@@ -178,11 +179,11 @@ const schema = z.strictObject({
   includeNoise: yesOrNo,
   timeZone: z.string().check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
   reverseDns: yesOrNo,
-  metricsAddress: z
-    .string()
-    .check(
-      z.regex(/^(?:\[[0-9a-f:.]+\]|[^:[\]]*):\d{1,5}$/i, { error: 'must be :PORT or HOST:PORT, for example :9090' }),
-    ),
+  metricsAddress: z.string().check(
+    z.refine((text) => parseListenAddress(text) !== undefined, {
+      error: 'must be :PORT or HOST:PORT, for example :9090',
+    }),
+  ),
   logLevel: z.enum(['debug', 'info', 'warn', 'error'], { error: 'must be debug, info, warn or error' }),
   kubeconfig: z.optional(z.string()),
   maxNodes: wholeNumber,

@@ -29,10 +29,12 @@ const streams: Streams = {
   terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
-// Not awaited here: the bundle is CommonJS (scripts/build.mjs).
-void main(process.argv.slice(2)).then((status) => {
-  process.exitCode = status;
-});
+// Not awaited: the bundle is CommonJS (scripts/build.mjs).
+void start();
+
+async function start(): Promise<void> {
+  process.exitCode = await main(process.argv.slice(2));
+}
 
 async function main([command, ...args]: string[]): Promise<number> {
   try {

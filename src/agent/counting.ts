@@ -72,8 +72,8 @@ export function createCounting(options: CountingOptions): Counting {
     positions: restored.state?.positions ?? {},
     first: restored.first,
     pipeline,
-    metrics,
     onNotice: troubles.source,
+    onLost: troubles.lost,
     now,
   });
   return { sources, statistics, room, investigation, table };

@@ -7,7 +7,6 @@ import type { Millis } from '../model.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import { createRemoteLookups, type RemoteLookups } from '../resolving/remote.ts';
 import { createReverseDns } from '../resolving/reverse-dns.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { Troubles } from './troubles.ts';
 
 /** All that the agent knows of its cluster, and how it comes to know it. */
@@ -20,7 +19,6 @@ export interface Knowing {
 
 export interface KnowingOptions {
   config: Config;
-  metrics: Metrics;
   troubles: Troubles;
   /** Something is known that was not. */
   onNews: () => void;
@@ -28,14 +26,11 @@ export interface KnowingOptions {
 }
 
 /** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
-export function createKnowing({ config, metrics, troubles, onNews, now }: KnowingOptions): Knowing {
+export function createKnowing({ config, troubles, onNews, now }: KnowingOptions): Knowing {
   const connection = createConnection({
     load: () => loadConfig(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
-    onRequest({ verb, resource, code, took }) {
-      metrics.apiRequests.add(1, { verb, resource, code: String(code) });
-      metrics.apiRequestSeconds.observe(took / 1000, { verb });
-    },
+    onRequest: troubles.request,
     now,
   });
   const remote = createRemoteLookups({

@@ -7,7 +7,6 @@ import type { Origin } from '../sources/envelopes/envelope.ts';
 import { createFollowFile } from '../sources/follow-file.ts';
 import { createKernelRing } from '../sources/kernel-ring.ts';
 import type { Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone'>;
@@ -16,8 +15,8 @@ export interface OpenSourcesOptions {
   /** No earlier run is known of: what was logged shortly before is news too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost'>;
-  metrics: Metrics;
   onNotice: (source: string, notice: Notice) => void;
+  onLost: (source: string, loss: Loss) => void;
   now: () => Millis;
 }
 
@@ -42,18 +41,16 @@ export function openSources(options: OpenSourcesOptions): Source[] {
   });
 }
 
-function listenerOf(name: string, { pipeline, metrics, onNotice, now }: OpenSourcesOptions): SourceListener {
+function listenerOf(name: string, { pipeline, onLost, onNotice, now }: OpenSourcesOptions): SourceListener {
   return {
     onLine: (line: LogLine, origin: Origin) => {
       const latest = now();
       // A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock.
       pipeline.take(line.time > latest ? { ...line, time: latest } : line, origin);
     },
-    onLost({ count, unit, time, reason }: Loss) {
-      if (unit === 'records') metrics.lostRecords.add(count ?? 1, { source: name });
-      else metrics.lostBytes.add(count ?? 0, { source: name });
-      pipeline.lost(name, unit === 'records' ? count : undefined, time);
-      onNotice(name, { level: 'warn', key: 'lost', text: reason });
+    onLost(loss: Loss) {
+      pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, loss.time);
+      onLost(name, loss);
     },
     onNotice: (notice) => onNotice(name, notice),
   };

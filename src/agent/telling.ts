@@ -59,6 +59,7 @@ export function createTelling(options: TellingOptions): Telling {
     }),
     onResult: troubles.write,
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
+    onAbandoned: troubles.abandoned,
     onUnauthorized: knowing.connection.reload,
     now,
   });

@@ -1,9 +1,10 @@
+import type { RequestReport } from '../kubernetes/connection.ts';
 import type { InformerTrouble } from '../kubernetes/informer.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
 import type { Millis, Series } from '../model.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import type { Result } from '../publishing/publisher.ts';
-import type { Notice } from '../sources/source.ts';
+import type { Loss, Notice } from '../sources/source.ts';
 import type { Complaints } from '../telemetry/complaints.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -14,7 +15,11 @@ export interface Troubles {
   unusable: (resource: WatchedResource, error: unknown) => void;
   tooMany: (resource: WatchedResource, count: number, limit: number) => void;
   write: (verb: 'create' | 'update' | 'read', result: Result, series: Series, refusal: Refusal | undefined) => void;
+  /** Nothing more is tried for a problem. */
+  abandoned: (reason: Result | 'muted') => void;
   source: (name: string, notice: Notice) => void;
+  lost: (source: string, loss: Loss) => void;
+  request: (report: RequestReport) => void;
   state: (operation: 'load' | 'save', error: unknown) => void;
   stateSaved: () => void;
   clock: (skew: Millis | undefined) => void;
@@ -26,6 +31,9 @@ export interface TroubleTally {
   eventsWritten: number;
   eventWritesFailed: number;
   eventsAbandoned: number;
+  requestsFailed: number;
+  recordsLost: number;
+  bytesLost: number;
   watchRestarts: number;
   stateErrors: number;
 }
@@ -50,7 +58,16 @@ export function createTroubles({ complaints, metrics, server }: TroublesOptions)
   tally: Readonly<TroubleTally>;
 } {
   const { complain, settled } = complaints;
-  const tally = { eventsWritten: 0, eventWritesFailed: 0, eventsAbandoned: 0, watchRestarts: 0, stateErrors: 0 };
+  const tally: TroubleTally = {
+    eventsWritten: 0,
+    eventWritesFailed: 0,
+    eventsAbandoned: 0,
+    requestsFailed: 0,
+    recordsLost: 0,
+    bytesLost: 0,
+    watchRestarts: 0,
+    stateErrors: 0,
+  };
   const troubles: Troubles = {
     informer(resource, { verb, refusal }) {
       metrics.watchRestarts.add(1, { resource });
@@ -107,7 +124,6 @@ export function createTroubles({ complaints, metrics, server }: TroublesOptions)
           );
         case 'invalid':
         case 'foreign':
-          abandoned(result);
           return complain(
             'error',
             `event ${result}`,
@@ -116,12 +132,30 @@ export function createTroubles({ complaints, metrics, server }: TroublesOptions)
           );
         case 'terminating':
         case 'gone':
-          return abandoned(result);
         case 'conflict':
           return;
         default:
           result satisfies never;
       }
+    },
+    abandoned(reason) {
+      metrics.eventsAbandoned.add(1, { reason });
+      tally.eventsAbandoned++;
+    },
+    lost(source, { count, unit, reason }) {
+      if (unit === 'records') {
+        metrics.lostRecords.add(count ?? 1, { source });
+        tally.recordsLost += count ?? 1;
+      } else {
+        metrics.lostBytes.add(count ?? 0, { source });
+        tally.bytesLost += count ?? 0;
+      }
+      complain('warn', `lost ${source}`, { source, count, unit }, reason);
+    },
+    request({ verb, resource, code, took }) {
+      metrics.apiRequests.add(1, { verb, resource, code: String(code) });
+      metrics.apiRequestSeconds.observe(took / 1000, { verb });
+      if (code === 0 || code >= 400) tally.requestsFailed++;
     },
     source: (name, { level, key, text }) => complain(level, `source ${name} ${key}`, { source: name }, text),
     state(operation, error) {
@@ -159,11 +193,6 @@ export function createTroubles({ complaints, metrics, server }: TroublesOptions)
     },
   };
   return { troubles, tally };
-
-  function abandoned(reason: Result): void {
-    metrics.eventsAbandoned.add(1, { reason });
-    tally.eventsAbandoned++;
-  }
 
   function refused(verb: string, resource: string, refusal: Refusal): void {
     const { status, message } = refusal;

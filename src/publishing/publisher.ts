@@ -35,6 +35,8 @@ export interface PublisherOptions {
   /** Told of each attempt. */
   onResult: (verb: 'create' | 'update' | 'read', result: Result, series: Series, refusal: Refusal | undefined) => void;
   onWritten: (packets: number) => void;
+  /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
+  onAbandoned: (reason: Result | 'muted') => void;
   /** The API server does not believe our token: load it anew. */
   onUnauthorized: () => void;
   now: () => Millis;
@@ -54,8 +56,8 @@ export interface Publisher {
 
 /** How long a namespace that is being deleted is left alone. */
 const mutedFor: Millis = 600_000;
-/** How long a right that is missing is waited for. */
-const forbiddenFor: Millis = 60_000;
+/** How long until it is seen whether a missing right has been granted. */
+const forbiddenFor: Millis = 30_000;
 /** How long an Event that the server fails on (500: an admission webhook, mostly) is left alone, while others are written. */
 const brokenFor: Millis = 60_000;
 
@@ -123,7 +125,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   /** Tries until the server has answered with something that trying again would not change. */
   async function publish(series: Series): Promise<void> {
-    if (isMuted(series)) return table.abandon(series);
+    if (isMuted(series)) return abandon(series, 'muted');
     await backOff(
       async () => {
         // The wait before this cannot be cut short by `stop`.
@@ -151,8 +153,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
       return 'done';
     }
     if (outcome.kind === 'foreign') {
-      table.abandon(series);
       onResult('read', 'foreign', series, undefined);
+      abandon(series, 'foreign');
       return 'done';
     }
     const { refusal, verb } = outcome;
@@ -177,12 +179,17 @@ export function createPublisher(options: PublisherOptions): Publisher {
       case 'terminating':
       case 'gone':
         muted.set(namespaceOf(series.finding.regarding), now() + mutedFor);
-        table.abandon(series);
+        abandon(series, result);
         return 'done';
       default:
-        table.abandon(series);
+        abandon(series, result);
         return 'done';
     }
+  }
+
+  function abandon(series: Series, reason: Result | 'muted'): void {
+    table.abandon(series);
+    options.onAbandoned(reason);
   }
 
   function isMuted(series: Series): boolean {
