@@ -29,7 +29,7 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
   const log = await createLogger({ level: config.logLevel, terminal, node: config.node });
   const complaints = createComplaints(log, { now });
   const metrics = createMetrics({ version, onScrape: () => mirror(metrics, { ...knowing, ...counting, now }) });
-  const { troubles, tally } = createTroubles({ complaints, metrics, server: () => knowing.connection.server });
+  const { troubles, tally } = createTroubles({ log, complaints, metrics, server: () => knowing.connection.server });
 
   const stateFile = `${config.stateDir}/state.json`;
   const restored = restoreState(stateFile, config.node, new Date());

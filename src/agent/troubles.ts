@@ -6,6 +6,7 @@ import type { Refusal } from '../publishing/event-store.ts';
 import type { Result } from '../publishing/publisher.ts';
 import type { Loss, Notice } from '../sources/source.ts';
 import type { Complaints } from '../telemetry/complaints.ts';
+import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Says what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
@@ -39,6 +40,7 @@ export interface TroubleTally {
 }
 
 export interface TroublesOptions {
+  log: Log;
   complaints: Complaints;
   metrics: Metrics;
   /** URL of the API server, for texts. */
@@ -53,7 +55,7 @@ const rightsHint = 'grant it with the ClusterRole in deploy/base/rbac.yaml';
 /** RBAC's words for what is done with Events. */
 const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 
-export function createTroubles({ complaints, metrics, server }: TroublesOptions): {
+export function createTroubles({ log, complaints, metrics, server }: TroublesOptions): {
   troubles: Troubles;
   tally: Readonly<TroubleTally>;
 } {
@@ -106,6 +108,7 @@ export function createTroubles({ complaints, metrics, server }: TroublesOptions)
       const about = { object: `${object.kind} ${object.namespace ?? ''}/${object.name}`, answer: refusal?.message };
       switch (result) {
         case 'ok':
+          log.debug({ ...about, verb }, 'Event written');
           granted(eventVerbs[verb], 'events');
           reached();
           return;

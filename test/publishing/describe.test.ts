@@ -84,7 +84,12 @@ const event = (given: Parameters<typeof series>[0], message: string, now: number
 describe('describeEvents', () => {
   test('is what kubectl describe prints, last seen last', () => {
     const repeated = event(
-      { count: 9, first: nine, last: nine + minute, published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } },
+      {
+        count: 9,
+        first: nine,
+        last: nine + minute,
+        published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined },
+      },
       'second ',
       nine + minute,
     );

@@ -84,9 +84,13 @@ test('is last seen when it is created, later when its last packet was', () => {
   const last = nine + 10 * second;
   const now = nine + 60 * second;
   expect(eventOf(series({ last }), '', now).lastTimestamp).toBe('2026-11-21T09:01:00Z');
-  expect(eventOf(series({ last, published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } }), '', now).lastTimestamp).toBe(
-    '2026-11-21T09:00:10Z',
-  );
+  expect(
+    eventOf(
+      series({ last, published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } }),
+      '',
+      now,
+    ).lastTimestamp,
+  ).toBe('2026-11-21T09:00:10Z');
 });
 
 test('reportingInstance has at most 128 characters', () => {
@@ -98,7 +102,12 @@ describe('name', () => {
   test('is the same for the same series, whatever it has counted', () => {
     const [a, b] = [
       series(),
-      series({ count: 99, last: nine + 1, suppressed: true, published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } }),
+      series({
+        count: 99,
+        last: nine + 1,
+        suppressed: true,
+        published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined },
+      }),
     ];
     expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
     // Of 'web-0', ["drop","node-a",1]: this must not change from one release to the next.
