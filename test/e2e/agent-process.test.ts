@@ -70,6 +70,7 @@ test('signal of a violent end', async () => {
 test('an end before what is awaited tells why', async () => {
   const agent = start(`console.error('NODE_NAME is missing'); process.exit(2);`);
   await expect(agent.untilReady()).rejects.toThrow(/it ended with code 2\. It printed last:\nNODE_NAME is missing$/);
+  expect(agent.errors).toBe('NODE_NAME is missing');
 });
 
 test('a program that is not there', async () => {

@@ -19,6 +19,8 @@ export interface AgentProcess {
   readonly pid: number | undefined;
   /** All so far. */
   readonly log: readonly LogEntry[];
+  /** What it has written to standard error so far; all of it once it has ended. */
+  readonly errors: string;
   /** The first that matches, of those that are there and those to come. */
   readonly untilLog: (matches: (entry: LogEntry) => boolean, withinMs?: number) => Promise<LogEntry>;
   /** Its answer to GET, as soon as it has told where it listens. `path` starts with `/`. */
@@ -45,6 +47,7 @@ export function startAgent(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogEntry[] = [];
+  const errors: string[] = [];
   const printed: string[] = [];
   const changes = new EventEmitter().setMaxListeners(0);
   let exit: Exit | undefined;
@@ -54,7 +57,10 @@ export function startAgent(
     if (entry !== undefined) log.push(entry);
     changes.emit('change');
   });
-  createInterface(child.stderr).on('line', (line) => printed.push(line));
+  createInterface(child.stderr).on('line', (line) => {
+    printed.push(line);
+    errors.push(line);
+  });
   child.on('error', (error) => printed.push(error.message));
   const closed = new Promise<void>((resolve) => {
     child.on('close', (code, signal) => {
@@ -94,6 +100,9 @@ export function startAgent(
   return {
     pid: child.pid,
     log,
+    get errors() {
+      return errors.join('\n');
+    },
     untilLog,
     get,
     untilReady: async () => {
