@@ -276,6 +276,10 @@ export interface Published {
   base: number;
   /** Of the Event, after the last write. */
   resourceVersion: string | undefined;
+  /** When the Event's first packet was, where that is not the series' own. */
+  first?: Millis | undefined;
+  /** What the Event counted when it was found, and until when: as long as ours are not later, they may be the same packets. */
+  overlap?: { count: number; until: Millis } | undefined;
 }
 
 /** One problem of one object on one node in one window of time, counted. */

@@ -5,8 +5,8 @@ import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
 /** Whose count an Event holds: `STATE BASE`, where STATE names a run's memory and BASE is what the Event counts beside it. */
 export const stateAnnotation = 'kube-netfilter-tailer/state';
 
-/** Somebody else changed the Event between our reading and our writing it, so often in a row that we give up for now. */
-const maxConflicts = 3;
+/** Times that an Event is looked for, or made, in one write: somebody may change or delete it in between. */
+const maxTries = 3;
 
 /** What became of one write. */
 export type Outcome =
@@ -41,57 +41,77 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   const { store, stateId, now } = options;
 
   return async (series) => {
-    const { published } = series;
-    const at = now();
-    const count = series.count;
-    const event = eventOf(series, options.messageOf(series), at);
-    const own = { event, count, first: series.first, last: series.last, at };
+    const told = { ...series.published, base: baseBy(series), at: now() };
+    const own = { count: series.count, first: series.first, last: series.last, told: series.published };
+    const event = eventOf(
+      { ...series, published: { ...series.published, base: told.base } },
+      options.messageOf(series),
+      told.at,
+    );
     // What the API server is told is on disk first: after a crash nothing told is counted again.
     await options.keep();
-    if (published.resourceVersion === undefined) return await create(own, published);
-    const answer = await store.update(marked(event, published.base), published.resourceVersion);
-    if (answer.kind === 'stored') return written('update', own, published, published.base, answer.event);
-    if (answer.status === 404) return await create(anew(own, published), { ...published, base: -published.count });
-    if (answer.status === 409) return await adopt(own, published);
+    if (told.resourceVersion === undefined) return await create(event, own, told, 1);
+    const answer = await store.update(marked(event, told.base), told.resourceVersion);
+    if (answer.kind === 'stored') return written('update', own, told, answer.event);
+    if (answer.status === 404) return await beginAnew(event, own, told, 1);
+    if (answer.status === 409) return await adopt(event, own, told, 1);
     return { kind: 'refused', verb: 'update', refusal: answer };
   };
 
-  async function create(own: Own, published: Published): Promise<Outcome> {
-    const answer = await store.create(marked(own.event, published.base));
-    if (answer.kind === 'stored') return written('create', own, published, published.base, answer.event);
-    if (answer.status === 409) return await adopt(own, published);
+  async function create(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
+    const answer = await store.create(marked(event, told.base));
+    if (answer.kind === 'stored') return written('create', own, told, answer.event);
+    // A quota answers 409 too.
+    if (answer.status === 409 && tries < maxTries) return await adopt(event, own, told, tries + 1);
     return { kind: 'refused', verb: 'create', refusal: answer };
   }
 
-  async function adopt(own: Own, published: Published): Promise<Outcome> {
-    const { namespace, name } = own.event.metadata;
-    let last: Refusal | undefined;
-    for (let tries = 0; tries < maxConflicts; tries++) {
-      const found = await store.read(namespace, name);
-      if (found.kind === 'refused') {
-        // It was deleted, or has expired, since.
-        if (found.status === 404) return await create(anew(own, published), { ...published, base: -published.count });
-        return { kind: 'refused', verb: 'read', refusal: found };
-      }
-      const stored = found.event;
-      if (stored.component !== component) return { kind: 'foreign', component: stored.component };
-      const base = baseOf(stored, own);
-      const answer = await store.update(marked(onTopOf(stored, own, base), base), stored.resourceVersion);
-      if (answer.kind === 'stored') return written('update', own, published, base, answer.event);
-      last = answer;
-      if (answer.status !== 409) break;
-    }
-    return { kind: 'refused', verb: 'update', refusal: last as Refusal };
+  /** The Event is gone, and with it what it had told: it begins again with what nobody has been told. */
+  async function beginAnew(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
+    const { count, at, writes } = own.told;
+    if (count === 0) return await create(event, own, told, tries);
+    const first = Math.max(own.first, at);
+    const anew: Published = { ...told, base: -count, first, overlap: undefined, resourceVersion: undefined };
+    if (own.count === count) return { kind: 'written', verb: 'update', packets: 0, told: { ...anew, count, writes } };
+    const rest = {
+      ...event,
+      count: own.count - count,
+      firstTimestamp: timestamp(first),
+      lastTimestamp: timestamp(told.at),
+    };
+    return await create(rest, own, anew, tries);
   }
 
-  /** What the Event counts that this memory knows nothing of. */
-  function baseOf(stored: StoredEvent, { count, first }: Own): number {
+  async function adopt(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
+    const found = await store.read(event.metadata.namespace, event.metadata.name);
+    if (found.kind === 'refused') {
+      // It was deleted, or has expired, since.
+      if (found.status === 404) return await beginAnew(event, own, told, tries);
+      return { kind: 'refused', verb: 'read', refusal: found };
+    }
+    const stored = found.event;
+    if (stored.component !== component) return { kind: 'foreign', component: stored.component };
+    const joined = { ...told, ...joinedTo(stored, own) };
+    const answer = await store.update(marked(onTopOf(stored, event, own, joined), joined.base), stored.resourceVersion);
+    if (answer.kind === 'stored') return written('update', own, joined, answer.event);
+    if (answer.status === 409 && tries < maxTries) return await adopt(event, own, told, tries + 1);
+    return { kind: 'refused', verb: 'update', refusal: answer };
+  }
+
+  /** How our count goes on from what is there. */
+  function joinedTo(stored: StoredEvent, { count, first, last }: Own): Pick<Published, 'base' | 'first' | 'overlap'> {
+    const began = Math.min(first, stored.firstTimestamp ?? Infinity);
     const [owner, base] = (stored.annotations[stateAnnotation] ?? '').split(' ');
-    if (owner === stateId) return Number(base) || 0;
-    // All of ours came after it was written (times are cut to seconds): nothing is counted twice.
-    if (stored.lastTimestamp !== undefined && first >= stored.lastTimestamp + 1000) return stored.count;
-    // Some of ours may be among what it counts. The larger of the two is a count that is never too high.
-    return Math.max(0, stored.count - count);
+    if (owner === stateId) return { base: Number(base) || 0, first: began };
+    // Times are cut to seconds.
+    const until = stored.lastTimestamp === undefined ? Infinity : stored.lastTimestamp + 999;
+    // All of ours came after it was written: nothing is counted twice.
+    if (first > until) return { base: stored.count, first: began };
+    return {
+      base: Math.max(0, stored.count - count),
+      first: began,
+      overlap: last <= until ? { count: stored.count, until } : undefined,
+    };
   }
 
   function marked(event: CoreEvent, base: number): CoreEvent {
@@ -104,45 +124,42 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
 
 /** A series as it was when its write began; it may be counted further meanwhile. */
 interface Own {
-  event: CoreEvent;
   count: number;
   first: Millis;
   last: Millis;
-  at: Millis;
+  /** By an earlier write. */
+  told: Published;
 }
 
-function written(
-  verb: 'create' | 'update',
-  { count, at }: Own,
-  published: Published,
-  base: number,
-  { resourceVersion }: StoredEvent,
-): Outcome {
+/**
+ * While ours may be among the packets that the Event counted when it was found, the larger of the two counts is right: it is
+ * never too high.
+ */
+function baseBy({ count, published: { base, overlap } }: Series): number {
+  return overlap === undefined ? base : Math.max(0, overlap.count - count);
+}
+
+function written(verb: 'create' | 'update', own: Own, told: Published, { resourceVersion }: StoredEvent): Outcome {
+  const { count, last } = own;
+  const overlap = told.overlap !== undefined && last <= told.overlap.until ? told.overlap : undefined;
   return {
     kind: 'written',
     verb,
-    packets: count - published.count,
-    told: { count, writes: published.writes + 1, at, base, resourceVersion },
+    packets: count - own.told.count,
+    told: { ...told, count, writes: own.told.writes + 1, resourceVersion, overlap },
   };
 }
 
-/** The Event of what has not been told, since the one that told the rest is gone. */
-function anew(own: Own, { count: told, at }: Published): Own {
-  if (told === 0) return own;
-  const event = {
-    ...own.event,
-    count: own.count - told,
-    firstTimestamp: timestamp(Math.max(own.first, at)),
-    lastTimestamp: timestamp(own.at),
-  };
-  return { ...own, event };
-}
-
-function onTopOf(stored: StoredEvent, own: Own, base: number): CoreEvent {
+function onTopOf(
+  stored: StoredEvent,
+  event: CoreEvent,
+  { count, last }: Own,
+  { base, first = last }: Published,
+): CoreEvent {
   return {
-    ...own.event,
-    count: base + own.count,
-    firstTimestamp: timestamp(Math.min(own.first, stored.firstTimestamp ?? Infinity)),
-    lastTimestamp: timestamp(Math.max(own.last, base === 0 ? -Infinity : (stored.lastTimestamp ?? -Infinity))),
+    ...event,
+    count: base + count,
+    firstTimestamp: timestamp(first),
+    lastTimestamp: timestamp(Math.max(last, base === 0 ? -Infinity : (stored.lastTimestamp ?? -Infinity))),
   };
 }

@@ -52,7 +52,7 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
     message: cutBytes(message, maxMessage),
     type,
     count: published.base + count,
-    firstTimestamp: timestamp(first),
+    firstTimestamp: timestamp(published.first ?? first),
     // On creation the time of the write: exporters throw away what looks older than a few seconds.
     lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },

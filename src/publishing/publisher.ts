@@ -75,11 +75,15 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const muted = new Map<string, Millis>();
   let stopping = false;
   let wakeUp: (() => void) | undefined;
-  const stopped = Promise.withResolvers<void>();
+  /** Ends what is being waited for. Not a promise that lives as long as the program: each wait would leave something on it. */
+  let interrupt: (() => void) | undefined;
+  let endSleep: (() => void) | undefined;
+  let inFlight: Promise<unknown> = Promise.resolve();
   let finished: Promise<void> = Promise.resolve();
 
   return {
     get muted() {
+      forgetMuted();
       return muted.size;
     },
     run: () => (finished = run()),
@@ -87,8 +91,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
     async stop(grace) {
       const deadline = now() + grace;
       stopping = true;
-      stopped.resolve();
-      wakeUp?.();
+      interrupt?.();
+      endSleep?.();
       const timeOut = Promise.withResolvers<void>();
       const timer = setTimeout(timeOut.resolve, grace);
       await Promise.race([finished.then(() => flush(deadline)), timeOut.promise]);
@@ -104,20 +108,27 @@ export function createPublisher(options: PublisherOptions): Publisher {
         await sleepUntil(at);
         continue;
       }
+      forgetMuted();
       for (const series of table.due(now())) {
         if (stopping) return;
+        if (isMuted(series)) {
+          abandon(series, 'muted');
+          continue;
+        }
         if (!bucket.take(now())) {
           table.postpone(bucket.availableAt(now()));
           break;
         }
-        await Promise.race([publish(series), stopped.promise]);
+        await unlessStopped(publish(series));
       }
     }
   }
 
   /** What is due at the end is written once, without waiting for a server that is away. */
   async function flush(deadline: Millis): Promise<void> {
-    for (const series of table.due(now())) {
+    if (now() >= deadline) return;
+    await inFlight;
+    for (const series of table.due(now()).filter((each) => !isMuted(each))) {
       if (now() >= deadline || !bucket.take(now())) return;
       if ((await attempt(series)) !== 'done') return;
     }
@@ -125,7 +136,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   /** Tries until the server has answered with something that trying again would not change. */
   async function publish(series: Series): Promise<void> {
-    if (isMuted(series)) return abandon(series, 'muted');
     await backOff(
       async () => {
         // The wait before this cannot be cut short by `stop`.
@@ -140,12 +150,18 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   async function waitAsAsked(error: Unavailable): Promise<boolean> {
-    if (error.retryAfter !== undefined && !stopping) await sleep(error.retryAfter).ended;
+    if (error.retryAfter !== undefined && !stopping) await sleep(error.retryAfter);
     return !stopping;
   }
 
-  async function attempt(series: Series): Promise<'done' | Refusal> {
-    const outcome = await write(series);
+  function attempt(series: Series): Promise<'done' | Refusal> {
+    const attempted = attemptNow(series);
+    inFlight = attempted;
+    return attempted;
+  }
+
+  async function attemptNow(series: Series): Promise<'done' | Refusal> {
+    const outcome = await write(series).catch(failedByItself);
     if (outcome.kind === 'written') {
       table.published(series, outcome.told);
       options.onWritten(outcome.packets);
@@ -193,27 +209,36 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function isMuted(series: Series): boolean {
-    const namespace = namespaceOf(series.finding.regarding);
-    const until = muted.get(namespace);
-    if (until === undefined) return false;
-    if (until > now()) return true;
-    muted.delete(namespace);
-    return false;
+    return (muted.get(namespaceOf(series.finding.regarding)) ?? 0) > now();
+  }
+
+  function forgetMuted(): void {
+    for (const [namespace, until] of muted) if (until <= now()) muted.delete(namespace);
   }
 
   async function sleepUntil(at: Millis): Promise<void> {
     // A timer longer than 2^31 ms fires at once.
-    const { ended, end } = sleep(Math.min(at - now(), 3_600_000));
-    wakeUp = end;
-    await ended;
+    const slept = sleep(Math.min(at - now(), 3_600_000));
+    wakeUp = endSleep;
+    await slept;
     wakeUp = undefined;
   }
 
-  function sleep(duration: Millis): { ended: Promise<void>; end: () => void } {
+  async function sleep(duration: Millis): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, duration);
-    const ended = Promise.race([promise, stopped.promise]).finally(() => clearTimeout(timer));
-    return { ended, end: resolve };
+    endSleep = resolve;
+    await promise;
+    endSleep = undefined;
+    clearTimeout(timer);
+  }
+
+  async function unlessStopped(work: Promise<void>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    interrupt = resolve;
+    work.then(resolve, reject);
+    await promise;
+    interrupt = undefined;
   }
 }
 
@@ -224,6 +249,12 @@ class Unavailable extends Error {
     super('the API server cannot be written to');
     this.retryAfter = retryAfter;
   }
+}
+
+/** A fault of this program must cost one Event for a while, not all of them for good. */
+function failedByItself(error: unknown): Outcome {
+  const refusal = { kind: 'refused', status: 500, reason: '', message: String(error), retryAfter: undefined } as const;
+  return { kind: 'refused', verb: 'create', refusal };
 }
 
 function resultOf({ status, reason }: Refusal, verb: 'create' | 'update' | 'read'): Result {

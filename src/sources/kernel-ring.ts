@@ -1,10 +1,10 @@
-import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hrtime } from 'node:process';
 import type { Millis } from '../model.ts';
-import { reasonOf } from '../system-error.ts';
 import { createClock } from './clock.ts';
 import { readEnvelope } from './envelope.ts';
 import { createKernelClock } from './kernel-clock.ts';
+import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg-device.ts';
 import { type Schedule, schedule as inTime } from './schedule.ts';
 import type { Position, Source, SourceListener } from './source.ts';
 
@@ -24,23 +24,6 @@ export interface KernelRingOptions {
   schedule?: Schedule;
 }
 
-/** What is done with the device. All throw the system's error. */
-export interface Device {
-  /** Must not wait, then or when it is read. */
-  open: (path: string) => number;
-  /**
-   * One record. EAGAIN: there is none. EPIPE: the next one was overwritten, the one after is the oldest there is. EINVAL: it did
-   * not fit, and is gone.
-   */
-  read: (fd: number, buffer: Buffer) => number;
-  close: (fd: number) => void;
-}
-
-/**
- * The kernel never hands out more: it makes a record in a buffer of 8192 bytes (CONSOLE_EXT_LOG_MAX) up to Linux 6.2, and of
- * 2048 (PRINTK_MESSAGE_MAX) since, escapes included, and cuts off what does not fit.
- */
-const recordSize = 8192;
 /** Taken before other work has its turn: a few milliseconds. */
 const readsPerTurn = 512;
 /** Between looks: while records come, and after a while without any. */
@@ -60,7 +43,7 @@ const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
  */
 export function createKernelRing(options: KernelRingOptions): Source {
   const { path = '/dev/kmsg', saved, since, listener, now = Date.now, monotonic = clockMonotonic } = options;
-  const { bootId = readBootId, device = realDevice, schedule = inTime } = options;
+  const { bootId = readBootId, device = kmsgDevice, schedule = inTime } = options;
   const boot = bootId();
   const clock = createKernelClock({ now, monotonic });
   // Times are taken from the records; nothing else in them is read by a clock.
@@ -71,8 +54,8 @@ export function createKernelRing(options: KernelRingOptions): Source {
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
   /** Of the last record that was taken. */
-  let seq = boot !== '' && saved?.['bootId'] === boot ? Number(saved['seq']) : undefined;
-  /** What is read was there before the start, and nobody has read up to a part of it. */
+  let seq = boot !== '' && saved?.['bootId'] === boot ? readCount(saved['seq']) : undefined;
+  /** What is read was there before the start, and how much of it an earlier run had read is not known. */
   let isOld = seq === undefined;
   let wait = shortestWait;
   /** Why it cannot be read, as it was told. */
@@ -109,7 +92,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
   function turn(): void {
     let records = 0;
     for (let reads = 0; reads < readsPerTurn; reads++) {
-      const outcome = read();
+      const outcome = readRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
       if (outcome === 'empty') {
         clock.foundEmpty();
@@ -129,26 +112,6 @@ export function createKernelRing(options: KernelRingOptions): Source {
     well();
   }
 
-  /** The length of a record, which stands in the buffer then. */
-  function read(): number | 'empty' | 'again' | { error: unknown } {
-    try {
-      // Only what is no ring buffer has an end.
-      return device.read(fd as number, buffer) || 'empty';
-    } catch (error) {
-      switch ((error as NodeJS.ErrnoException).code) {
-        case 'EAGAIN':
-          return 'empty';
-        // If anything was lost, the numbers of the records before and after tell how much.
-        case 'EPIPE':
-        case 'EINVAL':
-        case 'EINTR':
-          return 'again';
-        default:
-          return { error };
-      }
-    }
-  }
-
   function take(length: number): void {
     const end = buffer.indexOf('\n');
     // What follows are properties of a device; newlines in the message itself are escaped.
@@ -164,11 +127,13 @@ export function createKernelRing(options: KernelRingOptions): Source {
     clock.compare(stamp);
     const time = clock.timeOf(stamp);
     const missing = seq === undefined ? 0 : next - seq - 1;
-    seq = next;
     // Those that are missing are older than this one.
-    if (isOld && time < since) return;
-    if (missing > 0) lost(missing, time);
+    const isTooOld = isOld && time < since;
+    seq = next - 1;
+    if (missing > 0 && !isTooOld) lost(missing, time);
     if (isStopped()) return;
+    seq = next;
+    if (isTooOld) return;
     const { text, host } = readEnvelope(record, noClock);
     // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
@@ -216,23 +181,9 @@ export function createKernelRing(options: KernelRingOptions): Source {
   }
 }
 
-function adviceOn(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EPERM':
-    case 'EACCES':
-      return 'permission denied. The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)';
-    case 'ENOENT':
-      return 'it is not there. The container must be privileged to have it; or read a log file of the node instead (SOURCES=file:PATH)';
-    default:
-      return reasonOf(error);
-  }
+function readCount(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) ? (value as number) : undefined;
 }
-
-const realDevice: Device = {
-  open: (path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
-  read: (fd, buffer) => readSync(fd, buffer, 0, buffer.length, null),
-  close: closeSync,
-};
 
 /** What `performance.now` counts from is the start of the process, not of the machine. */
 function clockMonotonic(): Millis {

@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { act, deletions, fates, kills, objects, type Step, steps } from './program.ts';
+import { createWorld, type Fate, type World } from './world.ts';
+
+const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
+
+/** Runs programs until all is told, and looks at each object then. */
+async function check(
+  programs: fc.Arbitrary<Step[]>,
+  requests: fc.Arbitrary<Fate[]>,
+  look: (world: World, object: string) => void,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(programs, requests, limits, async (program, queue, limit) => {
+      const world = createWorld(queue, limit);
+      await act(world, program);
+      await world.settle();
+      expect(world.faults).toEqual([]);
+      for (const object of objects) look(world, object);
+    }),
+    { numRuns: 500 },
+  );
+}
+
+test('killed at any moment, each packet stands in one Event', async () => {
+  await check(steps(kills), fates('answer lost', 'killed before', 'killed after'), (world, object) =>
+    expect(world.told(object)).toBe(world.logged(object)),
+  );
+});
+
+test('what was told in deleted Events is not told again, and nothing that came after is missing', async () => {
+  await check(steps(deletions), fates('deleted before'), (world, object) =>
+    expect(world.told(object) + world.told(object, world.deleted)).toBe(world.logged(object)),
+  );
+});
+
+test('killed and deleted at any moment, nothing is missing, and of what is not deleted nothing is told twice', async () => {
+  const all = fates('answer lost', 'killed before', 'killed after', 'deleted before');
+  await check(steps(kills, deletions), all, (world, object) => {
+    expect(world.told(object)).toBeLessThanOrEqual(world.logged(object));
+    expect(world.told(object) + world.told(object, world.deleted)).toBeGreaterThanOrEqual(world.logged(object));
+  });
+});

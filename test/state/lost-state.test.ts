@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { act, fates, kills, losses, objects, steps } from './program.ts';
+import { createWorld } from './world.ts';
+
+const everything = fates('answer lost', 'killed before', 'killed after');
+
+test('whatever is lost, no count goes down or is higher than the truth', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps(kills, losses), everything, async (program, queue) => {
+      const world = createWorld(queue);
+      await act(world, program);
+      await world.settle();
+      expect(world.faults).toEqual([]);
+      for (const event of world.store.events.values())
+        expect(event.count).toBeLessThanOrEqual(world.linesBehind(event));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('counts are exact, when all was told before the loss and ours come after it', async () => {
+  const runs = fc.array(fc.tuple(steps(kills), everything), { minLength: 2, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(runs, async (programs) => {
+      const world = createWorld([]);
+      for (const [program, queue] of programs) {
+        world.befall(queue);
+        await act(world, program);
+        await world.settle();
+        world.lose(0);
+        // The times of Events are whole seconds.
+        world.pass(1000);
+      }
+      expect(world.faults).toEqual([]);
+      for (const object of objects) expect(world.told(object)).toBe(world.logged(object));
+    }),
+    { numRuns: 300 },
+  );
+});

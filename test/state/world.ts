@@ -1,0 +1,237 @@
+import type { Finding, Series } from '../../src/model.ts';
+import type { CoreEvent } from '../../src/publishing/event.ts';
+import { createEventWriter, stateAnnotation } from '../../src/publishing/event-writer.ts';
+import type { EventStore } from '../../src/publishing/event-store.ts';
+import type { SeriesState } from '../../src/series/state.ts';
+import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/table.ts';
+import { windowOf } from '../../src/series/window.ts';
+import { finding, flow, nine, podRef } from '../builders.ts';
+import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../publishing/memory-store.ts';
+
+const second = 1000;
+const firstId = 'state-0';
+
+/** What befalls a request to the API server, or the keeping of the state before it. */
+export type Fate =
+  | 'fine'
+  | 'answer lost'
+  | 'refused'
+  | 'changed before'
+  | 'deleted before'
+  | 'packet during'
+  | 'killed before'
+  | 'killed after';
+
+export interface Packet {
+  object: string;
+  port: number;
+}
+
+/** A log, an agent that reads it and can be killed at any moment, and an API server. */
+export interface World {
+  store: MemoryStore;
+  /** Events that were deleted, as they were then. */
+  deleted: CoreEvent[];
+  /** What should never be, and was. */
+  faults: string[];
+  /** A packet is logged. */
+  log: (packet: Packet) => void;
+  pass: (time: number) => void;
+  /** The agent counts up to `lines` lines that it has not read. */
+  read: (lines: number) => void;
+  /** The agent keeps its state. */
+  keep: () => Promise<void>;
+  /** The agent writes what is due. */
+  write: () => Promise<void>;
+  /** The agent is killed, and started again. */
+  kill: () => void;
+  /** The agent is killed, its state is lost, and a new one reads the last `again` lines again, at once. */
+  lose: (again: number) => void;
+  /** What befalls the next requests. */
+  befall: (fates: readonly Fate[]) => void;
+  /** Somebody deletes an Event. */
+  deleteOne: (index: number) => void;
+  /** From now on all goes well: the agent reads and writes all there is. */
+  settle: () => Promise<void>;
+  /** Packets logged of an object. */
+  logged: (object: string) => number;
+  /** Sum of the counts of an object's Events. */
+  told: (object: string, events?: Iterable<CoreEvent>) => number;
+  /** Lines that are behind an Event: those that any agent has counted for it. */
+  linesBehind: (event: CoreEvent) => number;
+}
+
+export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { perObject: 8, total: 1000 }): World {
+  const store = createMemoryStore((_, key) => mishapOf(nextFate(), key));
+  const log: (Packet & { time: number })[] = [];
+  const deleted: CoreEvent[] = [];
+  const faults: string[] = [];
+  const behind = new Map<string, Set<number>>();
+  const queue = [...fates];
+  let time = nine;
+  let stateId = firstId;
+  let disk: { position: number; series: string | undefined } = { position: 0, series: undefined };
+  let table: SeriesTable;
+  let position: number;
+  let clock: number;
+  start();
+
+  const world: World = {
+    store,
+    deleted,
+    faults,
+    log: (packet) => void log.push({ ...packet, time }),
+    pass: (duration) => void (time += duration),
+    read(lines) {
+      for (const { time: at, ...packet } of log.slice(position, position + lines)) {
+        table.count(findingOf(packet), at);
+        clock = Math.max(clock, at);
+        remember(packet, position++);
+      }
+    },
+    keep: () => untilKilled(keep),
+    write: () => untilKilled(write),
+    kill: start,
+    lose(again) {
+      stateId = `state-${Number(stateId.slice(6)) + 1}`;
+      disk = { position: Math.max(0, log.length - again), series: undefined };
+      start();
+    },
+    befall: (more) => void queue.push(...more),
+    deleteOne(index) {
+      const keys = [...store.events.keys()];
+      remove(keys[index % keys.length] ?? '');
+    },
+    async settle() {
+      queue.length = 0;
+      world.read(Infinity);
+      for (let due = table.nextDue(); due < Infinity; due = table.nextDue()) {
+        time = Math.max(time, due);
+        await world.write();
+      }
+    },
+    logged: (object) => log.filter((packet) => packet.object === object).length,
+    told: (object, events = store.events.values()) =>
+      [...events].reduce((sum, { involvedObject, count }) => sum + (involvedObject.name === object ? count : 0), 0),
+    linesBehind: ({ message }) => behind.get(message)?.size ?? 0,
+  };
+  return world;
+
+  function start(): void {
+    const restored = disk.series === undefined ? undefined : (JSON.parse(disk.series) as SeriesState);
+    table = createSeriesTable({ limits, restored, now: () => time });
+    clock = restored?.clock ?? -Infinity;
+    position = disk.position;
+    // What is there to be read again is read before anything is written.
+    if (restored === undefined && stateId !== firstId) world.read(Infinity);
+  }
+
+  async function untilKilled(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error;
+      start();
+    }
+  }
+
+  async function keep(): Promise<void> {
+    const snapshot = { position, series: JSON.stringify(table.state()) };
+    const { before, after } = mishapOf(nextFate(), '');
+    await Promise.resolve();
+    before?.();
+    disk = snapshot;
+    after?.();
+  }
+
+  async function write(): Promise<void> {
+    const guarded = { ...store, create: guard(store.create), update: guard(store.update) };
+    const writeOne = createEventWriter({ store: guarded, messageOf: nameOf, stateId, keep, now: () => time });
+    for (const series of table.due(time)) {
+      const outcome = await writeOne(series);
+      if (outcome.kind === 'written') table.published(series, outcome.told);
+      else table.retry(series, time + second);
+    }
+  }
+
+  /** Sees that nothing is told that is not on disk, and that no count goes down. */
+  function guard<Rest extends unknown[]>(
+    request: (event: CoreEvent, ...rest: Rest) => ReturnType<EventStore['create']>,
+  ): typeof request {
+    return async (event, ...rest) => {
+      const base = Number(event.metadata.annotations?.[stateAnnotation]?.split(' ')[1]);
+      const kept = keptCount(event.message);
+      if (event.count - base > kept) faults.push(`${event.count} ${base} were told of ${event.message}, ${kept} kept`);
+      if (event.count < 1) faults.push(`${event.message} told of nothing`);
+      const before = store.events.get(keyOf(event))?.count ?? 0;
+      const answer = await request(event, ...rest);
+      const after = store.events.get(keyOf(event))?.count ?? Infinity;
+      if (after < before) faults.push(`${event.message} fell from ${before} to ${after}`);
+      return answer;
+    };
+  }
+
+  function keptCount(name: string): number {
+    const { series = [], past = [] } = JSON.parse(disk.series ?? '{}') as Partial<SeriesState>;
+    return [...series, ...past].find((each) => nameOf(each) === name)?.count ?? 0;
+  }
+
+  function nextFate(): Fate {
+    return queue.shift() ?? 'fine';
+  }
+
+  function mishapOf(fate: Fate, key: string): Mishap {
+    switch (fate) {
+      case 'fine':
+        return {};
+      case 'answer lost':
+        return { answer: refusal(0) };
+      case 'refused':
+        return { instead: refusal(503) };
+      case 'changed before':
+        return { before: () => store.touch(key) };
+      case 'deleted before':
+        return { before: () => remove(key) };
+      case 'packet during':
+        return {
+          before() {
+            world.log({ object: 'web-0', port: 1 });
+            world.read(1);
+          },
+        };
+      case 'killed before':
+        return { before: die };
+      case 'killed after':
+        return { after: die };
+      default:
+        return fate satisfies never;
+    }
+  }
+
+  function remove(key: string): void {
+    const event = store.remove(key);
+    if (event) deleted.push(event);
+  }
+
+  function remember(packet: Packet, index: number): void {
+    const each = findingOf(packet);
+    const name = nameOf({ finding: each, window: windowOf(clock, each.regarding.uid).number });
+    const lines = behind.get(name) ?? new Set();
+    behind.set(name, lines.add(index));
+  }
+}
+
+class Killed extends Error {}
+
+function die(): never {
+  throw new Killed();
+}
+
+function findingOf({ object, port }: Packet): Finding {
+  return finding({ identity: `${object} ${port}`, regarding: podRef(object), story: flow({ port }) });
+}
+
+/** Stands in the message of an Event, too: it says which series it is of. */
+function nameOf({ finding: { identity }, window }: Pick<Series, 'finding' | 'window'>): string {
+  return `${identity} ${window}`;
+}
