@@ -39,6 +39,9 @@ export function createInvestigation({
   now,
 }: InvestigationOptions): Investigation {
   let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  /** When the lists were there: before that no look-up is begun, so no time for one has passed. */
+  let syncedAt: Millis | undefined;
 
   return {
     hold(line, observation, ends) {
@@ -52,18 +55,24 @@ export function createInvestigation({
       return true;
     },
     review,
-    stop: () => clearTimeout(timer),
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
   };
 
   function review(): void {
     clearTimeout(timer);
     timer = undefined;
+    if (stopped) return;
+    if (isSynced()) syncedAt ??= now();
     if (room.size === 0) return;
-    if (isSynced()) for (const flow of room.release(isDone)) resume(flow);
+    if (syncedAt !== undefined) for (const flow of room.release(isDone)) resume(flow);
     if (room.size > 0) timer = setTimeout(review, reviewInterval);
   }
 
   function isDone(flow: WaitingFlow): boolean {
-    return now() - flow.since >= longestWait || !remote.investigate(endsOf(flow));
+    const waited = now() - Math.max(flow.since, syncedAt ?? 0);
+    return waited >= longestWait || !remote.investigate(endsOf(flow));
   }
 }

@@ -37,6 +37,8 @@ export interface Remote {
   nodeOf: (address: string) => string | undefined;
   /** Host name by reverse DNS. */
   hostNameOf: (address: string) => string | undefined;
+  /** None of these Pods has begun or ended later than that. */
+  readonly latestChange: Millis;
 }
 
 /** The lists that a directory looks into; `changed` must be called after a change. */
@@ -81,7 +83,13 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (what === 'nodes') nodes = indexNodes(lists.nodes);
       if (what === 'services') services = indexByAddress(lists.services);
     },
-    epoch: pods.epoch,
+    epoch(time) {
+      const epoch = pods.epoch(time);
+      if (remote === undefined) return epoch;
+      // What came before cannot be remembered at all; it is read only at a start.
+      if (time < remote.latestChange) return { from: time, until: time };
+      return { from: Math.max(epoch.from, remote.latestChange), until: epoch.until };
+    },
     node: (name) => nodes.byName(name),
     homeOf: (address) => nodes.homeOf(address),
     podByInterface: (name, address, at) => podEndpoint(holder(pods.byInterface(name), at), address, 'interface'),
@@ -156,8 +164,11 @@ function strangeNode(name: string): Node {
 /** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
 function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
-  const only = pods.length === 1 && !exact ? pods[0] : undefined;
-  if (only?.until === Infinity) return only;
+  if (!exact) {
+    const last = pods.find(({ until }) => until === Infinity);
+    if (last !== undefined && pods.every((pod) => pod === last || (pod.uid !== '' && pod.uid === last.uid)))
+      return last;
+  }
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 

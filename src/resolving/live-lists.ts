@@ -61,11 +61,12 @@ export function createLiveLists(
     setPod(pod, now) {
       const key = keyOf(pod.namespace, pod.name);
       const before = pods.get(key);
-      const after = intern({
-        ...pod,
-        // What is seen now cannot have begun later: the clock that says so is ahead of ours.
-        from: before?.uid === pod.uid ? before.from : Math.min(pod.from, now),
-      });
+      const isSame = before?.uid === pod.uid;
+      // What is seen now cannot have begun later: the clock that says so is ahead of ours.
+      const from = before !== undefined && isSame ? before.from : Math.min(pod.from, now);
+      // Evicted, or its node is gone: nobody tells its end, but it was seen to run.
+      const until = before?.until === Infinity && isSame && pod.until <= pod.from ? now : pod.until;
+      const after = intern({ ...pod, from, until });
       if (before !== undefined) {
         if (before.uid === pod.uid && isSameTo(before, after)) {
           before.resourceVersion = after.resourceVersion;
@@ -116,14 +117,13 @@ export function createLiveLists(
     },
   };
 
-  /** A Pod as it was ends here: it stays known by the addresses that it no longer has. */
+  /** A Pod as it was ends here: it stays known by the addresses and the interface that it had. */
   function leave(before: Pod, after: Pod | undefined, now: Millis): void {
     index.remove(before);
-    const kept = after?.uid === before.uid ? after.addresses : [];
-    const lost = before.addresses.filter((address) => !kept.includes(address));
-    // A Pod of the same name takes over the interface's name too, so the past one is kept for that as well.
-    if (after?.uid === before.uid && lost.length === 0) return;
-    const past = { ...before, addresses: lost, until: Math.min(before.until, now) };
+    const isSame = after?.uid === before.uid;
+    if (isSame && before.addresses.every((address) => after?.addresses.includes(address))) return;
+    if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
+    const past = { ...before, until: Math.min(before.until, now, isSame ? (after?.until ?? Infinity) : Infinity) };
     index.add(past);
     tombstones.set(past, now);
     if (tombstones.size > limits.tombstones) for (const oldest of tombstones.keys()) return bury(oldest);

@@ -42,6 +42,7 @@ export interface LookupOptions<V> {
 interface Answer<V> {
   value: V | undefined;
   until: Millis;
+  failed: boolean;
 }
 
 export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
@@ -56,15 +57,16 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   return {
     counts,
     get: (address) => answers.get(address)?.value,
-    learn: (address, value) => void answers.set(address, { value, until: now() + ages.hit }),
+    learn: (address, value) => void answers.set(address, { value, until: now() + ages.hit, failed: false }),
     ask(address) {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
-      if (known !== undefined && known.until > now()) {
+      const fresh = known !== undefined && known.until > now();
+      if (fresh && !known.failed) {
         counts.cached++;
         return 'known';
       }
-      if (!bucket.take(now())) {
+      if (fresh || !bucket.take(now())) {
         counts.refused++;
         return 'refused';
       }
@@ -74,6 +76,10 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
       return 'pending';
     },
   };
+
+  function isFresh(address: string): boolean {
+    return (answers.get(address)?.until ?? 0) > now();
+  }
 
   function next(): void {
     while (running < concurrency) {
@@ -85,15 +91,17 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   }
 
   async function lookUp(address: string): Promise<void> {
-    const before = answers.get(address)?.value;
     try {
       const value = await find(address);
       counts[value === undefined ? 'miss' : 'hit']++;
-      answers.set(address, { value, until: now() + (value === undefined ? ages.miss : ages.hit) });
+      // What came along with another answer meanwhile is better than nothing.
+      if (value === undefined && isFresh(address)) return;
+      answers.set(address, { value, until: now() + (value === undefined ? ages.miss : ages.hit), failed: false });
     } catch {
       counts.failed++;
+      if (isFresh(address)) return;
       // An old answer is better than none.
-      answers.set(address, { value: before, until: now() + ages.failed });
+      answers.set(address, { value: answers.get(address)?.value, until: now() + ages.failed, failed: true });
     } finally {
       running--;
       pending.delete(address);

@@ -36,6 +36,7 @@ interface Found {
 }
 
 export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions): RemoteLookups {
+  let latestChange: Millis = -Infinity;
   const pods: Lookup<Found> | undefined =
     findPods &&
     createLookup<Found>({
@@ -63,6 +64,9 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     podsOf: (address) => pods?.get(address)?.pods,
     nodeOf: (address) => pods?.get(address)?.node,
     hostNameOf: (address) => hostNames?.get(address),
+    get latestChange() {
+      return latestChange;
+    },
     investigate({ source, destination, inner }) {
       // Each of them has to be asked: they are looked up at the same time.
       const answers = [source, destination, inner?.source, inner?.destination].map(
@@ -76,35 +80,46 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   };
 
   function isWorthWaiting(end: Endpoint): boolean {
-    // A Pod that was found by a look-up has to be confirmed now and then: its address may be another's by now.
-    if (end.kind === 'pod') return end.evidence === 'pod-address' && isRemembered(end) && ask(pods, end);
-    if (end.object !== undefined || end.role !== undefined) return false;
+    // What was found by a look-up has to be confirmed now and then: the address may be another's by now.
+    if (end.evidence === 'pod-address' || end.evidence === 'node-address')
+      return pods?.get(end.address) !== undefined && askForPods(end.address);
+    // The claimed source of a martian stays a stranger, whoever it is.
+    if (end.object !== undefined || end.role !== undefined || end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
-      if (ask(pods, end)) return true;
-      return end.kind === 'external' && ask(hostNames, end);
+      if (askForPods(end.address)) return true;
+      return end.kind === 'external' && ask(hostNames, end.address);
     }
-    return end.range === 'public' && ask(hostNames, end);
+    return end.range === 'public' && ask(hostNames, end.address);
   }
 
-  function isRemembered({ address }: Endpoint): boolean {
-    return pods?.get(address) !== undefined;
+  /** A Pod's other addresses cannot be looked up; they are confirmed by its first. */
+  function askForPods(address: string): boolean {
+    const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
+    if (first === address) return ask(pods, address);
+    if (pods?.ask(first) !== 'known') return pods?.ask(first) === 'pending';
+    const confirmed = pods.get(first)?.pods.some(({ addresses }) => addresses.includes(address)) ?? false;
+    return !confirmed && ask(pods, address);
   }
 
-  /** A Pod's other addresses cannot be looked up, but come along with its first. */
   function foundIn(list: readonly Pod[], address: string): Found | undefined {
-    const own = list.filter((pod) => !pod.hostNetwork);
+    // What is seen now cannot have begun later: its node's clock is ahead of ours.
+    const own = list.filter((pod) => !pod.hostNetwork).map((pod) => ({ ...pod, from: Math.min(pod.from, now()) }));
+    for (const { from, until } of own)
+      latestChange = Math.max(latestChange, from, until === Infinity ? -Infinity : until);
     if (own.length === 0) {
-      const node = list.find((pod) => pod.hostNetwork)?.node;
+      const hosts = list.filter((pod) => pod.hostNetwork);
+      const node = (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;
       return node === undefined ? undefined : { pods: [], node };
     }
-    const others = new Set(own.flatMap(({ addresses }) => addresses));
-    others.delete(address);
-    for (const other of others)
-      pods?.learn(other, { pods: own.filter(({ addresses }) => addresses.includes(other)), node: undefined });
+    const running = own.filter(({ until }) => until === Infinity);
+    for (const other of new Set(running.flatMap(({ addresses }) => addresses))) {
+      if (other !== address)
+        pods?.learn(other, { pods: running.filter(({ addresses }) => addresses.includes(other)), node: undefined });
+    }
     return { pods: own, node: undefined };
   }
 }
 
-function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, { address }: Endpoint): boolean {
+function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, address: string): boolean {
   return lookup?.ask(address) === 'pending';
 }

@@ -1,10 +1,15 @@
 import { Resolver } from 'node:dns/promises';
+import ipaddr from 'ipaddr.js';
 
 /** One try, so that a finding does not wait for a DNS that is itself what fails. */
 const options = { timeout: 1000, tries: 1 };
 
-/** As a host name may be spelled (RFC 1123, underscores allowed): whoever owns the address writes this text. */
-const hostName = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
+/**
+ * As a host name may be spelled (RFC 1123, underscores allowed; no name ends in a number, or it could pass for an address):
+ * whoever owns the address writes this text.
+ */
+const hostName =
+  /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
 /**
  * The host name of an address by its PTR record; undefined if it has none. Rejects when no server answers. `servers` as
@@ -15,7 +20,8 @@ export function createReverseDns(servers?: readonly string[]): (address: string)
   if (servers !== undefined) resolver.setServers(servers);
   return async (address) => {
     try {
-      const names = await resolver.reverse(address);
+      // Not `reverse`, which says of every failure that there is no such name.
+      const names = await resolver.resolvePtr(nameInArpa(address));
       return names.find((name) => hostName.test(name));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -23,4 +29,11 @@ export function createReverseDns(servers?: readonly string[]): (address: string)
       throw error;
     }
   };
+}
+
+/** `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5); IPv6 by hexadecimal digits under `ip6.arpa` (RFC 3596, 2.5). */
+function nameInArpa(address: string): string {
+  const bytes = ipaddr.process(address).toByteArray().toReversed();
+  if (bytes.length === 4) return `${bytes.join('.')}.in-addr.arpa`;
+  return `${bytes.map((byte) => `${(byte & 15).toString(16)}.${(byte >> 4).toString(16)}`).join('.')}.ip6.arpa`;
 }

@@ -1,0 +1,303 @@
+import { setImmediate } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookup.ts';
+import { nine } from '../builders.ts';
+
+const second = 1000;
+const ages = { hit: 300 * second, miss: 60 * second, failed: 10 * second };
+
+interface Asked {
+  address: string;
+  /** Undefined: nobody. */
+  answer: (value: string | undefined) => Promise<void>;
+  fail: () => Promise<void>;
+}
+
+interface Scene {
+  lookup: Lookup<string>;
+  /** What the source was asked for and has not answered yet, in that order. */
+  open: Asked[];
+  asked: string[];
+  settled: string[];
+  clock: { now: number };
+}
+
+function scene(given: Partial<LookupOptions<string>> = {}): Scene {
+  const clock = { now: nine };
+  const open: Asked[] = [];
+  const asked: string[] = [];
+  const settled: string[] = [];
+  const lookup = createLookup<string>({
+    find(address) {
+      const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+      const one: Asked = {
+        address,
+        answer: (value) => done(() => resolve(value)),
+        fail: () => done(() => reject(new Error('away'))),
+      };
+      const done = async (settle: () => void): Promise<void> => {
+        open.splice(open.indexOf(one), 1);
+        settle();
+        await setImmediate();
+      };
+      open.push(one);
+      asked.push(address);
+      return promise;
+    },
+    onSettled: (address) => void settled.push(address),
+    budget: { rate: 0.5, burst: 4 },
+    concurrency: 2,
+    entries: 100,
+    ages,
+    now: () => clock.now,
+    ...given,
+  });
+  return { lookup, open, asked, settled, clock };
+}
+
+const four = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
+
+describe('an answer', () => {
+  test.each([
+    ['hit', 'web-0', ages.hit],
+    ['miss', undefined, ages.miss],
+  ])('that is a %s is not asked for again while it is fresh', async (count, value, fresh) => {
+    const { lookup, open, asked, settled, clock } = scene();
+    expect(lookup.get('10.0.0.1')).toBeUndefined();
+    expect(lookup.ask('10.0.0.1')).toBe('pending');
+    await open[0]?.answer(value);
+    expect([lookup.get('10.0.0.1'), settled]).toEqual([value, ['10.0.0.1']]);
+    clock.now += fresh - 1;
+    expect(lookup.ask('10.0.0.1')).toBe('known');
+    expect(lookup.counts).toEqual({ hit: 0, miss: 0, failed: 0, refused: 0, cached: 1, [count]: 1 });
+    clock.now += 1;
+    expect(lookup.ask('10.0.0.1')).toBe('pending');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('that is old is given until there is a newer one, which may be that it is nobody’s now', async () => {
+    const { lookup, open, clock } = scene();
+    lookup.ask('10.0.0.1');
+    await open[0]?.answer('web-0');
+    clock.now += ages.hit;
+    expect(lookup.get('10.0.0.1')).toBe('web-0');
+    lookup.ask('10.0.0.1');
+    expect(lookup.get('10.0.0.1')).toBe('web-0');
+    await open[0]?.answer('web-1');
+    expect(lookup.get('10.0.0.1')).toBe('web-1');
+    clock.now += ages.hit;
+    lookup.ask('10.0.0.1');
+    await open[0]?.answer(undefined);
+    expect(lookup.get('10.0.0.1')).toBeUndefined();
+  });
+
+  test('that is old is better than a failure, however often that comes', async () => {
+    const { lookup, open, clock } = scene();
+    lookup.ask('10.0.0.1');
+    await open[0]?.answer('web-0');
+    clock.now += ages.hit;
+    for (let failures = 1; failures <= 5; failures++) {
+      expect(lookup.ask('10.0.0.1')).toBe('pending');
+      await open[0]?.fail();
+      expect(lookup.get('10.0.0.1')).toBe('web-0');
+      expect(lookup.ask('10.0.0.1')).not.toBe('pending');
+      clock.now += ages.failed;
+    }
+    expect(lookup.counts).toMatchObject({ hit: 1, failed: 5 });
+  });
+
+  test('is there when its arrival is told, and then nothing is under way', async () => {
+    const seen: unknown[] = [];
+    const { lookup, open } = scene({
+      onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address)),
+    });
+    lookup.ask('10.0.0.1');
+    await open[0]?.answer('web-0');
+    expect(seen).toEqual(['10.0.0.1', 'web-0', 'known']);
+  });
+});
+
+describe('a failure', () => {
+  test('is told, and not tried again at once', async () => {
+    const { lookup, open, asked, settled, clock } = scene();
+    lookup.ask('10.0.0.1');
+    await open[0]?.fail();
+    expect([settled, lookup.get('10.0.0.1')]).toEqual([['10.0.0.1'], undefined]);
+    clock.now += ages.failed - 1;
+    lookup.ask('10.0.0.1');
+    expect(asked).toHaveLength(1);
+    clock.now += 1;
+    expect(lookup.ask('10.0.0.1')).toBe('pending');
+  });
+
+  test('of a moment ago is a refusal, not something known', async () => {
+    const { lookup, open } = scene();
+    lookup.ask('10.0.0.1');
+    await open[0]?.fail();
+    expect(lookup.ask('10.0.0.1')).toBe('refused');
+    expect(lookup.counts).toMatchObject({ failed: 1, refused: 1, cached: 0 });
+  });
+
+  test('may be thrown', async () => {
+    const { lookup, settled } = scene({
+      find: () => {
+        throw new Error('not an address');
+      },
+    });
+    for (const address of four) lookup.ask(address);
+    await setImmediate();
+    expect(settled).toEqual(four);
+    expect(lookup.counts).toMatchObject({ failed: 4 });
+  });
+
+  test('does not undo what came along with another answer meanwhile', async () => {
+    const { lookup, open } = scene();
+    lookup.ask('10.0.0.1');
+    lookup.learn('10.0.0.1', 'web-0');
+    await open[0]?.fail();
+    expect(lookup.get('10.0.0.1')).toBe('web-0');
+  });
+});
+
+test('what came along with another answer is known as long as if it had been asked for', () => {
+  const { lookup, asked, clock } = scene();
+  lookup.learn('10.0.0.1', 'web-0');
+  clock.now += ages.hit - 1;
+  expect([lookup.get('10.0.0.1'), lookup.ask('10.0.0.1'), asked]).toEqual(['web-0', 'known', []]);
+  clock.now += 1;
+  expect(lookup.ask('10.0.0.1')).toBe('pending');
+});
+
+describe('under way', () => {
+  test('is one look-up for all who ask', async () => {
+    const { lookup, open, asked } = scene();
+    expect(Array.from({ length: 50 }, () => lookup.ask('10.0.0.1')).every((state) => state === 'pending')).toBe(true);
+    expect(asked).toHaveLength(1);
+    await open[0]?.answer('web-0');
+    // The others cost nothing of the budget.
+    for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
+    expect(lookup.counts.refused).toBe(0);
+  });
+
+  test('are only so many; the others wait for their turn, first come, first served', async () => {
+    const { lookup, open, asked } = scene();
+    for (const address of four) expect(lookup.ask(address)).toBe('pending');
+    expect(asked).toEqual(four.slice(0, 2));
+    // Who waits is not asked for twice either.
+    expect(lookup.ask('10.0.0.4')).toBe('pending');
+    await open[1]?.fail();
+    expect(asked).toEqual(four.slice(0, 3));
+    await open[0]?.answer(undefined);
+    expect([asked, open.map(({ address }) => address)]).toEqual([four, four.slice(2)]);
+  });
+});
+
+describe('the budget', () => {
+  test('refuses what is past it, and says so', async () => {
+    const { lookup, asked, clock } = scene({ concurrency: 100 });
+    const states = Array.from({ length: 6 }, (_, number) => lookup.ask(`10.0.1.${number}`));
+    expect(states).toEqual(['pending', 'pending', 'pending', 'pending', 'refused', 'refused']);
+    clock.now += 2 * second;
+    expect([lookup.ask('10.0.1.5'), lookup.ask('10.0.1.4')]).toEqual(['pending', 'refused']);
+    clock.now += 3600 * second;
+    for (let number = 0; number < 10; number++) lookup.ask(`10.0.2.${number}`);
+    expect(asked).toHaveLength(9);
+    expect(lookup.counts).toMatchObject({ refused: 9 });
+  });
+
+  test('is not spent on what is known', async () => {
+    const { lookup, open } = scene();
+    lookup.ask('10.0.0.1');
+    await open[0]?.answer('web-0');
+    for (let number = 0; number < 100; number++) lookup.ask('10.0.0.1');
+    for (const address of four.slice(1)) expect(lookup.ask(address)).toBe('pending');
+  });
+});
+
+describe('in a flood of 100,000 addresses', () => {
+  const flood = Array.from(
+    { length: 100_000 },
+    (_, number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+  );
+
+  test('only the budget is asked for, and what was known stays so', () => {
+    const { lookup, asked } = scene({ concurrency: 2 });
+    for (const address of four) lookup.learn(address, 'web-0');
+    const states = flood.map((address) => lookup.ask(`${address}0`));
+    expect(states.filter((state) => state === 'pending')).toHaveLength(4);
+    expect(asked).toHaveLength(2);
+    expect(lookup.counts.refused).toBe(100_000 - 4);
+    expect(flood.map((address) => lookup.get(`${address}0`)).filter(Boolean)).toEqual([]);
+    expect(four.map((address) => lookup.ask(address))).toEqual(['known', 'known', 'known', 'known']);
+  });
+
+  test('only so many answers are remembered, those that were wanted last', () => {
+    const { lookup } = scene();
+    lookup.learn('10.0.0.1', 'web-0');
+    for (const address of flood) {
+      lookup.learn(`${address}0`, address);
+      lookup.get('10.0.0.1');
+    }
+    expect(flood.filter((address) => lookup.get(`${address}0`) !== undefined)).toHaveLength(99);
+    expect(lookup.get('10.0.0.1')).toBe('web-0');
+  });
+});
+
+/** What is said of an address, in the slowest way. */
+interface Heard {
+  value: string | undefined;
+  until: number;
+}
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('ask' as const), address: fc.constantFrom(...four) }) },
+    fc.record({
+      kind: fc.constant('settle' as const),
+      which: fc.nat({ max: 3 }),
+      outcome: fc.constantFrom('web-0', 'web-1', undefined, 'failed'),
+    }),
+    fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(1, 2, 9, 10, 60, 300) }),
+  ),
+  { maxLength: 40 },
+);
+
+test('any order of questions, answers and waiting', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (program) => {
+      const { lookup, open, clock } = scene({ budget: { rate: 0.5, burst: 3 } });
+      const heard = new Map<string, Heard>();
+      const waiting: string[] = [];
+      let tokens = 3;
+      for (const step of program) {
+        if (step.kind === 'wait') {
+          clock.now += step.seconds * second;
+          tokens = Math.min(3, tokens + step.seconds / 2);
+        } else if (step.kind === 'ask') {
+          const { address } = step;
+          const isFresh = (heard.get(address)?.until ?? -Infinity) > clock.now;
+          const isNew = !waiting.includes(address) && !isFresh && tokens >= 1;
+          if (isNew) {
+            tokens--;
+            waiting.push(address);
+          }
+          expect(lookup.ask(address) === 'pending').toBe(waiting.includes(address));
+        } else {
+          const one = open[step.which % Math.max(1, open.length)];
+          if (one === undefined) continue;
+          waiting.splice(waiting.indexOf(one.address), 1);
+          const age = step.outcome === 'failed' ? ages.failed : step.outcome === undefined ? ages.miss : ages.hit;
+          const value = step.outcome === 'failed' ? heard.get(one.address)?.value : step.outcome;
+          heard.set(one.address, { value, until: clock.now + age });
+          await (step.outcome === 'failed' ? one.fail() : one.answer(step.outcome));
+        }
+        const underWay = open.map(({ address }) => address);
+        expect(new Set(underWay)).toEqual(new Set(waiting.slice(0, 2)));
+        expect(underWay).toHaveLength(Math.min(2, waiting.length));
+        for (const address of four) expect(lookup.get(address)).toBe(heard.get(address)?.value);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

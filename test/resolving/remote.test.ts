@@ -1,0 +1,428 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Endpoint } from '../../src/model.ts';
+import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
+import type { Pod } from '../../src/resolving/objects.ts';
+import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/remote.ts';
+import { resolveMartian } from '../../src/resolving/resolver.ts';
+import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
+
+const second = 1000;
+const minute = 60 * second;
+
+interface Cluster {
+  /** What an API server would tell: it selects by the first address only. */
+  pods: Pod[];
+  /** PTR records. */
+  names: Record<string, string>;
+  failing: boolean;
+}
+
+interface Scene {
+  cluster: Cluster;
+  lists: LiveLists;
+  remote: RemoteLookups;
+  clock: { now: number };
+  /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
+  asked: () => string[];
+  changes: string[];
+  /** Who an address is, as of now. */
+  who: (address: string) => Endpoint;
+  /** A packet to that address comes along; true if it is to wait. */
+  drop: (address: string) => boolean;
+  /** … and its look-ups are answered, one after the other. */
+  resolve: (address: string) => Promise<Endpoint>;
+}
+
+function scene(given: Partial<Cluster> = {}, without: 'pods' | 'names' | undefined = undefined): Scene {
+  const cluster: Cluster = { pods: [], names: {}, failing: false, ...given };
+  const clock = { now: nine };
+  const changes: string[] = [];
+  let questions: string[] = [];
+  const answer = <T>(what: string, address: string, value: T): Promise<T> => {
+    questions.push(`${what} ${address}`);
+    return cluster.failing ? Promise.reject(new Error('away')) : Promise.resolve(value);
+  };
+  const remote = createRemoteLookups({
+    findPods:
+      without === 'pods'
+        ? undefined
+        : (address) =>
+            answer(
+              'pods',
+              address,
+              cluster.pods.filter(({ addresses }) => addresses[0] === address).map((each) => ({ ...each })),
+            ),
+    findHostName: without === 'names' ? undefined : (address) => answer('name', address, cluster.names[address]),
+    onChange(address) {
+      lists.directory.changed('remote');
+      changes.push(address);
+    },
+    now: () => clock.now,
+  });
+  const lists = createLiveLists('node-a', remote);
+  lists.setNode(node({ podRanges: ['10.65.1.0/24'] }));
+  lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
+  lists.setService(service());
+  lists.setPod(pod(), nine);
+
+  const who = (address: string): Endpoint => lists.directory.byAddress(address, { time: clock.now, exact: true });
+  const drop = (address: string): boolean => remote.investigate(ends({ source: podEnd(), destination: who(address) }));
+  return {
+    cluster,
+    lists,
+    remote,
+    clock,
+    changes,
+    who,
+    drop,
+    asked() {
+      const those = questions;
+      questions = [];
+      return those;
+    },
+    async resolve(address) {
+      while (drop(address)) await setImmediate();
+      return who(address);
+    },
+  };
+}
+
+const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] });
+
+describe('which ends are asked about', () => {
+  test.each([
+    ['a Pod of this node', '10.65.1.4', []],
+    ['a Node', '192.168.7.12', []],
+    ['a Service', '10.96.0.80', []],
+    ['a private address', '10.99.0.1', ['pods 10.99.0.1', 'name 10.99.0.1']],
+    ['carrier-grade NAT', '100.64.0.9', ['pods 100.64.0.9', 'name 100.64.0.9']],
+    ['a unique local address', 'fd00:99::1', ['pods fd00:99::1', 'name fd00:99::1']],
+    ['an address in a Pod range', '10.65.2.9', ['pods 10.65.2.9']],
+    ['an IPv6 address in a Pod range', 'fd00:65:2::9', ['pods fd00:65:2::9']],
+    ['a public address', '203.0.113.9', ['name 203.0.113.9']],
+    ['a public IPv6 address', '2606:4700::1111', ['name 2606:4700::1111']],
+    ['the metadata service', '169.254.169.254', []],
+    ['the metadata service, IPv6', 'fd00:ec2::254', []],
+    ['the DNS cache of a node', '169.254.20.10', []],
+    ['a link-local address', '169.254.7.7', []],
+    ['a link-local IPv6 address', 'fe80::1', []],
+    ['a group', '224.0.0.251', []],
+    ['an IPv6 group', 'ff02::1', []],
+    ['everybody', '255.255.255.255', []],
+    ['loopback', '127.0.0.1', []],
+    ['loopback, IPv6', '::1', []],
+    ['nobody', '0.0.0.0', []],
+    ['nobody, IPv6', '::', []],
+  ])('%s: %s', async (_, address, expected) => {
+    const { resolve, asked, drop } = scene();
+    await resolve(address);
+    expect(asked()).toEqual(expected);
+    // Now it is known.
+    expect([drop(address), asked()]).toEqual([false, []]);
+  });
+
+  test('a Pod by its interface is who it is', () => {
+    const { remote, asked } = scene();
+    const source = podEnd({ evidence: 'interface', address: '10.65.2.9', note: 'not its own address' });
+    expect(remote.investigate(ends({ source, destination: source }))).toBe(false);
+    expect(asked()).toEqual([]);
+  });
+
+  test('all of them at once, those of an ICMP error’s packet too', () => {
+    const { remote, who, asked } = scene();
+    const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [
+      Endpoint,
+      Endpoint,
+      Endpoint,
+      Endpoint,
+    ];
+    expect(remote.investigate(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
+    // Two of Pods are under way at a time.
+    expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
+  });
+
+  test('the claimed source of a martian, when it is a known Pod’s, needs no look-up', () => {
+    const { remote, lists, asked } = scene();
+    const martian = {
+      kind: 'martian',
+      impossible: 'source',
+      source: '10.65.1.4',
+      destination: '192.168.7.11',
+      device: 'eth0',
+    } as const;
+    expect(remote.investigate(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
+    expect(asked()).toEqual([]);
+  });
+
+  test('Pods are not asked for where all of them are watched; names are', async () => {
+    const { resolve, asked } = scene({ names: { '10.99.0.1': 'db.example.org' } }, 'pods');
+    expect((await resolve('10.99.0.1')).note).toContain('db.example.org');
+    await resolve('10.65.2.9');
+    expect(asked()).toEqual(['name 10.99.0.1']);
+  });
+
+  test('nor names, where they are not wanted', async () => {
+    const { resolve, asked } = scene({}, 'names');
+    await resolve('10.99.0.1');
+    await resolve('203.0.113.9');
+    expect(asked()).toEqual(['pods 10.99.0.1']);
+  });
+});
+
+test('each packet is counted once as refused, or as known', async () => {
+  const { resolve, remote, drop, clock } = scene(
+    { pods: [{ ...db, addresses: ['10.65.2.9', 'fd00:99::9'] }] },
+    'names',
+  );
+  await resolve('10.65.2.9');
+  for (let number = 1; number < 10; number++) await resolve(`10.9.0.${number}`);
+  clock.now += 5 * minute;
+  for (let number = 0; number < 40; number++) await resolve(`10.9.1.${number}`);
+  const before = { ...remote.counts.pods };
+  drop('fd00:99::9');
+  expect(remote.counts.pods).toEqual({ ...before, refused: before.refused + 1 });
+});
+
+describe('a found Pod', () => {
+  test('is known by its address', async () => {
+    const { resolve, changes, remote } = scene({ pods: [db] });
+    expect(await resolve('10.65.2.9')).toMatchObject({
+      kind: 'pod',
+      evidence: 'pod-address',
+      node: 'node-b',
+      object: { name: 'db-0', uid: 'uid-of-db-0' },
+    });
+    expect(changes).toEqual(['10.65.2.9']);
+    expect(remote.counts.pods).toMatchObject({ hit: 1, miss: 0 });
+  });
+
+  test('goes over a host name', async () => {
+    const { resolve, asked } = scene({ pods: [db], names: { '10.65.2.9': 'db.example.org' } });
+    expect((await resolve('10.65.2.9')).kind).toBe('pod');
+    expect(asked()).toEqual(['pods 10.65.2.9']);
+  });
+
+  test('that began after the packet is not whose it was', async () => {
+    const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
+    expect((await resolve('10.65.2.9')).kind).toBe('pod');
+    expect(lists.directory.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
+      kind: 'unknown',
+      object: undefined,
+    });
+  });
+
+  test('whose time runs ahead of ours is found at once', async () => {
+    // The clock of its own node said when it began.
+    const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
+    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+  });
+
+  test('is told from those that had its address before', async () => {
+    const past = pod({
+      name: 'job',
+      node: 'node-b',
+      addresses: ['10.65.2.9'],
+      from: nine - minute,
+      until: nine - second,
+    });
+    const { resolve, lists } = scene({ pods: [past, { ...db, from: nine - second }] });
+    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+    expect(lists.directory.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
+  });
+
+  test('that has ended does not hide who has its address after it', async () => {
+    const job = pod({
+      name: 'job',
+      node: 'node-b',
+      addresses: ['10.65.2.9'],
+      from: nine - minute,
+      until: nine - second,
+    });
+    const { resolve, cluster, clock } = scene({ pods: [job] });
+    expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('shop/job') });
+    cluster.pods = [job, { ...db, from: nine }];
+    clock.now += 5 * minute;
+    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+  });
+
+  test('may have had the address after one of this node’s', async () => {
+    const { resolve, lists, clock, asked } = scene({ pods: [{ ...db, addresses: ['10.65.1.4'], from: nine }] });
+    lists.removePod('shop', 'web-0', nine);
+    clock.now += second;
+    expect((await resolve('10.65.1.4')).object?.name).toBe('db-0');
+    expect(asked()).toEqual(['pods 10.65.1.4']);
+  });
+
+  test('of this node’s list comes first', async () => {
+    const { resolve, lists, who } = scene({ pods: [db] });
+    await resolve('10.65.2.9');
+    lists.setPod(pod({ name: 'web-1', uid: 'local', addresses: ['10.65.2.9'] }), nine);
+    expect(who('10.65.2.9').object?.name).toBe('web-1');
+  });
+});
+
+describe('nobody', () => {
+  test('leaves the host name, and after that the bare address', async () => {
+    const { resolve } = scene({ names: { '10.99.0.1': 'db.example.org' } });
+    expect(await resolve('10.99.0.1')).toMatchObject({
+      kind: 'external',
+      identity: '10.99.0.1',
+      note: 'db.example.org, not a Pod, node or Service of this cluster',
+    });
+    expect(await resolve('10.99.0.2')).toMatchObject({ note: 'not a Pod, node or Service of this cluster' });
+    expect(await resolve('10.65.2.77')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('node-b') });
+  });
+
+  test('is asked about again after a minute', async () => {
+    const { resolve, cluster, clock } = scene();
+    await resolve('10.65.2.9');
+    cluster.pods = [db];
+    clock.now += minute - 1;
+    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+    clock.now += 1;
+    expect((await resolve('10.65.2.9')).kind).toBe('pod');
+  });
+
+  test('can be said by a server that is away: then it is asked again soon', async () => {
+    const { resolve, cluster, clock, asked } = scene({ pods: [db], failing: true });
+    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+    cluster.failing = false;
+    asked();
+    clock.now += 10 * second;
+    expect((await resolve('10.65.2.9')).kind).toBe('pod');
+    expect(asked()).toEqual(['pods 10.65.2.9']);
+  });
+});
+
+describe('Pods on the network of their node', () => {
+  const proxy = pod({ name: 'proxy', hostNetwork: true, node: 'node-z', addresses: ['192.168.7.26'] });
+
+  test('tell whose the address is, and are not who has it', async () => {
+    const { resolve, asked } = scene({ pods: [proxy] });
+    expect(await resolve('192.168.7.26')).toMatchObject({
+      kind: 'node',
+      node: 'node-z',
+      evidence: 'node-address',
+      object: { kind: 'Node', name: 'node-z', uid: '' },
+    });
+    expect(asked()).toEqual(['pods 192.168.7.26']);
+  });
+
+  test('of a known Node tell all that is known of it', async () => {
+    const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
+    expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
+  });
+
+  test('of a Node that had the address before do not tell who has it', async () => {
+    const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
+    const { resolve } = scene({ pods: [past, proxy] });
+    expect((await resolve('192.168.7.26')).node).toBe('node-z');
+  });
+
+  test('are asked for again: another machine may have the address of a Node that is gone', async () => {
+    const { resolve, cluster, clock } = scene({ pods: [proxy] });
+    await resolve('192.168.7.26');
+    cluster.pods = [];
+    clock.now += 24 * 60 * minute;
+    expect((await resolve('192.168.7.26')).kind).toBe('external');
+  });
+
+  test('give way to a Pod with an address of its own', async () => {
+    const { resolve } = scene({ pods: [{ ...proxy, addresses: ['10.65.2.9'] }, db] });
+    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+  });
+});
+
+describe('a Pod’s other addresses', () => {
+  // In no Pod range that is known: the server cannot be asked about the second one.
+  const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
+
+  test('come along with its first, for nothing', async () => {
+    const { resolve, asked, drop, who } = scene({ pods: [dual] });
+    await resolve('10.65.2.9');
+    expect(who('fd00:99::9').object?.name).toBe('db-0');
+    asked();
+    expect([drop('fd00:99::9'), asked()]).toEqual([false, []]);
+  });
+
+  test('stay its own when they are confirmed, though nobody can be asked about them', async () => {
+    const { resolve, clock } = scene({ pods: [dual] });
+    await resolve('10.65.2.9');
+    for (let round = 0; round < 3; round++) {
+      clock.now += 5 * minute;
+      expect((await resolve('fd00:99::9')).object?.name).toBe('db-0');
+    }
+  });
+
+  test('stay its own when they were being asked about at the same time', async () => {
+    const { drop, who } = scene({ pods: [dual] });
+    drop('10.65.2.9');
+    drop('fd00:99::9');
+    await setImmediate();
+    expect(who('fd00:99::9').object?.name).toBe('db-0');
+  });
+
+  test('of one that has ended take nothing from who has them now', async () => {
+    const ended = { ...dual, name: 'job', uid: 'job', addresses: ['10.65.2.8', 'fd00:99::9'], until: nine - minute };
+    const { resolve, who } = scene({ pods: [dual, ended] });
+    await resolve('10.65.2.9');
+    await resolve('10.65.2.8');
+    expect(who('fd00:99::9').object?.name).toBe('db-0');
+  });
+});
+
+describe('what is remembered', () => {
+  test('is confirmed after five minutes, and stands until then', async () => {
+    const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
+    await resolve('10.65.2.9');
+    asked();
+    cluster.pods = [{ ...db, name: 'db-1', uid: 'uid-of-db-1' }];
+    clock.now += 5 * minute - 1;
+    expect([drop('10.65.2.9'), asked()]).toEqual([false, []]);
+    clock.now += 1;
+    expect([drop('10.65.2.9'), asked()]).toEqual([true, ['pods 10.65.2.9']]);
+    expect(who('10.65.2.9').object?.name).toBe('db-0');
+    await setImmediate();
+    expect(who('10.65.2.9').object?.name).toBe('db-1');
+  });
+
+  test('stands when it cannot be confirmed', async () => {
+    const { resolve, cluster, clock } = scene({ pods: [db] });
+    await resolve('10.65.2.9');
+    cluster.failing = true;
+    clock.now += 5 * minute;
+    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+  });
+
+  test('is forgotten when nobody has the address any more', async () => {
+    const { resolve, cluster, clock } = scene({ pods: [db] });
+    await resolve('10.65.2.9');
+    cluster.pods = [];
+    clock.now += 5 * minute;
+    expect((await resolve('10.65.2.9')).kind).toBe('unknown');
+  });
+
+  test('of a host name stands for an hour', async () => {
+    const { resolve, cluster, clock } = scene({ names: { '203.0.113.9': 'a.example.org' } });
+    await resolve('203.0.113.9');
+    cluster.names = { '203.0.113.9': 'b.example.org' };
+    clock.now += 60 * minute - 1;
+    expect((await resolve('203.0.113.9')).note).toContain('a.example.org');
+    clock.now += 1;
+    expect((await resolve('203.0.113.9')).note).toContain('b.example.org');
+  });
+});
+
+test('a flood asks for no more than 10 Pods at once and 6 a minute', async () => {
+  const { drop, asked, clock, remote } = scene();
+  const flood = async (): Promise<number> => {
+    for (let number = 0; number < 20_000; number++) drop(`10.9.${number >> 8}.${number & 255}`);
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    return asked().filter((question) => question.startsWith('pods')).length;
+  };
+  expect(await flood()).toBe(10);
+  clock.now += minute;
+  expect(await flood()).toBe(6);
+  expect(remote.counts.pods).toMatchObject({ miss: 16, hit: 0, failed: 0 });
+});

@@ -1,0 +1,309 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createKeeper, type Keeper } from '../../src/state/keeper.ts';
+import { loadState } from '../../src/state/state-file.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+interface Rig {
+  keeper: Keeper;
+  /** Counts one more. */
+  count: () => void;
+  /** Reads on, without anything to count. */
+  readOn: () => void;
+  /** What was written, as `{"count":1,"position":0}`. */
+  bodies: string[];
+  /** What the writes wait for; none when empty. */
+  gates: PromiseWithResolvers<void>[];
+  saved: number[];
+  failures: unknown[];
+  /** Most writes at one time. */
+  readonly most: number;
+}
+
+function rig(snapshot?: () => unknown): Rig {
+  let [count, position, running, most] = [0, 0, 0, 0];
+  const bodies: string[] = [];
+  const gates: Rig['gates'] = [];
+  const saved: number[] = [];
+  const failures: unknown[] = [];
+  const keeper = createKeeper({
+    file: 'state.json',
+    snapshot: snapshot ?? (() => ({ count, position })),
+    revision: () => count,
+    onSaved: (bytes) => void saved.push(bytes),
+    onFailed: (error) => void failures.push(error),
+    async write(_, body) {
+      bodies.push(body);
+      most = Math.max(most, ++running);
+      try {
+        await gates.shift()?.promise;
+      } finally {
+        running--;
+      }
+    },
+  });
+  return {
+    keeper,
+    bodies,
+    gates,
+    saved,
+    failures,
+    count: () => void count++,
+    readOn: () => void position++,
+    get most() {
+      return most;
+    },
+  };
+}
+
+/** Lets all go on that does not wait for a write. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function gate(...into: Rig[]): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  for (const { gates } of into) gates.push(made);
+  return made;
+}
+
+const body = (count: number, position = 0): string => JSON.stringify({ count, position });
+const full = new Error('ENOSPC: no space left on device');
+
+describe('keep', () => {
+  test('writes what was counted, at first even if it is nothing', async () => {
+    const { keeper, count, bodies, saved } = rig();
+    await keeper.keep();
+    count();
+    await keeper.keep();
+    expect(bodies).toEqual([body(0), body(1)]);
+    expect(saved).toEqual([body(0).length, body(1).length]);
+  });
+
+  test('writes nothing when nothing was counted since, not even that more was read', async () => {
+    const { keeper, readOn, bodies } = rig();
+    await keeper.keep();
+    await keeper.keep();
+    readOn();
+    await keeper.keep();
+    expect(bodies).toEqual([body(0)]);
+  });
+
+  test('during a write waits for another one with what it was called for', async () => {
+    const one = rig();
+    const [first, second] = [gate(one), gate(one)];
+    const order: string[] = [];
+    one.count();
+    const kept = [one.keeper.keep().then(() => order.push('first'))];
+    await settle();
+    one.count();
+    kept.push(one.keeper.keep().then(() => order.push('second')));
+    one.count();
+    kept.push(one.keeper.keep().then(() => order.push('third')));
+    await settle();
+    expect(one.bodies).toEqual([body(1)]);
+    first.resolve();
+    await settle();
+    expect(order).toEqual(['first']);
+    expect(one.bodies).toEqual([body(1), body(3)]);
+    second.resolve();
+    await Promise.all(kept);
+    expect(order).toEqual(['first', 'second', 'third']);
+    expect(one.bodies).toHaveLength(2);
+  });
+
+  test('during a write waits for the next one, even if nothing was counted since', async () => {
+    const one = rig();
+    const writing = gate(one);
+    let kept = false;
+    const first = one.keeper.keep();
+    await settle();
+    const second = one.keeper.keep().then(() => (kept = true));
+    await settle();
+    expect(kept).toBe(false);
+    writing.resolve();
+    await Promise.all([first, second]);
+    expect(one.bodies).toEqual([body(0)]);
+  });
+
+  test('called again as soon as it is done never has two writes at a time', async () => {
+    const one = rig();
+    for (let write = 0; write < 8; write++) gate(one);
+    const [first, ...others] = [...one.gates];
+    const again = async (): Promise<void> => {
+      await one.keeper.keep();
+      one.count();
+      await one.keeper.keep();
+    };
+    const done = Promise.all([again(), again(), again()]);
+    await settle();
+    one.count();
+    first?.resolve();
+    for (const { resolve } of others) {
+      await settle();
+      resolve();
+    }
+    await done;
+    expect(one.most).toBe(1);
+  });
+});
+
+describe('keepPositions', () => {
+  test('writes what was read, too', async () => {
+    const { keeper, readOn, bodies } = rig();
+    await keeper.keepPositions();
+    readOn();
+    await keeper.keepPositions();
+    expect(bodies).toEqual([body(0), body(0, 1)]);
+  });
+
+  test('does not write again what is there already', async () => {
+    const { keeper, bodies } = rig();
+    for (let time = 0; time < 3; time++) await keeper.keepPositions();
+    expect(bodies).toEqual([body(0)]);
+  });
+});
+
+describe('a write that fails', () => {
+  test('is told of, and does not hold up whoever waits', async () => {
+    const one = rig();
+    const [failing] = [gate(one), gate(one)];
+    const kept = Promise.all([one.keeper.keep(), one.keeper.keepPositions()]);
+    failing.reject(full);
+    one.gates[0]?.resolve();
+    await settle();
+    one.gates.at(-1)?.resolve();
+    await Promise.race([kept, settle()]);
+    expect(one.failures).toEqual([full]);
+  });
+
+  test('is made again with the next call, though nothing was counted since', async () => {
+    const one = rig();
+    gate(one).reject(full);
+    one.count();
+    await one.keeper.keep();
+    expect(one.keeper.failing).toBe(true);
+    expect(one.saved).toEqual([]);
+    await one.keeper.keep();
+    expect(one.keeper.failing).toBe(false);
+    expect(one.bodies).toEqual([body(1), body(1)]);
+    expect(one.saved).toHaveLength(1);
+    await one.keeper.keep();
+    expect(one.bodies).toHaveLength(2);
+  });
+
+  test('after one that went well leaves that one as what is there', async () => {
+    const one = rig();
+    await one.keeper.keep();
+    gate(one).reject(full);
+    one.readOn();
+    await one.keeper.keepPositions();
+    expect(one.keeper.failing).toBe(true);
+    await one.keeper.keepPositions();
+    expect(one.bodies).toEqual([body(0), body(0, 1), body(0, 1)]);
+  });
+
+  test('because of what is to be kept is no different', async () => {
+    let broken = true;
+    const one = rig(() => {
+      if (broken) throw new RangeError('Invalid string length');
+      return {};
+    });
+    await expect(one.keeper.keep()).resolves.toBeUndefined();
+    expect(one.failures).toHaveLength(1);
+    expect(one.keeper.failing).toBe(true);
+    broken = false;
+    await one.keeper.keep();
+    expect(one.bodies).toEqual(['{}']);
+  });
+});
+
+describe('a large state', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  /** Each snapshot takes that long. */
+  function taking(milliseconds: number): Rig {
+    let clock = 0n;
+    let snapshots = 0;
+    vi.spyOn(process.hrtime, 'bigint').mockImplementation(() => clock);
+    return rig(() => {
+      clock += BigInt(milliseconds * 1e6);
+      return ++snapshots;
+    });
+  }
+
+  test('is made only now and then, so that it takes a twentieth of the time at most', async () => {
+    const { keeper, bodies, count } = taking(10);
+    await keeper.keep();
+    count();
+    const kept = keeper.keep();
+    await vi.advanceTimersByTimeAsync(180);
+    expect(bodies).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(10);
+    await kept;
+    expect(bodies).toHaveLength(2);
+  });
+
+  test('that takes little is made at once', async () => {
+    const { keeper, bodies, count } = taking(2);
+    await keeper.keep();
+    count();
+    await keeper.keep();
+    expect(bodies).toHaveLength(2);
+  });
+});
+
+test('whatever is called when, what is kept has all that was counted before the call', async () => {
+  const step = fc.constantFrom('count', 'read on', 'keep', 'keep positions', 'written', 'failed', 'settle');
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const one = rig();
+      const open: PromiseWithResolvers<void>[] = [];
+      const calls: Promise<void>[] = [];
+      let counted = 0;
+      for (let write = 0; write < 50; write++) open.push(gate(one));
+      const expectKept = (before: number) => () => {
+        const failed = one.failures.length > 0;
+        const last = JSON.parse(one.bodies.at(-1) ?? '{"count":-1}') as { count: number };
+        if (!failed) expect(last.count).toBeGreaterThanOrEqual(before);
+      };
+      for (const each of steps) {
+        if (each === 'count') {
+          counted++;
+          one.count();
+        } else if (each === 'read on') one.readOn();
+        else if (each === 'keep') calls.push(one.keeper.keep().then(expectKept(counted)));
+        else if (each === 'keep positions') calls.push(one.keeper.keepPositions().then(expectKept(counted)));
+        else if (each === 'written') open.shift()?.resolve();
+        else if (each === 'failed') open.shift()?.reject(full);
+        else await settle();
+      }
+      for (const { resolve } of open) resolve();
+      await Promise.all(calls);
+      expect(one.most).toBeLessThanOrEqual(1);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+const path = temporaryFolder();
+
+test('what is kept can be loaded', async () => {
+  const file = path('state', 'state.json');
+  const failures: unknown[] = [];
+  const keeper = createKeeper({
+    file,
+    snapshot: () => ({ positions: {} }),
+    revision: () => 0,
+    onSaved: () => {},
+    onFailed: (error) => void failures.push(error),
+  });
+  await keeper.keep();
+  expect(failures).toEqual([]);
+  expect(loadState(file, new Date())).toEqual({ kind: 'restored', state: { positions: {} } });
+});
