@@ -14,6 +14,7 @@ import { createDirectory, type Directory } from './resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from './series/table.ts';
 import { type ClockOptions, createClock } from './sources/clock.ts';
 import { readEnvelope } from './sources/envelope.ts';
+import { withoutHalfValue } from './sources/half-value.ts';
 import { type Input, InputError, openInput } from './sources/input.ts';
 import { peek } from './sources/peek.ts';
 import { createScanner } from './sources/scanner.ts';
@@ -179,11 +180,6 @@ async function readLog(
     totals.lines += scanner.counts.lines;
     totals.bytes += scanner.counts.bytes;
   }
-}
-
-/** A last line without its newline may end within a number: `DPT=54` of 5432 would be another port. */
-function withoutHalfValue(text: string): string {
-  return text.replace(/ [A-Z]+=[^ =]*$/, ' ');
 }
 
 /** Interfaces of Pods were seen, and not one is a Pod of the saved objects: they are of another cluster. */

@@ -25,7 +25,7 @@ export interface Connection {
   readonly server: string;
   /** Also for watches, which make their requests themselves; another object after `reload`. */
   readonly config: KubeConfig;
-  /** One request. Resolves whatever the answer, or the lack of one within 30 s. */
+  /** One request. Resolves whatever the answer, or the lack of one in time. */
   request: (verb: 'GET' | 'POST' | 'PATCH', path: string, options?: RequestOptions) => Promise<Answer>;
   /** Reads token, certificates and kubeconfig anew; at most every few seconds. */
   reload: () => void;
@@ -38,9 +38,10 @@ export interface ConnectionOptions {
   userAgent: string;
   onRequest: (report: RequestReport) => void;
   now: () => Millis;
+  /** How long an answer is waited for. */
+  timeout?: Millis;
 }
 
-const timeout: Millis = 30_000;
 const reloadInterval: Millis = 5000;
 
 /**
@@ -48,7 +49,7 @@ const reloadInterval: Millis = 5000;
  * object of a list into classes with dates, of which we keep a dozen fields (docs/decisions.md has the figures).
  * Throws when `load` does.
  */
-export function createConnection({ load, userAgent, onRequest, now }: ConnectionOptions): Connection {
+export function createConnection({ load, userAgent, onRequest, now, timeout = 30_000 }: ConnectionOptions): Connection {
   const http = new IsomorphicFetchHttpLibrary();
   let config = load();
   let loaded = now();

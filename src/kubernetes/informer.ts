@@ -27,6 +27,8 @@ export interface InformerOptions<T> extends ListOptions {
   onSynced: () => void;
   now: () => Millis;
   random: () => number;
+  /** How long a watch may be silent; see `SlimWatch`. */
+  silence?: Millis | undefined;
 }
 
 /** One kind of object, kept up to date: list, then watch, for as long as it takes. */
@@ -74,6 +76,7 @@ export function createInformer<T extends { namespace?: string; name: string; res
     },
     onUnusable: options.onUnusable,
     random: options.random,
+    silence: options.silence,
   });
   const informer = new ListWatch<KubernetesObject & Kept<T>>(path, watch, list, false, undefined, fieldSelector);
   informer.on('add', ({ metadata }) => options.onSet(metadata));
@@ -91,6 +94,7 @@ export function createInformer<T extends { namespace?: string; name: string; res
     async stop() {
       stopped = true;
       onFailure?.();
+      watch.stop();
       await informer.stop();
     },
     get synced() {

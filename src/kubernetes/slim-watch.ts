@@ -22,13 +22,14 @@ export interface SlimWatchOptions<T> {
   onUnusable: (error: unknown) => void;
   /** Between 0 and 1. */
   random: () => number;
+  silence?: Millis | undefined;
 }
 
 /**
  * A watch is given up after that long without a word. The API server sends a bookmark about every minute, so silence means a
  * connection that is dead without knowing it.
  */
-const silence: Millis = 100_000;
+const defaultSilence: Millis = 100_000;
 
 /** A watch is asked for anew after that long, or up to twice that: not all nodes at once. The server's own limit is as long. */
 const lifetime: Millis = 1_800_000;
@@ -43,12 +44,14 @@ const reconnectSpread: Millis = 2000;
 export class SlimWatch<T> extends Watch {
   readonly #options: SlimWatchOptions<T>;
   #watches = 0;
+  #current: AbortController | undefined;
+  #stopped = false;
 
   constructor(options: SlimWatchOptions<T>) {
     super(options.config());
     this.#options = options;
     // A private field of the library; without it, a quiet watch is made anew every 30 seconds.
-    Object.assign(this, { requestTimeoutMs: silence });
+    Object.assign(this, { requestTimeoutMs: options.silence ?? defaultSilence });
   }
 
   override async watch(
@@ -77,12 +80,20 @@ export class SlimWatch<T> extends Watch {
         end,
       );
       onHeard();
+      // The library's informer cannot stop a watch that is just being connected.
+      if (this.#stopped) controller.abort();
+      this.#current = controller;
       return controller;
     } catch (error) {
       // The library starts the next watch from within this one's end, where nobody would catch what it throws.
       queueMicrotask(() => end(error));
       return new AbortController();
     }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#current?.abort();
   }
 
   #hand(phase: string, object: Json, callback: (phase: string, object: unknown) => unknown): void {

@@ -10,13 +10,13 @@ export interface KernelClockOptions {
 export interface KernelClock {
   /** Never later than now. */
   timeOf: (stamp: Millis) => Millis;
-  /** The buffer was found empty: a record that is read in the next 100 ms has been made in them. */
+  /** The buffer was found empty: a record that is read in the next quarter of a second has been made in them. */
   foundEmpty: () => void;
   /** A record has been read; to be called before its time is asked for. */
   compare: (stamp: Millis) => void;
 }
 
-const freshness: Millis = 100;
+const freshness: Millis = 250;
 const tolerable: Millis = 1000;
 
 /**

@@ -28,7 +28,7 @@ export interface KernelRingOptions {
 const readsPerTurn = 512;
 /** Between looks: while records come, and after a while without any. */
 const shortestWait: Millis = 2;
-const longestWait: Millis = 50;
+const longestWait: Millis = 100;
 /** Between attempts to open what could not be opened. */
 const patience: Millis = 10_000;
 

@@ -12,11 +12,12 @@ interface Scan {
 }
 
 /** What a scanner makes of blocks. Each block is overwritten after the call, as the reader of a file does. */
-function scan(blocks: Iterable<Uint8Array>): Scan {
+function scan(blocks: Iterable<Uint8Array>, skipping = false): Scan {
   const found: Scan['found'] = [];
   const tooLong: number[] = [];
   const scanner = createScanner({
     needles,
+    skipping,
     onLine: (line, number, cut) => void found.push([line, number, cut]),
     onTooLong: (number) => void tooLong.push(number),
   });
@@ -101,6 +102,100 @@ describe('any text cut into any blocks gives the lines of that text', () => {
     );
   });
 });
+
+describe('stopped anywhere, and gone on from where it says it is', () => {
+  const stops = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
+
+  test('short lines', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
+    fc.assert(fc.property(text, sizes, stops, agreesInParts), { numRuns: 2000 });
+  });
+
+  test('lines about as long as the longest', () => {
+    const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(longParts, sizes, stops, (parts, each, places) => agreesInParts(written(parts), each, places)),
+      { numRuns: 200 },
+    );
+  });
+
+  test('in the rest of a line that is too long: a line, but not one too long', () => {
+    const { found, tooLong, counts } = scan([Buffer.from('rest IN=\nIN=1\n')], true);
+    expect(found).toStrictEqual([['IN=1', 2, false]]);
+    expect(tooLong).toStrictEqual([]);
+    expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
+  });
+
+  test('what it tells while it hands over a line', () => {
+    const seen: [number, boolean][] = [];
+    const look = (): void => void seen.push([scanner.held, scanner.skipping]);
+    const scanner = createScanner({ needles, onLine: look, onTooLong: look });
+    const long = 'x'.repeat(maxLineLength + 1);
+    scanner.write(Buffer.from(`IN=1\nother\nIN=2\n${long}`));
+    look();
+    scanner.write(Buffer.from('yyy'));
+    look();
+    scanner.write(Buffer.from('y\nIN=3\nIN='));
+    look();
+    scanner.end();
+    look();
+    expect(seen).toStrictEqual([
+      [long.length + 11, false],
+      [long.length, false],
+      [0, true],
+      [0, true],
+      [0, true],
+      [3, false],
+      [3, false],
+      [0, false],
+      [0, false],
+    ]);
+  });
+});
+
+/**
+ * The same as in one go, though at each of the `stops` another scanner takes over: after so many calls back, or between two
+ * blocks if there are not so many in one.
+ */
+function agreesInParts(all: string, sizes: readonly number[], stops: readonly number[]): void {
+  const lines: [string, boolean][] = [];
+  const total = { lines: 0, tooLong: 0 };
+  let [offset, skipping] = [0, false];
+  for (const stop of [...stops, Infinity]) {
+    let place: { offset: number; skipping: boolean; lines: number; tooLong: number } | undefined;
+    let calls = 0;
+    const begin = offset;
+    const mayStop = (): void => {
+      if (++calls !== stop) return;
+      const { held, counts } = scanner;
+      place = { ...counts, offset: begin + counts.bytes - held, skipping: scanner.skipping };
+    };
+    const scanner = createScanner({
+      needles,
+      skipping,
+      onLine(line, _, cut) {
+        if (place !== undefined) return;
+        lines.push([line, cut]);
+        mayStop();
+      },
+      onTooLong: () => void (place === undefined && mayStop()),
+    });
+    let blocks = 0;
+    for (const block of cutInto(all.slice(begin), sizes)) {
+      scanner.write(Buffer.from(block));
+      if (place !== undefined || ++blocks > stop) break;
+    }
+    if (stop === Infinity) scanner.end();
+    const { held, counts } = scanner;
+    place ??= { ...counts, offset: begin + counts.bytes - held, skipping: scanner.skipping };
+    ({ offset, skipping } = place);
+    total.lines += place.lines;
+    total.tooLong += place.tooLong;
+  }
+  const { found, counts } = reference(all);
+  expect(lines).toStrictEqual(found.map(([line, , cut]) => [line, cut]));
+  expect(total).toStrictEqual({ lines: counts.lines, tooLong: counts.tooLong });
+}
 
 test.each(needles)('%s is seen wherever a block ends within it', (needle) => {
   const all = `first\nbefore ${needle} behind\nlast\n`;

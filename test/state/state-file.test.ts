@@ -51,21 +51,21 @@ describe('a state file', () => {
   });
 });
 
-describe('a damaged state file', () => {
-  /** Looks at each of these contents in turn. */
-  async function expectUnusable(contents: (bytes: Buffer) => Iterable<Buffer>): Promise<void> {
-    const file = await written();
-    for (const content of contents(readFileSync(file))) {
-      writeFileSync(file, content);
-      expect(load(file)).toEqual({
-        kind: 'unusable',
-        reason: expect.stringMatching(/^it (is|has) /),
-        aside: expect.stringContaining(file),
-      });
-      expect(load(file)).toEqual({ kind: 'none' });
-    }
+/** Looks at each of these contents in turn. */
+async function expectUnusable(contents: (bytes: Buffer) => Iterable<Buffer>): Promise<void> {
+  const file = await written();
+  for (const content of contents(readFileSync(file))) {
+    writeFileSync(file, content);
+    expect(load(file)).toEqual({
+      kind: 'unusable',
+      reason: expect.stringMatching(/^it (is|has) /),
+      aside: expect.stringContaining(file),
+    });
+    expect(load(file)).toEqual({ kind: 'none' });
   }
+}
 
+describe('a damaged state file', () => {
   test('is found wherever it was cut off', async () => {
     await expectUnusable((bytes) => bytes.keys().map((length) => bytes.subarray(0, length)));
   });
@@ -154,10 +154,10 @@ describe('while it is written', () => {
   test('whoever looks sees all of the old or all of the new', async () => {
     const states = Array.from({ length: 12 }, (_, number) => JSON.stringify({ number, text: 'x'.repeat(200_000) }));
     const file = await written(states[0]);
-    let writing = true;
+    const end = new AbortController();
     const seen = new Set<unknown>();
     const looking = (async () => {
-      while (writing) {
+      while (!end.signal.aborted) {
         const found = load(file);
         expect(found.kind).toBe('restored');
         seen.add((found as { state: { number: number } }).state.number);
@@ -165,7 +165,7 @@ describe('while it is written', () => {
       }
     })();
     for (const body of states) await writeState(file, body);
-    writing = false;
+    end.abort();
     await looking;
     expect(seen.size).toBeGreaterThan(2);
     expect(load(file)).toMatchObject({ state: { number: 11 } });

@@ -1,0 +1,341 @@
+import { EventEmitter, once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
+import { createInformer, type Informer, type InformerTrouble } from '../../src/kubernetes/informer.ts';
+import { slimPod } from '../../src/kubernetes/slim.ts';
+import type { Pod } from '../../src/resolving/objects.ts';
+import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
+
+const path = '/api/v1/pods';
+
+let server: ScriptedServer;
+/** What the server says to the requests, in order; the last one is said again. */
+let script: ((asked: Asked) => void)[];
+let informer: Informer;
+let connection: Connection;
+let heard: EventEmitter;
+let seen: string[];
+let troubles: InformerTrouble[];
+let reloads: number;
+
+beforeEach(async () => {
+  // No waiting: jitter of nothing.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  server = await startScriptedServer((asked) => (script.length > 1 ? script.shift() : script[0])?.(asked));
+  heard = new EventEmitter().setMaxListeners(0);
+  [seen, troubles, reloads] = [[], [], 0];
+});
+
+afterEach(async () => {
+  await informer.stop();
+  await server.stop();
+  vi.restoreAllMocks();
+});
+
+function start(
+  options: { pageSize?: number; fieldSelector?: string; silence?: number; load?: Connection['reload'] } = {},
+): void {
+  connection = createConnection({
+    load: () => {
+      options.load?.();
+      return server.config();
+    },
+    userAgent: 'test',
+    onRequest: () => {},
+    now: Date.now,
+    timeout: 500,
+  });
+  const reload = connection.reload;
+  const note = (what: string): void => {
+    seen.push(what);
+    heard.emit('heard');
+  };
+  informer = createInformer<Pod>({
+    connection: {
+      ...connection,
+      get config() {
+        return connection.config;
+      },
+      reload: () => {
+        reloads++;
+        reload();
+      },
+    },
+    path,
+    fieldSelector: options.fieldSelector,
+    pageSize: options.pageSize,
+    slim: slimPod,
+    onSet: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
+    onDelete: ({ name }) => note(`delete ${name}`),
+    onUnusable: () => note('unusable'),
+    onTrouble: (trouble) => {
+      troubles.push(trouble);
+      note(`trouble ${trouble.verb} ${trouble.refusal?.status ?? 'silence'}`);
+    },
+    onSynced: () => note('synced'),
+    now: Date.now,
+    random: () => 0,
+    silence: options.silence,
+  });
+  informer.start();
+}
+
+async function until(what: string): Promise<void> {
+  while (!seen.includes(what)) await once(heard, 'heard', { signal: AbortSignal.timeout(8000) });
+}
+
+function pod(name: string, resourceVersion: string): object {
+  return { metadata: { name, namespace: 'shop', uid: `uid-${name}`, resourceVersion }, spec: {}, status: {} };
+}
+
+const listOf =
+  (resourceVersion: string, ...names: string[]) =>
+  ({ response }: Asked): void =>
+    json(response, 200, { metadata: { resourceVersion }, items: names.map((name) => pod(name, resourceVersion)) });
+
+/** A watch that tells these events and stays open. */
+const watch =
+  (...events: [type: string, object: object][]) =>
+  ({ response }: Asked): void => {
+    response.writeHead(200).flushHeaders();
+    for (const [type, object] of events) tell(response, type, object);
+  };
+
+test('lists, then watches from there', async () => {
+  script = [
+    listOf('10', 'web-0', 'web-1'),
+    watch(['ADDED', pod('web-2', '11')], ['MODIFIED', pod('web-0', '12')], ['DELETED', pod('web-1', '13')]),
+  ];
+  start({ fieldSelector: 'spec.nodeName=node-a' });
+  await until('delete web-1');
+  expect(seen).toEqual(['set web-0 10', 'set web-1 10', 'synced', 'set web-2 11', 'set web-0 12', 'delete web-1']);
+  expect(informer.synced).toBe(true);
+  const [list, watching] = server.asked;
+  // From the API server's cache, as the kubelet does it.
+  expect(list?.query).toEqual({ fieldSelector: 'spec.nodeName=node-a', resourceVersion: '0' });
+  expect(watching?.query).toEqual({
+    watch: 'true',
+    fieldSelector: 'spec.nodeName=node-a',
+    resourceVersion: '10',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: '1800',
+  });
+  expect(list?.headers.authorization).toBe('Bearer a-token');
+});
+
+test('a long list comes in pages', async () => {
+  const page =
+    (position: string | undefined, ...names: string[]) =>
+    ({ response }: Asked): void =>
+      json(response, 200, {
+        metadata: { resourceVersion: '10', continue: position },
+        items: names.map((name) => pod(name, '9')),
+      });
+  script = [page('next', 'web-0', 'web-1'), page('', 'web-2'), watch()];
+  start({ pageSize: 2 });
+  await until('synced');
+  expect(seen).toEqual(['set web-0 9', 'set web-1 9', 'set web-2 9', 'synced']);
+  expect(server.asked.slice(0, 2).map(({ query }) => query)).toEqual([
+    { limit: '2' },
+    { limit: '2', continue: 'next' },
+  ]);
+});
+
+test('a list whose pages have expired begins anew', async () => {
+  script = [
+    ({ response }) => json(response, 200, { metadata: { continue: 'next' }, items: [pod('web-0', '9')] }),
+    ({ response }) => refuse(response, 410, 'Expired'),
+    listOf('20', 'web-1'),
+    watch(),
+  ];
+  start({ pageSize: 1 });
+  await until('synced');
+  expect(seen).toEqual(['trouble list 410', 'set web-1 20', 'synced']);
+});
+
+describe('a watch that ends', () => {
+  test('in good order goes on where it was, without a new list', async () => {
+    script = [
+      listOf('10'),
+      (asked) => {
+        watch(['ADDED', pod('web-0', '11')], ['BOOKMARK', { metadata: { resourceVersion: '42' } }])(asked);
+        asked.response.end();
+      },
+      watch(['ADDED', pod('web-1', '43')]),
+    ];
+    start();
+    await until('set web-1 43');
+    expect(server.asked.map(({ query }) => query['resourceVersion'])).toEqual(['0', '10', '42']);
+    expect(troubles).toEqual([]);
+  });
+
+  test('in the middle of a line loses nothing', async () => {
+    script = [
+      listOf('10'),
+      ({ response }) => {
+        response.writeHead(200);
+        response.write(`${JSON.stringify({ type: 'ADDED', object: pod('web-0', '11') })}\n{"type":"ADDED","obj`, () =>
+          response.destroy(),
+        );
+      },
+      watch(['ADDED', pod('web-1', '12')]),
+    ];
+    start();
+    await until('set web-1 12');
+    expect(server.asked.at(-1)?.query['resourceVersion']).toBe('11');
+  });
+
+  test.each<[string, (asked: Asked) => void]>([
+    [
+      'told in the stream',
+      (asked) => {
+        watch(['ERROR', { kind: 'Status', code: 410, reason: 'Expired' }])(asked);
+        asked.response.end();
+      },
+    ],
+    ['told by status', ({ response }) => refuse(response, 410, 'Gone')],
+  ])('because its place is forgotten lists anew (%s), and what is gone is deleted', async (_, expired) => {
+    script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
+    start();
+    await until('set web-2 50');
+    await server.request(3);
+    expect(seen.filter((each) => each.startsWith('delete'))).toEqual(['delete web-0']);
+    expect(server.asked.map(({ query }) => query['watch'] ?? 'list').slice(0, 4)).toEqual([
+      'list',
+      'true',
+      'list',
+      'true',
+    ]);
+  });
+
+  test('by silence is made anew where it was', async () => {
+    script = [listOf('10'), watch(['ADDED', pod('web-0', '11')]), watch(['ADDED', pod('web-1', '12')])];
+    start({ silence: 150 });
+    await until('set web-1 12');
+    expect(seen).toContain('trouble watch silence');
+    expect(server.asked[2]?.query['resourceVersion']).toBe('11');
+    // The silent one is not left open.
+    expect(server.asked[1]?.closed).toBe(true);
+  });
+
+  test('over and over is not asked for without a pause', async () => {
+    vi.mocked(Math.random).mockRestore();
+    script = [listOf('10'), ({ response }) => response.destroy()];
+    start();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(server.asked.length).toBeLessThan(10);
+  });
+});
+
+describe('a server that', () => {
+  test('refuses the list is asked again, and said what it says', async () => {
+    script = [
+      ({ response }) => refuse(response, 500, 'InternalError'),
+      ({ response }) => refuse(response, 403, 'Forbidden'),
+      listOf('10', 'web-0'),
+      watch(),
+    ];
+    start();
+    await until('synced');
+    expect(seen.slice(0, 2)).toEqual(['trouble list 500', 'trouble list 403']);
+    expect(troubles[1]?.refusal).toMatchObject({ status: 403, reason: 'Forbidden', message: 'refused with 403' });
+  });
+
+  test('refuses the watch is asked again, without a new list', async () => {
+    script = [listOf('10'), ({ response }) => refuse(response, 403), watch(['ADDED', pod('web-0', '11')])];
+    start();
+    await until('set web-0 11');
+    expect(seen).toContain('trouble watch 403');
+    expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
+  });
+
+  test('does not believe the token has it read anew', async () => {
+    script = [({ response }) => refuse(response, 401, 'Unauthorized'), listOf('10'), watch()];
+    start();
+    await until('synced');
+    expect(reloads).toBe(1);
+  });
+
+  test('says how long to wait is not asked before', async () => {
+    const began = performance.now();
+    script = [
+      ({ response }) => refuse(response, 429, 'TooManyRequests', { 'retry-after': '1' }),
+      listOf('10'),
+      watch(),
+    ];
+    start();
+    await until('synced');
+    expect(performance.now() - began).toBeGreaterThanOrEqual(990);
+  });
+
+  test('does not answer is asked again', async () => {
+    script = [() => {}, listOf('10'), watch()];
+    start();
+    await until('synced');
+    expect(seen[0]).toBe('trouble list 0');
+  });
+
+  test('talks nonsense is asked again', async () => {
+    script = [
+      ({ response }) => response.end('<html>a proxy</html>'),
+      ({ response }) => response.writeHead(502).end('<html>Bad gateway</html>'),
+      listOf('10'),
+      watch(),
+    ];
+    start();
+    await until('synced');
+    expect(troubles.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
+  });
+
+  test('comes back empty leaves nothing behind, and all again when it has it again', async () => {
+    script = [
+      listOf('10', 'web-0', 'web-1'),
+      ({ response }) => refuse(response, 410),
+      listOf('20'),
+      ({ response }) => refuse(response, 410),
+      listOf('30', 'web-0'),
+      watch(),
+    ];
+    start();
+    await until('set web-0 30');
+    expect(seen.filter((each) => each !== 'synced')).toEqual([
+      'set web-0 10',
+      'set web-1 10',
+      'delete web-0',
+      'delete web-1',
+      'set web-0 30',
+    ]);
+  });
+
+  test('sends an object without a name does not stop the others', async () => {
+    script = [
+      ({ response }) => json(response, 200, { metadata: { resourceVersion: '10' }, items: [{}, pod('web-0', '9')] }),
+      watch(['ADDED', { metadata: {} }], ['ADDED', pod('web-1', '11')]),
+    ];
+    start();
+    await until('set web-1 11');
+    expect(seen).toEqual(['unusable', 'set web-0 9', 'synced', 'unusable', 'set web-1 11']);
+  });
+});
+
+test('a token file that is away between two watches ends nothing', async () => {
+  script = [listOf('10'), ({ response }) => response.writeHead(200).end(), watch(['ADDED', pod('web-0', '11')])];
+  start();
+  const authenticate = vi.spyOn(connection.config, 'applySecurityAuthentication');
+  await server.request(1);
+  authenticate.mockRejectedValueOnce(new Error("ENOENT: no such file or directory, open 'token'"));
+  await until('set web-0 11');
+  expect(troubles[0]?.refusal?.message).toContain("open 'token'");
+});
+
+test('once stopped, it asks no more', async () => {
+  script = [listOf('10'), watch()];
+  start();
+  await until('synced');
+  await server.request(1);
+  await informer.stop();
+  const asked = server.asked.length;
+  const { response } = await server.request(1);
+  if (!response.destroyed) await once(response, 'close');
+  expect(server.asked).toHaveLength(asked);
+});

@@ -1,0 +1,280 @@
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { descriptorsOf, followingTools, noon } from './following.ts';
+
+const { follow, prepare, unused, written } = followingTools();
+const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
+
+describe('renamed, with a new file in its place', () => {
+  test('the old one is read to its end, then the new one from its start', () => {
+    const file = written('IN=1\nIN=2\n');
+    const { texts, time, losses, notices, source } = follow(file);
+    appendFileSync(file, 'IN=3\n');
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=5\n');
+    time.advance(1000);
+    appendFileSync(`${file}.1`, 'IN=4\n');
+    time.advance(1000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3', 'IN=4']);
+    time.advance(1000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3', 'IN=4', 'IN=5']);
+    expect(losses).toStrictEqual([]);
+    expect(notices).toStrictEqual([]);
+    expect(source.counts).toStrictEqual({ lines: 5, bytes: 25, tooLong: 0 });
+    expect(source.position).toMatchObject({ offset: 5 });
+  });
+
+  test('an unfinished last line is taken, but not a value that may be half', () => {
+    const file = written('IN=1\nkernel: IN=eth0 OUT=et');
+    const { texts, time } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=3\n');
+    time.advance(3000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=eth0 ', 'IN=3']);
+  });
+
+  test('stopped by whom it hands that line to', () => {
+    const file = written('IN=1\nIN=2');
+    const { texts, time } = follow(file, {
+      onLine: (source) => source.counts.lines === 2 && source.stop(),
+    });
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=3\n');
+    time.advance(3000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect([descriptorsOf(file), descriptorsOf(`${file}.1`)]).toStrictEqual([[], []]);
+    expect(time.pending).toBe(0);
+  });
+
+  test('not before the new one has content: who is to write to it may not know of it yet', () => {
+    const file = written('IN=1\n');
+    const { texts, time, losses } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, '');
+    time.advance(30_000);
+    appendFileSync(`${file}.1`, 'IN=2\n');
+    time.advance(1000);
+    appendFileSync(file, 'IN=3\n');
+    time.advance(2000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('not while the old one has something that was not read yet', () => {
+    const file = written('IN=1\n');
+    const { texts, time, losses } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=3\n');
+    time.advance(1999);
+    appendFileSync(`${file}.1`, 'IN=2\n');
+    time.advance(2001);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('several times while the first is still read', () => {
+    const file = written('IN=0\n');
+    const { texts, time, losses } = follow(file);
+    const numbers = [1, 2, 3, 4, 5];
+    for (const number of numbers) {
+      renameSync(file, `${file}.${number}`);
+      writeFileSync(file, `IN=${number}\n`);
+      appendFileSync(`${file}.1`, `IN=0 ${number}\n`);
+      time.advance(1000);
+      if (number === 3) unlinkSync(`${file}.2`);
+    }
+    time.advance(15_000);
+    expect(texts()).toStrictEqual([
+      'IN=0',
+      ...numbers.map((number) => `IN=0 ${number}`),
+      ...numbers.map((number) => `IN=${number}`),
+    ]);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('more often than files are held open: told as lost', () => {
+    const file = written('IN=0\n');
+    const { time, losses, texts } = follow(file);
+    for (let number = 1; number <= 20; number++) {
+      renameSync(file, `${file}.${number}`);
+      writeFileSync(file, `IN=${number}\n`);
+      appendFileSync(`${file}.1`, 'IN=0\n');
+      time.advance(1000);
+    }
+    expect(losses).toHaveLength(4);
+    expect(losses[0]).toMatchObject({
+      count: undefined,
+      unit: 'bytes',
+      reason: `${file} was replaced more often than it could be read`,
+    });
+    time.advance(60_000);
+    expect(texts().at(-1)).toBe('IN=20');
+  });
+
+  test('what is written to the old one later is told as lost, to the byte', () => {
+    const file = written('IN=1\n');
+    const { texts, time, losses } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=2\n');
+    time.advance(3000);
+    appendFileSync(`${file}.1`, 'IN=late\n');
+    time.advance(1000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(losses).toStrictEqual([
+      {
+        count: 8,
+        unit: 'bytes',
+        time: noon + 4000,
+        reason: `${file} was written to after its successor had begun`,
+      },
+    ]);
+    expect(descriptorsOf(`${file}.1`)).toHaveLength(1);
+    time.advance(60_000);
+    expect(losses).toHaveLength(1);
+    expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
+  });
+
+  test('and back, as the kubelet does when the runtime goes on with the old file', () => {
+    const file = written('IN=1\n');
+    const { texts, time, losses } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, '');
+    time.advance(1000);
+    renameSync(`${file}.1`, file);
+    appendFileSync(file, 'IN=2\n');
+    time.advance(3000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('and back over one that had content already: told as lost', () => {
+    const file = written('IN=1\n');
+    const { texts, time, losses } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=between\n');
+    time.advance(1000);
+    renameSync(`${file}.1`, file);
+    time.advance(3000);
+    expect(texts()).toStrictEqual(['IN=1']);
+    expect(losses).toMatchObject([{ count: 11 }]);
+  });
+
+  test('a folder in its place: the old one is still read, and a notice', () => {
+    const file = written('IN=1\n');
+    const { texts, time, notices, source } = follow(file);
+    renameSync(file, `${file}.1`);
+    mkdirSync(file);
+    time.advance(2000);
+    appendFileSync(`${file}.1`, 'IN=2\n');
+    time.advance(10_000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(source.state).toBe('reading');
+    expect(notices).toStrictEqual([
+      {
+        level: 'error',
+        key: 'not-a-file',
+        text: `${file} is a folder: name a file in it. The file that was there before it is still read`,
+      },
+    ]);
+  });
+});
+
+describe('deleted', () => {
+  test('what is still written to it is read, a notice says that nobody else can', () => {
+    const file = written('IN=1\n');
+    const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
+    onTestFinished(() => closeSync(fd));
+    const { texts, time, notices, source } = follow(file);
+    unlinkSync(file);
+    time.advance(1000);
+    expect(notices).toStrictEqual([]);
+    writeSync(fd, 'IN=2\n');
+    time.advance(20_000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(source.state).toBe('reading');
+    expect(notices).toStrictEqual([
+      {
+        level: 'warn',
+        key: 'deleted',
+        text: `${file} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
+      },
+    ]);
+    writeFileSync(file, 'IN=3\n');
+    time.advance(2000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+  });
+});
+
+describe('truncated', () => {
+  const nothingKnown = 'what was written just before may not have been read';
+
+  test.each<[string, string]>([
+    ['and empty', ''],
+    ['with less than before', 'IN=3\n'],
+    ['with as much as before', 'IN=3\nIN=4\n'],
+    ['with more than before', 'IN=3\nIN=4\nIN=5\n'],
+  ])('%s: told, and read from the start', (_, content) => {
+    const file = written('IN=1\nIN=2\n');
+    const { texts, time, losses, source } = follow(file);
+    writeFileSync(file, content);
+    time.advance(200);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', ...content.split('\n').slice(0, -1)]);
+    expect(losses).toStrictEqual([
+      { count: undefined, unit: 'bytes', time: noon + 100, reason: `${file} was truncated: ${nothingKnown}` },
+    ]);
+    expect(source.position).toMatchObject({ offset: content.length });
+    time.advance(10_000);
+    expect(losses).toHaveLength(1);
+  });
+
+  test('before all of it was read: how much was not', () => {
+    const file = written(mebibyte);
+    const { source, time, losses } = prepare(file);
+    source.start();
+    time.step();
+    truncateSync(file);
+    time.advance(0);
+    expect(losses).toMatchObject([
+      { count: 786_432, reason: `${file} was truncated: 786432 bytes or more had not been read` },
+    ]);
+  });
+
+  test('an unfinished last line is taken before', () => {
+    const file = written('IN=1\nIN=2');
+    const { texts, time } = follow(file);
+    writeFileSync(file, 'IN=3\n');
+    time.advance(200);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+  });
+
+  test('nothing is lost of a file of which nothing had been read', () => {
+    const file = written('');
+    const { texts, time, losses } = follow(file);
+    writeFileSync(file, 'IN=1\n');
+    time.advance(200);
+    expect([texts(), losses]).toStrictEqual([['IN=1'], []]);
+  });
+});
+
+test('through a symbolic link, also when that is turned to another file', () => {
+  const [one, two, link] = [written('IN=1\n'), written('IN=2\n'), unused()];
+  symlinkSync(one, link);
+  const { texts, time } = follow(link);
+  rmSync(link);
+  symlinkSync(two, link);
+  time.advance(3000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+});

@@ -1,0 +1,376 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Position } from '../../src/sources/source.ts';
+import { descriptorsOf, followingTools, kept, noon } from './following.ts';
+
+const { follow, prepare, unused, written } = followingTools();
+const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
+
+describe('lines', () => {
+  test('what is in them, and what is around them', () => {
+    const file = written(
+      'Nov 21 03:42:11 node-a kernel: drop: IN=eth0\nNov 21 03:42:12 node-a sshd[1]: nothing\r\n' +
+        'no time IN=eth1\nNov 21 03:42:13 node-a sshd[1]: IN=eth2\r\n',
+    );
+    const { lines, source } = follow(file);
+    const common = { source: file, timeIsExact: true, host: 'node-a' };
+    expect(lines).toStrictEqual([
+      { ...common, line: 1, text: 'drop: IN=eth0', time: Date.UTC(2026, 10, 21, 3, 42, 11), origin: 'kernel' },
+      {
+        source: file,
+        line: 3,
+        text: 'no time IN=eth1',
+        time: Date.UTC(2026, 10, 21, 3, 42, 11),
+        timeIsExact: false,
+        host: undefined,
+        origin: 'unknown',
+      },
+      { ...common, line: 4, text: 'IN=eth2', time: Date.UTC(2026, 10, 21, 3, 42, 13), origin: 'userspace' },
+    ]);
+    expect(source.name).toBe(file);
+    expect(source.state).toBe('reading');
+    expect(source.counts).toStrictEqual({ lines: 4, bytes: 143, tooLong: 0 });
+  });
+
+  test('a first line without a time has the present', () => {
+    expect(follow(written('IN=\n')).lines).toMatchObject([{ time: noon, timeIsExact: false }]);
+  });
+
+  test('the zone of stamps that name none', () => {
+    const { lines } = follow(written('Nov 21 03:00:00 a kernel: IN=\n'), {
+      zone: (...fields) => Date.UTC(...fields) - 3_600_000,
+    });
+    expect(lines).toMatchObject([{ time: Date.UTC(2026, 10, 21, 2) }]);
+  });
+
+  test('a stamp without a year is of the year in which it is read, not of that of the start', () => {
+    const file = written('');
+    const { lines, time } = follow(file);
+    const weeks = 60 * 86_400_000;
+    appendFileSync(file, 'Nov 21 12:00:00 a kernel: IN=\n');
+    time.advance(100);
+    time.setClock(noon + weeks);
+    appendFileSync(file, 'Jan 20 12:00:00 a kernel: IN=\n');
+    time.advance(100);
+    time.setClock(noon);
+    appendFileSync(file, 'Jan 20 12:00:00 a kernel: IN=\n');
+    time.advance(100);
+    expect(lines.map((line) => line.time)).toStrictEqual([noon, noon + weeks, Date.UTC(2026, 0, 20, 12)]);
+  });
+
+  test('a line that is written in parts is handed over once it is whole', () => {
+    const file = written('IN=');
+    const { texts, time } = follow(file);
+    for (const part of ['a b', ' c', '\nIN=2', '\n']) {
+      time.advance(100);
+      appendFileSync(file, part);
+    }
+    expect(texts()).toStrictEqual(['IN=a b c']);
+    time.advance(100);
+    expect(texts()).toStrictEqual(['IN=a b c', 'IN=2']);
+  });
+
+  test('lines over 64 KiB are skipped; the first is told of, all are counted', () => {
+    const long = 'x'.repeat(100_000);
+    const { texts, source, notices } = follow(written(`IN=1\nIN=${long}\nIN=2\nIN=${long}\nIN=3\n`));
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+    expect(source.counts).toMatchObject({ lines: 5, tooLong: 2 });
+    expect(notices).toStrictEqual([
+      {
+        level: 'warn',
+        key: 'too-long',
+        text: `${source.name}: line 2 is longer than 64 KiB and was skipped; further ones are only counted`,
+      },
+    ]);
+  });
+});
+
+describe('turns', () => {
+  test('a block of 256 KiB at a time, without waiting, until all is read; then every pollInterval', () => {
+    const { source, time } = prepare(written(mebibyte), { pollInterval: 70 });
+    source.start();
+    const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
+    expect(turns).toStrictEqual([
+      [0, 262_144],
+      [0, 524_288],
+      [0, 786_432],
+      [0, 1_048_576],
+      [70, 1_048_576],
+      [70, 1_048_576],
+    ]);
+  });
+
+  test('stopped, it holds nothing open and waits for nothing', () => {
+    const file = written('IN=1\n');
+    const { source, time, texts } = follow(file);
+    expect(descriptorsOf(file)).toHaveLength(1);
+    source.stop();
+    source.stop();
+    expect(descriptorsOf(file)).toHaveLength(0);
+    expect([source.state, time.pending]).toStrictEqual(['stopped', 0]);
+    appendFileSync(file, 'IN=2\n');
+    time.advance(10_000);
+    expect(texts()).toStrictEqual(['IN=1']);
+    expect(source.counts.lines).toBe(1);
+  });
+
+  test('stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
+    const file = written('IN=1\nother\nIN=2\nIN=3\nIN=');
+    const first = follow(file, {
+      onLine(source) {
+        expect(kept(source)).toMatchObject({ offset: source.counts.lines === 1 ? 5 : 16 });
+        if (source.counts.lines === 3) source.stop();
+      },
+    });
+    expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(first.source.position).toMatchObject({ offset: 16 });
+    expect(follow(file, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
+  });
+});
+
+describe('where it begins', () => {
+  test('at the start', () => {
+    expect(follow(written('IN=1\nIN=2\n'), { from: 'start' }).texts()).toStrictEqual(['IN=1', 'IN=2']);
+  });
+
+  test('at the end: what comes is read, what is there is not', () => {
+    const file = written('IN=1\nIN=2\n');
+    const { texts, source, time } = follow(file, { from: 'end' });
+    expect(source.position).toMatchObject({ offset: 10, skipping: false });
+    appendFileSync(file, 'IN=3\n');
+    time.advance(100);
+    expect(texts()).toStrictEqual(['IN=3']);
+  });
+
+  test('at the end, but not within a line', () => {
+    const file = written('IN=1\nIN=2');
+    const { texts, source, time } = follow(file, { from: 'end' });
+    appendFileSync(file, ' IN=rest\nIN=3\n');
+    time.advance(100);
+    expect(texts()).toStrictEqual(['IN=3']);
+    expect(source.counts.tooLong).toBe(0);
+  });
+
+  test('where an earlier source stopped, whatever `from` says', () => {
+    const file = written('IN=1\nIN=2');
+    const first = follow(file);
+    expect(first.texts()).toStrictEqual(['IN=1']);
+    first.source.stop();
+    appendFileSync(file, '2\nIN=3\n');
+    const { texts, notices } = follow(file, { saved: kept(first.source), from: 'end' });
+    expect(texts()).toStrictEqual(['IN=22', 'IN=3']);
+    expect(notices).toStrictEqual([]);
+  });
+
+  test('within a line that is too long', () => {
+    const file = written(`IN=1\nIN=${'x'.repeat(70_000)}`);
+    const first = follow(file);
+    expect(first.source.position).toMatchObject({ skipping: true, offset: 70_008 });
+    first.source.stop();
+    appendFileSync(file, 'IN=rest\nIN=2\n');
+    const { texts, source, notices } = follow(file, { saved: kept(first.source) });
+    expect(texts()).toStrictEqual(['IN=2']);
+    expect([first.source.counts.tooLong, source.counts.tooLong]).toStrictEqual([1, 0]);
+    expect(notices).toStrictEqual([]);
+  });
+
+  test('a file that appears later is read from its start, whatever `from` says', () => {
+    const file = unused();
+    const { texts, source, time, notices } = follow(file, { from: 'end' });
+    expect(source.state).toBe('waiting');
+    expect(source.position).toBeUndefined();
+    time.advance(5000);
+    writeFileSync(file, 'IN=1\n');
+    time.advance(1000);
+    expect(texts()).toStrictEqual(['IN=1']);
+    expect(source.state).toBe('reading');
+    expect(notices).toStrictEqual([
+      { level: 'warn', key: 'missing', text: `${file} is not there; it is read as soon as it is` },
+      { level: 'info', key: 'well', text: `${file} is read now` },
+    ]);
+  });
+
+  test('a position outlives a time in which the file is not there', () => {
+    const file = written('IN=1\n');
+    const first = follow(file);
+    first.source.stop();
+    renameSync(file, `${file}.away`);
+    const second = follow(file, { saved: kept(first.source), from: 'end' });
+    second.time.advance(5000);
+    expect(second.source.position).toStrictEqual(first.source.position);
+    second.source.stop();
+    appendFileSync(`${file}.away`, 'IN=2\n');
+    renameSync(`${file}.away`, file);
+    expect(follow(file, { saved: kept(second.source) }).texts()).toStrictEqual(['IN=2']);
+  });
+
+  test.each<[string, Position]>([
+    ['of another kind of source', { bootId: 'x', seq: 4 }],
+    ['with a part of another type', { device: 1, inode: '2', offset: 3, head: '', headLength: 0, skipping: false }],
+    ['with an offset that is none', { device: '1', inode: '2', offset: -3, head: '', headLength: 0, skipping: false }],
+  ])('a position %s is none', (_, saved) => {
+    const file = written('IN=1\n');
+    expect(follow(file, { saved, from: 'end' }).source.position).toMatchObject({ offset: 5 });
+  });
+
+  describe('a saved position of what was another file: from the start, and a notice', () => {
+    test.each<[string, (file: string) => void, string[]]>([
+      [
+        'another inode, though it begins alike',
+        (file) => {
+          renameSync(file, `${file}.1`);
+          writeFileSync(file, 'IN=1\nIN=2\nIN=3\n');
+        },
+        ['IN=1', 'IN=2', 'IN=3'],
+      ],
+      ['another start', (file) => writeFileSync(file, 'IN=8\nIN=9\nIN=10\n'), ['IN=8', 'IN=9', 'IN=10']],
+      ['shorter', (file) => truncateSync(file, 5), ['IN=1']],
+    ])('%s', (_, change, expected) => {
+      const file = written('IN=1\nIN=2\n');
+      const first = follow(file);
+      first.source.stop();
+      change(file);
+      const { texts, notices } = follow(file, { saved: kept(first.source), from: 'end' });
+      expect(texts()).toStrictEqual(expected);
+      expect(notices).toStrictEqual(replaced(file));
+    });
+
+    test('the device may have another number if the content tells', () => {
+      const file = written(`IN=${'x'.repeat(100)}\n`);
+      const first = follow(file);
+      first.source.stop();
+      const saved = { ...kept(first.source), device: '0' };
+      expect(follow(file, { saved }).texts()).toStrictEqual([]);
+      const short = written('IN=1\n');
+      const second = follow(short);
+      second.source.stop();
+      expect(follow(short, { saved: { ...kept(second.source), device: '0' } }).notices).toStrictEqual(replaced(short));
+    });
+  });
+});
+
+describe('what cannot be followed: failed, said once, tried again every 10 s', () => {
+  test.each<[string, (file: string) => unknown, string]>([
+    ['a folder', mkdirSync, 'is a folder: name a file in it'],
+    ['a named pipe', (file) => execFileSync('mkfifo', [file]), 'is a named pipe: only a regular file can be followed'],
+    ['a device', (file) => symlinkSync('/dev/null', file), 'is a device: only a regular file can be followed'],
+  ])('%s', (_, make, text) => {
+    const file = unused();
+    make(file);
+    const { source, notices, time, texts } = follow(file, { from: 'end' });
+    time.advance(60_000);
+    expect(source.state).toBe('failed');
+    expect(descriptorsOf(file)).toHaveLength(0);
+    expect(notices).toStrictEqual([{ level: 'error', key: 'not-a-file', text: `${file} ${text}` }]);
+    rmSync(file, { recursive: true });
+    writeFileSync(file, 'IN=1\n');
+    time.advance(10_000);
+    expect(source.state).toBe('reading');
+    expect(texts()).toStrictEqual(['IN=1']);
+  });
+
+  test('a socket', async () => {
+    const file = unused();
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(file, resolve));
+    const { source, notices } = follow(file);
+    expect(source.state).toBe('failed');
+    expect(notices).toMatchObject([{ text: `${file} is a socket: only a regular file can be followed` }]);
+  });
+
+  test('no permission', () => {
+    const file = written('IN=1\n');
+    chmodSync(file, 0);
+    const { source, notices, time, texts } = asNobody(() => follow(file, { from: 'end' }));
+    asNobody(() => time.advance(60_000));
+    expect(source.state).toBe('failed');
+    expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
+    expect(notices[0]?.text).toMatch(`${file} cannot be read: permission denied. Run the container as a user who may`);
+    chmodSync(file, 0o644);
+    time.advance(10_000);
+    appendFileSync(file, 'IN=2\n');
+    time.advance(100);
+    expect(texts()).toStrictEqual(['IN=2']);
+    expect(notices[1]).toStrictEqual({ level: 'info', key: 'well', text: `${file} is read now` });
+  });
+
+  test('a symbolic link to itself', () => {
+    const file = unused();
+    symlinkSync(file, file);
+    const { source, notices } = follow(file);
+    expect(source.state).toBe('failed');
+    expect(notices).toMatchObject([
+      {
+        level: 'error',
+        key: 'unreadable',
+        text: `${file} cannot be read: ELOOP: too many symbolic links encountered, stat '${file}'`,
+      },
+    ]);
+  });
+});
+
+test('a read that fails is told once and tried again every second, and nothing is lost', () => {
+  const file = written('IN=1\n');
+  const { source, notices, time, texts } = follow(file);
+  const [fd = -1] = descriptorsOf(file);
+  closeSync(fd);
+  appendFileSync(file, 'IN=2\n');
+  time.advance(5000);
+  expect(source.state).toBe('failed');
+  expect(notices).toStrictEqual([
+    {
+      level: 'error',
+      key: 'read',
+      text: `${file} cannot be read past byte 5: EBADF: bad file descriptor, fstat. It is tried again every second`,
+    },
+  ]);
+  // The lowest number that is free, as POSIX has it.
+  expect(openSync(file, 'r')).toBe(fd);
+  time.advance(1000);
+  expect(source.state).toBe('reading');
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(notices).toHaveLength(2);
+});
+
+test('an error of whom it hands a line to passes through', () => {
+  const file = written('IN=1\n');
+  const own = new Error('a defect');
+  expect(() =>
+    follow(file, {
+      onLine() {
+        throw own;
+      },
+    }),
+  ).toThrow(own);
+});
+
+/** What is told then. */
+function replaced(file: string): unknown {
+  const text = `${file} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`;
+  return [{ level: 'warn', key: 'replaced', text }];
+}
+
+/** Root may read everything, so it does this as somebody else. */
+function asNobody<T>(task: () => T): T {
+  if (process.geteuid?.() !== 0) return task();
+  process.seteuid?.(65_534);
+  try {
+    return task();
+  } finally {
+    process.seteuid?.(0);
+  }
+}

@@ -1,0 +1,498 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Millis } from '../../src/model.ts';
+import { createKernelRing, type KernelRingOptions } from '../../src/sources/kernel-ring.ts';
+import type { Device } from '../../src/sources/kmsg-device.ts';
+import type { Position, Source } from '../../src/sources/source.ts';
+import { type FakeRing, fakeRing, systemError } from './fake-ring.ts';
+import { type FakeTime, fakeTime } from './fake-time.ts';
+import { type Heard, listening } from './heard.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+/** How long the machine has been up then. */
+const uptime: Millis = 5000;
+const minute: Millis = 60_000;
+
+interface Machine {
+  time: FakeTime;
+  ring: FakeRing;
+  monotonic: () => Millis;
+}
+
+function machine(firstNumber = 0): Machine {
+  const time = fakeTime(noon);
+  const monotonic = (): Millis => uptime + time.elapsed();
+  return { time, monotonic, ring: fakeRing(monotonic, firstNumber) };
+}
+
+type Options = Partial<KernelRingOptions> & { onLine?: (source: Source) => void };
+
+const running = new Set<Source>();
+afterEach(() => {
+  for (const source of running) source.stop();
+  running.clear();
+});
+
+interface Reading extends Heard {
+  source: Source;
+  texts: () => string[];
+}
+
+/** A source that has not been started. */
+function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Options = {}): Reading {
+  const { heard, listener } = listening(() => onLine?.(source));
+  const source: Source = createKernelRing({
+    saved: undefined,
+    since: 0,
+    listener,
+    now: time.now,
+    monotonic,
+    bootId: () => 'this boot',
+    device: ring,
+    schedule: time.schedule,
+    ...options,
+  });
+  running.add(source);
+  return { ...heard, source, texts: () => heard.lines.map(({ text }) => text) };
+}
+
+/** One that is started and has read what is there. */
+function read(all: Machine, options?: Options): Reading {
+  const reading = prepare(all, options);
+  reading.source.start();
+  all.time.advance(0);
+  return reading;
+}
+
+function kept(source: Source): Position {
+  return JSON.parse(JSON.stringify(source.position)) as Position;
+}
+
+describe('records', () => {
+  test('what is in them, and what is around them', () => {
+    const { time, ring, monotonic } = machine(100);
+    ring.log('calico-drop: IN=eth0 ');
+    ring.logRaw('6,101,4000500,-;usb 1-1: new device\n SUBSYSTEM=usb\n DEVICE=+usb:1-1\n');
+    const { lines, source } = read({ time, ring, monotonic });
+    const common = { source: '/dev/kmsg', timeIsExact: true, host: undefined, origin: 'kernel' };
+    expect(lines).toStrictEqual([
+      { ...common, line: 100, text: 'calico-drop: IN=eth0 ', time: noon },
+      { ...common, line: 101, text: 'usb 1-1: new device', time: noon - 999.5 },
+    ]);
+    expect([source.name, source.state]).toStrictEqual(['/dev/kmsg', 'reading']);
+    expect(source.counts).toStrictEqual({ lines: 2, bytes: 106, tooLong: 0 });
+    expect(source.position).toStrictEqual({ bootId: 'this boot', seq: 101 });
+  });
+
+  test('escapes are bytes, and a newline among them does not end the message', () => {
+    const all = machine();
+    all.ring.log('one\\x0atwo \\xc3\\xa4\\xff \\x5cx');
+    expect(read(all).texts()).toStrictEqual(['one\ntwo \xc3\xa4\xff \\x']);
+  });
+
+  test('bytes that are no UTF-8', () => {
+    const all = machine();
+    all.ring.log('\xff\xfe\x80');
+    expect(read(all).texts()).toStrictEqual(['\xff\xfe\x80']);
+  });
+
+  test('fields that a later kernel may add', () => {
+    const all = machine();
+    all.ring.logRaw('4,0,5000000,-,caller=T1,new=field;IN=\n');
+    expect(read(all).lines).toMatchObject([{ text: 'IN=', line: 0, origin: 'kernel' }]);
+  });
+
+  test('the longest that a kernel hands out', () => {
+    const all = machine();
+    const text = 'x'.repeat(8192 - '4,0,5000000,-;\n'.length);
+    all.ring.log(text);
+    expect(read(all).texts()).toStrictEqual([text]);
+  });
+
+  test('one that comes while nothing else does is of now, whatever its stamp says', () => {
+    const all = machine();
+    all.ring.log('IN=1', { stamp: 2000 });
+    const { lines } = read(all);
+    all.time.advance(1000);
+    // It is looked for every 100 ms by then, next in 26.
+    all.ring.log('IN=2', { stamp: 3000 });
+    all.time.advance(1000);
+    expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1026]);
+  });
+
+  test('what is none is passed over, and told', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    all.ring.logRaw('no record\n');
+    all.ring.logRaw('4,1,5000000,-;IN=2\n');
+    const { texts, notices } = read(all);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(notices).toStrictEqual([
+      { level: 'warn', key: 'unreadable', text: `/dev/kmsg holds what is no record of the kernel's log: "no record"` },
+    ]);
+  });
+
+  test.each<[number, string, string]>([
+    [0, 'IN=', 'kernel'],
+    [7, 'IN=', 'kernel'],
+    [8, 'IN=', 'userspace'],
+    [12, 'IN=', 'userspace'],
+    // Elsewhere ulogd's word is taken; here it would be anybody's.
+    [12, 'Nov 21 03:42:11 node-a ulogd[1]: IN=', 'userspace'],
+    [12, 'kernel: IN=', 'userspace'],
+    // A prefix that looks like a program is one nevertheless.
+    [4, 'fw[1]: IN=', 'kernel'],
+  ])('priority %i, %s: from the %s', (priority, text, origin) => {
+    const all = machine();
+    all.ring.log(text, { priority });
+    expect(read(all).lines).toMatchObject([{ origin, timeIsExact: true, time: noon }]);
+  });
+});
+
+describe('turns', () => {
+  test('512 records at a time; then 2 ms and twice as long each time up to 100 ms, until there are records again', () => {
+    const all = machine();
+    const { time, ring } = all;
+    for (let i = 0; i < 1100; i++) ring.log('IN=');
+    const { source } = prepare(all);
+    source.start();
+    const turn = (): [Millis, number] => [time.step(), source.counts.lines];
+    const waits = (count: number): Millis[] => Array.from({ length: count }, () => time.step());
+    expect([turn(), turn(), turn()]).toStrictEqual([
+      [0, 512],
+      [0, 1024],
+      [0, 1100],
+    ]);
+    expect(waits(8)).toStrictEqual([2, 4, 8, 16, 32, 64, 100, 100]);
+    ring.log('IN=');
+    expect(turn()).toStrictEqual([100, 1101]);
+    expect(waits(3)).toStrictEqual([2, 4, 8]);
+    for (let i = 0; i < 512; i++) ring.log('IN=');
+    expect(turn()).toStrictEqual([16, 1613]);
+    expect(waits(3)).toStrictEqual([0, 4, 8]);
+  });
+
+  test('stopped, it holds nothing open and waits for nothing', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    const { source, texts } = read(all);
+    expect(all.ring.descriptors).toBe(1);
+    source.stop();
+    source.stop();
+    expect([all.ring.descriptors, all.time.pending, source.state]).toStrictEqual([0, 0, 'stopped']);
+    all.ring.log('IN=2');
+    all.time.advance(minute);
+    expect(texts()).toStrictEqual(['IN=1']);
+  });
+
+  test('stopped by whom it hands a line to, it hands over no more, and its position is after that line', () => {
+    const all = machine();
+    for (const text of ['IN=1', 'IN=2', 'IN=3']) all.ring.log(text);
+    const first = read(all, { onLine: (source) => source.counts.lines === 2 && source.stop() });
+    expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(first.source.position).toMatchObject({ seq: 1 });
+    expect([first.source.state, first.notices]).toStrictEqual(['stopped', []]);
+    expect([all.ring.descriptors, all.time.pending]).toStrictEqual([0, 0]);
+    expect(read(all, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
+  });
+
+  test('an error of whom it hands a line to passes through', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    const own = systemError('EAGAIN');
+    expect(() =>
+      read(all, {
+        onLine() {
+          throw own;
+        },
+      }),
+    ).toThrow(own);
+  });
+});
+
+describe('where it begins', () => {
+  test('without a position: with what is not older than `since`', () => {
+    const all = machine();
+    all.ring.log('IN=old', { stamp: uptime - 601 });
+    all.ring.log('IN=young', { stamp: uptime - 600 });
+    const { texts, source } = read(all, { since: noon - 600 });
+    expect(texts()).toStrictEqual(['IN=young']);
+    expect(source.counts.lines).toBe(2);
+  });
+
+  test('`since` is for what is there at the start: what comes is new, also when the clock is set back', () => {
+    const all = machine();
+    all.ring.log('IN=old', { stamp: 0 });
+    const { texts } = read(all, { since: noon });
+    all.time.setClock(noon - 60 * minute);
+    all.ring.log('IN=new');
+    all.time.advance(minute);
+    expect(texts()).toStrictEqual(['IN=new']);
+  });
+
+  test('where an earlier source stopped, however long ago that was', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    const first = read(all);
+    first.source.stop();
+    all.ring.log('IN=2');
+    all.time.advance(minute);
+    const { texts, source, losses } = read(all, { saved: kept(first.source), since: all.time.now() });
+    expect(texts()).toStrictEqual(['IN=2']);
+    expect(losses).toStrictEqual([]);
+    expect(source.counts.lines).toBe(1);
+  });
+
+  test('a position outlives a start that reads nothing', () => {
+    const all = machine(7);
+    const saved = { bootId: 'this boot', seq: 6 };
+    expect(read(all, { saved }).source.position).toStrictEqual(saved);
+    expect(read(all).source.position).toBeUndefined();
+  });
+
+  test.each<[string, Position, string]>([
+    ['of another boot', { bootId: 'another boot', seq: 5 }, 'this boot'],
+    ['of a file', { device: '1', inode: '2', offset: 3, head: '', headLength: 0, skipping: false }, 'this boot'],
+    ['that was damaged', { bootId: 'this boot', seq: 'x' }, 'this boot'],
+    ['of an unknown boot', { bootId: '', seq: 5 }, ''],
+  ])('a position %s is none', (_, saved, bootId) => {
+    const all = machine();
+    for (const stamp of [100, 200, uptime]) all.ring.log('IN=', { stamp });
+    const { lines, losses } = read(all, { saved, since: noon, bootId: () => bootId });
+    expect(lines).toMatchObject([{ line: 2 }]);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('the boot is known by the id that the kernel has for it', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    const { time, ring, monotonic } = all;
+    const { listener } = listening();
+    const source = createKernelRing({
+      saved: undefined,
+      since: 0,
+      listener,
+      now: time.now,
+      monotonic,
+      device: ring,
+      schedule: time.schedule,
+    });
+    running.add(source);
+    source.start();
+    time.advance(0);
+    expect(source.position).toStrictEqual({
+      bootId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      seq: 0,
+    });
+  });
+});
+
+function loss(count: number, time: Millis): unknown {
+  const what = count === 1 ? '1 record is' : `${count} records are`;
+  const reason = `/dev/kmsg was overwritten before it was read: ${what} lost`;
+  return { count, unit: 'records', time, reason };
+}
+
+describe('lost records are counted exactly', () => {
+  test('overwritten while it was read', () => {
+    const all = machine();
+    all.ring.log('IN=0');
+    const { texts, losses } = read(all);
+    for (let number = 1; number <= 10; number++) all.ring.log(`IN=${number}`);
+    all.ring.overwrite(5);
+    all.time.advance(2);
+    expect(losses).toStrictEqual([loss(4, noon)]);
+    expect(texts()).toStrictEqual(['IN=0', 'IN=5', 'IN=6', 'IN=7', 'IN=8', 'IN=9', 'IN=10']);
+  });
+
+  test('overwritten since an earlier source stopped', () => {
+    const all = machine();
+    for (let number = 0; number <= 3; number++) all.ring.log(`IN=${number}`);
+    all.ring.overwrite(3);
+    const { texts, losses } = read(all, { saved: { bootId: 'this boot', seq: 1 } });
+    expect([texts(), losses]).toStrictEqual([['IN=3'], [loss(1, noon)]]);
+  });
+
+  test('all of them overwritten: told when the next one comes', () => {
+    const all = machine();
+    all.ring.log('IN=0');
+    const { losses } = read(all);
+    for (let number = 1; number <= 3; number++) all.ring.log('IN=');
+    all.ring.overwrite(4);
+    all.time.advance(1000);
+    expect(losses).toStrictEqual([]);
+    all.ring.log('IN=4');
+    all.time.advance(1000);
+    expect(losses).toMatchObject([{ count: 3 }]);
+  });
+
+  test('too long for the buffer', () => {
+    const all = machine();
+    all.ring.log('IN=0');
+    all.ring.log('x'.repeat(9000));
+    all.ring.log('IN=2');
+    const { texts, losses } = read(all);
+    expect([texts(), losses]).toStrictEqual([['IN=0', 'IN=2'], [loss(1, noon)]]);
+  });
+
+  test('what is gone at the very start is none, nor what is older than `since`', () => {
+    const all = machine();
+    for (let number = 0; number < 9; number++) all.ring.log('IN=', { stamp: 1000 + number });
+    all.ring.overwrite(3);
+    let reads = 0;
+    const device: Device = {
+      ...all.ring,
+      read(fd, buffer) {
+        // While the old ones are read, more of them go.
+        if (++reads === 2) all.ring.overwrite(3);
+        return all.ring.read(fd, buffer);
+      },
+    };
+    all.ring.log('IN=new');
+    const { lines, losses } = read(all, { since: noon, device });
+    expect(lines).toMatchObject([{ line: 9 }]);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('stopped by whom it tells: what comes after the loss is for the next one', () => {
+    const all = machine();
+    all.ring.log('IN=0');
+    all.ring.log('IN=1');
+    all.ring.overwrite(1);
+    const saved = { bootId: 'this boot', seq: -1 };
+    const { heard, listener } = listening();
+    const { source } = prepare(all, { saved, listener: { ...listener, onLost: () => source.stop() } });
+    source.start();
+    all.time.advance(0);
+    expect(heard.lines).toStrictEqual([]);
+    const next = read(all, { saved: kept(source) });
+    expect([next.texts(), next.losses]).toStrictEqual([['IN=1'], []]);
+  });
+
+  test('whatever comes and goes: each record is handed over once, or counted as lost', () => {
+    const action = fc.oneof(
+      fc.record({ do: fc.constant('log' as const), count: fc.integer({ min: 1, max: 700 }) }),
+      fc.record({ do: fc.constant('overwrite' as const), count: fc.integer({ min: 1, max: 700 }) }),
+      fc.record({ do: fc.constant('wait' as const), count: fc.integer({ min: 0, max: 100 }) }),
+      fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 3 }) }),
+      fc.record({ do: fc.constant('restart' as const), count: fc.integer({ min: 0, max: 100 }) }),
+      fc.record({ do: fc.constant('fail' as const), count: fc.integer({ min: 0, max: 30_000 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 30 }), (actions) => {
+        const all = machine(1000);
+        const { time, ring } = all;
+        const seen: number[] = [];
+        let lost = 0;
+        let stopAt = Infinity;
+        const begin = (saved: Position | undefined): Source => {
+          const { heard, listener } = listening();
+          const { source: begun } = read(all, {
+            saved,
+            listener: {
+              ...listener,
+              onLine(line) {
+                seen.push(line.line);
+                if (--stopAt === 0) source.stop();
+              },
+              onLost: ({ count }) => void (lost += count ?? NaN),
+            },
+          });
+          expect(heard.losses).toStrictEqual([]);
+          return begun;
+        };
+        let source = begin({ bootId: 'this boot', seq: 999 });
+        let next = 1000;
+        for (const { do: what, count } of actions) {
+          if (what === 'log') for (let i = 0; i < count; i++) next = ring.log('IN=') + 1;
+          if (what === 'overwrite') ring.overwrite(count);
+          if (what === 'wait') time.advance(count);
+          if (what === 'turns') for (let i = 0; i < count; i++) time.step();
+          if (what === 'fail') {
+            ring.readError = 'EIO';
+            time.advance(count);
+            ring.readError = undefined;
+          }
+          if (what === 'restart') {
+            stopAt = count;
+            if (count > 0) time.advance(60);
+            source.stop();
+            stopAt = Infinity;
+            source = begin(kept(source));
+          }
+        }
+        next = ring.log('IN=') + 1;
+        // Until it has been tried again after a failure.
+        time.advance(10_050);
+        expect(seen).toStrictEqual(seen.toSorted((a, b) => a - b));
+        expect(new Set(seen).size).toBe(seen.length);
+        expect(seen.length + lost).toBe(next - 1000);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('what cannot be read: failed, said once, tried again every 10 s', () => {
+  const privileged =
+    'The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)';
+
+  test.each<[string, string]>([
+    ['EPERM', `permission denied. ${privileged}`],
+    ['EACCES', `permission denied. ${privileged}`],
+    [
+      'ENOENT',
+      'it is not there. The container must be privileged to have it; or read a log file of the node instead (SOURCES=file:PATH)',
+    ],
+    ['ENODEV', 'ENODEV: as told'],
+  ])('%s', (code, reason) => {
+    const all = machine();
+    all.ring.log('IN=1');
+    all.ring.openError = code;
+    const { source, notices, texts } = read(all);
+    all.time.advance(minute);
+    expect(source.state).toBe('failed');
+    expect(notices).toStrictEqual([
+      { level: 'error', key: 'failed', text: `/dev/kmsg cannot be read: ${reason}. It is tried again every 10 s` },
+    ]);
+    all.ring.openError = undefined;
+    all.time.advance(9999);
+    expect(texts()).toStrictEqual([]);
+    all.time.advance(1);
+    expect(source.state).toBe('reading');
+    expect(texts()).toStrictEqual(['IN=1']);
+    expect(notices[1]).toStrictEqual({ level: 'info', key: 'well', text: '/dev/kmsg is read now' });
+  });
+
+  test('a read that fails: the device is opened anew, and nothing is lost or comes twice', () => {
+    const all = machine();
+    all.ring.log('IN=1');
+    const { source, notices, texts, losses } = read(all);
+    all.ring.readError = 'EIO';
+    all.time.advance(minute);
+    expect([source.state, all.ring.descriptors]).toStrictEqual(['failed', 0]);
+    expect(notices).toHaveLength(1);
+    all.ring.log('IN=2');
+    all.ring.readError = undefined;
+    all.time.advance(10_000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test.each(['EPIPE', 'EINVAL', 'EINTR'])('reads that never give anything but %s are no busy loop', (code) => {
+    const all = machine();
+    all.ring.readError = code;
+    const { source, notices } = read(all);
+    all.time.advance(60_000);
+    expect(source.state).toBe('failed');
+    expect(notices).toHaveLength(1);
+    expect(all.ring.reads).toBeLessThanOrEqual(7 * 512);
+  });
+
+  test('what ends, as a file does, is waited on', () => {
+    const all = machine();
+    const { source } = read(all, { device: { ...all.ring, read: () => 0 } });
+    all.time.advance(1000);
+    expect(source.state).toBe('reading');
+  });
+});
