@@ -65,7 +65,7 @@ export function createLiveLists(
       // What is seen now cannot have begun later: the clock that says so is ahead of ours.
       const from = before !== undefined && isSame ? before.from : Math.min(pod.from, now);
       // Evicted, or its node is gone: nobody tells its end, but it was seen to run.
-      const until = before?.until === Infinity && isSame && pod.until <= pod.from ? now : pod.until;
+      const until = before !== undefined && isSame && pod.until <= pod.from ? Math.min(before.until, now) : pod.until;
       const after = intern({ ...pod, from, until });
       if (before !== undefined) {
         if (before.uid === pod.uid && isSameTo(before, after)) {

@@ -83,8 +83,9 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     // What was found by a look-up has to be confirmed now and then: the address may be another's by now.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address);
+    if (end.object !== undefined || end.role !== undefined) return false;
     // The claimed source of a martian stays a stranger, whoever it is.
-    if (end.object !== undefined || end.role !== undefined || end.evidence === 'none') return false;
+    if (end.kind === 'external' && end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
       if (askForPods(end.address)) return true;
       return end.kind === 'external' && ask(hostNames, end.address);
@@ -96,16 +97,19 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   function askForPods(address: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address);
-    if (pods?.ask(first) !== 'known') return pods?.ask(first) === 'pending';
-    const confirmed = pods.get(first)?.pods.some(({ addresses }) => addresses.includes(address)) ?? false;
+    const state = pods?.ask(first);
+    if (state !== 'known') return state === 'pending';
+    const confirmed = pods?.get(first)?.pods.some(({ addresses }) => addresses.includes(address)) ?? false;
     return !confirmed && ask(pods, address);
   }
 
   function foundIn(list: readonly Pod[], address: string): Found | undefined {
-    // What is seen now cannot have begun later: its node's clock is ahead of ours.
-    const own = list.filter((pod) => !pod.hostNetwork).map((pod) => ({ ...pod, from: Math.min(pod.from, now()) }));
-    for (const { from, until } of own)
-      latestChange = Math.max(latestChange, from, until === Infinity ? -Infinity : until);
+    const own = list.filter((pod) => !pod.hostNetwork);
+    for (const pod of own) {
+      // What is seen now cannot have begun later: its node's clock is ahead of ours.
+      pod.from = Math.min(pod.from, now());
+      latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
+    }
     if (own.length === 0) {
       const hosts = list.filter((pod) => pod.hostNetwork);
       const node = (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;

@@ -6,6 +6,7 @@
  *     npm run bench:agent -- --pods 2000
  */
 import { execFileSync, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -134,13 +135,14 @@ async function start(
   };
   const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  let address = '';
+  const { promise: started, resolve: tell } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
     const entry = JSON.parse(line) as { metricsAddress?: string; level: string };
-    address ||= entry.metricsAddress ?? '';
+    if (entry.metricsAddress !== undefined) tell(entry.metricsAddress);
     if (entry.level !== 'info') console.error(line);
   });
-  while (address === '' || !(await fetch(`http://${address}/readyz`)).ok) await delay(50);
+  const address = await started;
+  while (!(await fetch(`http://${address}/readyz`)).ok) await delay(50);
   return {
     pid: child.pid ?? 0,
     async requests() {
@@ -160,7 +162,7 @@ function watchEvents({ server, certificateAuthority, adminToken }: Connection): 
   stop: () => void;
 } {
   const messages: string[] = [];
-  let wake = (): void => {};
+  const changes = new EventEmitter();
   const agent = new Agent({ ca: certificateAuthority });
   const request = get(
     `${server}/api/v1/events?watch=true`,
@@ -171,14 +173,14 @@ function watchEvents({ server, certificateAuthority, adminToken }: Connection): 
         .on('error', () => {})
         .on('line', (line) => {
           messages.push((JSON.parse(line) as { object: { message?: string } }).object.message ?? '');
-          wake();
+          changes.emit('change');
         });
     },
   );
   request.on('error', () => {});
   return {
     async until(matches) {
-      while (!messages.some(matches)) await new Promise<void>((resolve) => (wake = resolve));
+      while (!messages.some(matches)) await once(changes, 'change');
       messages.length = 0;
     },
     stop: () => void request.destroy(),

@@ -30,7 +30,7 @@ test('it gets the word run, the arguments and no other environment', async () =>
 });
 
 test('log lines that are there and one to come', async () => {
-  const agent = start(`${idle} print({ msg: 'first' }); process.on('SIGUSR2', () => print({ msg: 'second' }));`);
+  const agent = start(`${idle} process.on('SIGUSR2', () => print({ msg: 'second' })); print({ msg: 'first' });`);
   await agent.untilLog(({ msg }) => msg === 'first');
   await agent.untilLog(({ msg }) => msg === 'first');
   const second = agent.untilLog(({ msg }) => msg === 'second');

@@ -279,7 +279,6 @@ describe('the API server', () => {
 describe('rights', () => {
   test('a missing right is named once, with a metric, and the rest goes on', async () => {
     const { namespace, log } = await scene('rights', { web: ['10.80.5.1'] });
-    const rule = (resources: string[], verbs: string[]): object => ({ apiGroups: [''], resources, verbs });
     const watching = rule(['pods', 'nodes', 'services'], ['list', 'watch']);
     const token = await accountWith(controlPlane, 'no-services', [rule(['pods', 'nodes'], ['list', 'watch'])]);
     const kubeconfig = await controlPlane.writeKubeconfig('no-services', token);
@@ -363,6 +362,10 @@ describe('settings and state', () => {
     await agent.untilExit();
   });
 });
+
+function rule(resources: string[], verbs: string[]): object {
+  return { apiGroups: [''], resources, verbs };
+}
 
 /** Pods on the agent's node, in a namespace of their own, and an empty log. */
 async function scene(

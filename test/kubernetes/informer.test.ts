@@ -46,10 +46,6 @@ function start(
     timeout: 500,
   });
   const reload = connection.reload;
-  const note = (what: string): void => {
-    seen.push(what);
-    heard.emit('heard');
-  };
   informer = createInformer<Pod>({
     connection: {
       ...connection,
@@ -80,6 +76,11 @@ function start(
   informer.start();
 }
 
+function note(what: string): void {
+  seen.push(what);
+  heard.emit('heard');
+}
+
 async function until(what: string): Promise<void> {
   while (!seen.includes(what)) await once(heard, 'heard', { signal: AbortSignal.timeout(8000) });
 }
@@ -100,6 +101,15 @@ const watch =
     response.writeHead(200).flushHeaders();
     for (const [type, object] of events) tell(response, type, object);
   };
+
+/** One page of a list; `position` is where the next begins. */
+const page =
+  (position: string | undefined, ...names: string[]) =>
+  ({ response }: Asked): void =>
+    json(response, 200, {
+      metadata: { resourceVersion: '10', continue: position },
+      items: names.map((name) => pod(name, '9')),
+    });
 
 test('lists, then watches from there', async () => {
   script = [
@@ -124,13 +134,6 @@ test('lists, then watches from there', async () => {
 });
 
 test('a long list comes in pages', async () => {
-  const page =
-    (position: string | undefined, ...names: string[]) =>
-    ({ response }: Asked): void =>
-      json(response, 200, {
-        metadata: { resourceVersion: '10', continue: position },
-        items: names.map((name) => pod(name, '9')),
-      });
   script = [page('next', 'web-0', 'web-1'), page('', 'web-2'), watch()];
   start({ pageSize: 2 });
   await until('synced');

@@ -24,6 +24,52 @@ const minute = 60 * second;
 const [veth = ''] = interfaceNames('shop', 'web-0');
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] });
 
+interface Live {
+  lists: LiveLists;
+  remote: RemoteLookups;
+  found: Map<string, Pod[]>;
+  hostNames: Map<string, string | undefined>;
+  clock: { now: number };
+}
+
+function live(): Live {
+  const clock = { now: nine };
+  const found = new Map<string, Pod[]>();
+  const hostNames = new Map<string, string | undefined>();
+  const lookups = createRemoteLookups({
+    findPods: (address) => Promise.resolve(found.get(address) ?? []),
+    findHostName: (address) => Promise.resolve(hostNames.get(address)),
+    onChange: () => lists.directory.changed('remote'),
+    now: () => clock.now,
+  });
+  const lists = createLiveLists('node-a', lookups);
+  return { lists, remote: lookups, found, hostNames, clock };
+}
+
+async function lookUp(address: string, { lists, remote: lookups, clock }: Live): Promise<void> {
+  const seen = observation({ packet: packet({ source: address, destination: address }) });
+  lookups.investigate(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
+  await setImmediate();
+}
+
+/** What the memo stands for. */
+function afresh(directory: Directory, from: LogLine, seen: PacketObservation): FlowMeaning {
+  const at = { time: from.time, exact: from.timeIsExact };
+  const name = nodeOf(from.host, seen, directory, at);
+  const ends = resolvePacket(seen, directory, at);
+  return {
+    node: name,
+    ends,
+    noise: noiseOf(seen.packet, seen.destinationMac, ends),
+    findings: explainPacket(seen, ends, name),
+  };
+}
+
+/** A version of an object is not worth forgetting all flows for. */
+function withoutVersions(meaning: FlowMeaning): unknown {
+  return JSON.parse(JSON.stringify(meaning, (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)));
+}
+
 describe('remembered flows', () => {
   const local = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
   const remote = ['10.65.2.9', '10.65.2.10', '203.0.113.9'];
@@ -88,28 +134,6 @@ describe('remembered flows', () => {
     ),
   );
 
-  interface Live {
-    lists: LiveLists;
-    remote: RemoteLookups;
-    found: Map<string, Pod[]>;
-    hostNames: Map<string, string | undefined>;
-    clock: { now: number };
-  }
-
-  function live(): Live {
-    const clock = { now: nine };
-    const found = new Map<string, Pod[]>();
-    const hostNames = new Map<string, string | undefined>();
-    const lookups = createRemoteLookups({
-      findPods: (address) => Promise.resolve(found.get(address) ?? []),
-      findHostName: (address) => Promise.resolve(hostNames.get(address)),
-      onChange: () => lists.directory.changed('remote'),
-      now: () => clock.now,
-    });
-    const lists = createLiveLists('node-a', lookups);
-    return { lists, remote: lookups, found, hostNames, clock };
-  }
-
   type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
   type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
 
@@ -147,32 +171,6 @@ describe('remembered flows', () => {
       default:
         edit satisfies never;
     }
-  }
-
-  async function lookUp(address: string, { lists, remote: lookups, clock }: Live): Promise<void> {
-    const seen = observation({ packet: packet({ source: address, destination: address }) });
-    lookups.investigate(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
-    await setImmediate();
-  }
-
-  /** What the memo stands for. */
-  function afresh(directory: Directory, from: LogLine, seen: PacketObservation): FlowMeaning {
-    const at = { time: from.time, exact: from.timeIsExact };
-    const name = nodeOf(from.host, seen, directory, at);
-    const ends = resolvePacket(seen, directory, at);
-    return {
-      node: name,
-      ends,
-      noise: noiseOf(seen.packet, seen.destinationMac, ends),
-      findings: explainPacket(seen, ends, name),
-    };
-  }
-
-  /** A version of an object is not worth forgetting all flows for. */
-  function withoutVersions(meaning: FlowMeaning): unknown {
-    return JSON.parse(
-      JSON.stringify(meaning, (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)),
-    );
   }
 
   test('are told as they would be told afresh, whatever becomes known or changes in between', async () => {
@@ -237,6 +235,14 @@ describe('remembered flows', () => {
     expect(memo(line(), observation())).toBe(known);
   });
 });
+
+/** As the kernel prints a SYN from the local Pod. */
+function syn({ to = '10.65.2.9', port = 443 } = {}): string {
+  return `calico-drop: IN=${veth} OUT=eth0 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
+}
+
+/** Time goes by, and whatever was due is done. */
+const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time);
 
 describe('a packet whose ends are being found out', () => {
   beforeEach(() => void vi.useFakeTimers({ now: nine, toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
@@ -340,14 +346,6 @@ describe('a packet whose ends are being found out', () => {
           .toSorted(),
     };
   }
-
-  /** As the kernel prints a SYN from the local Pod. */
-  function syn({ to = '10.65.2.9', port = 443 } = {}): string {
-    return `calico-drop: IN=${veth} OUT=eth0 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
-  }
-
-  /** Time goes by, and whatever was due is done. */
-  const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time);
 
   test('counts for both Pods when the other one has been found, with all that came meanwhile', async () => {
     const { drop, series, open, room, statistics, table } = scene();

@@ -58,10 +58,9 @@ function createModel() {
         // It may have ended before its addresses went.
         else close(tenure, Math.min(now, before?.uid === next.uid ? next.until : now), now);
       }
-      const kept = openOf(next).map(({ key }) => key);
+      const kept = new Set(openOf(next).map(({ key }) => key));
       for (const key of keys)
-        if (!kept.includes(key))
-          tenures.push({ uid: next.uid, key, from, until: next.until, seen: now, gone: Infinity });
+        if (!kept.has(key)) tenures.push({ uid: next.uid, key, from, until: next.until, seen: now, gone: Infinity });
       present.set(next.name, { ...next, from });
     },
     remove(name: string, now: number) {
@@ -87,11 +86,6 @@ function createModel() {
     },
   };
 
-  function keysOf({ hostNetwork, node: where, name, addresses: own }: Pod): string[] {
-    if (hostNetwork) return [];
-    return where === 'node-a' ? [...own, ...interfaceNames('shop', name)] : own;
-  }
-
   function openOf(one: Pod | undefined): Tenure[] {
     return tenures.filter(({ uid, gone }) => uid === one?.uid && gone === Infinity);
   }
@@ -108,6 +102,11 @@ function createModel() {
   function isFresh({ gone }: Tenure): boolean {
     return gone > sweptAt - age;
   }
+}
+
+function keysOf({ hostNetwork, node: where, name, addresses: own }: Pod): string[] {
+  if (hostNetwork) return [];
+  return where === 'node-a' ? [...own, ...interfaceNames('shop', name)] : own;
 }
 
 /** The rule of `holder` in directory.ts, said once more; of those that it cannot tell apart any will do. */
@@ -399,6 +398,9 @@ test('only Pods of this node are known by an interface', () => {
   expect(lists.directory.nodeByInterface(veth, at(nine + 1))).toBe('node-a');
 });
 
+const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
+const serviceAgain = (given: Partial<Service>) => (lists: LiveLists) => lists.setService(service(given));
+
 describe('version', () => {
   interface Row {
     what: string;
@@ -407,8 +409,6 @@ describe('version', () => {
   }
   const known = pod({ from: nine, workload: { kind: 'Deployment', namespace: 'shop', name: 'web' } });
   const again = (given: Partial<Pod>) => (lists: LiveLists) => lists.setPod({ ...known, ...given }, nine + 1);
-  const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
-  const serviceAgain = (given: Partial<Service>) => (lists: LiveLists) => lists.setService(service(given));
 
   test.each<Row>([
     { what: 'a Pod as it was', edit: again({}), counts: false },
@@ -500,19 +500,21 @@ test('Services are found by their addresses, as they are now', () => {
   expect(find('10.96.0.80')).toBeUndefined();
 });
 
-describe('tombstones', () => {
-  const found = (lists: LiveLists, time: number): string | undefined =>
-    uidOf(lists.directory.byAddress('10.65.1.4', at(time)));
+const addressOf = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 
+describe('tombstones', () => {
   test('last as long as they should, and no longer', () => {
     const lists = create();
     lists.setPod(pod(), nine);
     lists.removePod('shop', 'web-0', nine + minute);
     lists.sweep(nine + minute + age - 1);
-    expect([found(lists, nine), found(lists, nine + minute)]).toEqual(['uid-of-web-0', undefined]);
+    expect([nine, nine + minute].map((time) => uidOf(lists.directory.byAddress('10.65.1.4', at(time))))).toEqual([
+      'uid-of-web-0',
+      undefined,
+    ]);
     const { version } = lists.directory;
     lists.sweep(nine + minute + age);
-    expect(found(lists, nine)).toBeUndefined();
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
     expect(lists.directory.version).not.toBe(version);
     expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
     // As if it had never been.
@@ -542,7 +544,6 @@ describe('tombstones', () => {
 
   test('of 100,000 Pods that come and go nothing is left', () => {
     const lists = create({ tombstoneAge: age, tombstones: 500 });
-    const addressOf = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     let now = nine;
     for (let number = 0; number < 100_000; number++) {
       const name = `job-${number}`;

@@ -34,7 +34,7 @@ interface Scene {
   resolve: (address: string) => Promise<Endpoint>;
 }
 
-function scene(given: Partial<Cluster> = {}, without: 'pods' | 'names' | undefined = undefined): Scene {
+function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene {
   const cluster: Cluster = { pods: [], names: {}, failing: false, ...given };
   const clock = { now: nine };
   const changes: string[] = [];
@@ -48,11 +48,7 @@ function scene(given: Partial<Cluster> = {}, without: 'pods' | 'names' | undefin
       without === 'pods'
         ? undefined
         : (address) =>
-            answer(
-              'pods',
-              address,
-              cluster.pods.filter(({ addresses }) => addresses[0] === address).map((each) => ({ ...each })),
-            ),
+            answer('pods', address, structuredClone(cluster.pods.filter(({ addresses }) => addresses[0] === address))),
     findHostName: without === 'names' ? undefined : (address) => answer('name', address, cluster.names[address]),
     onChange(address) {
       lists.directory.changed('remote');

@@ -91,7 +91,7 @@ describe('a name', () => {
 
   test.each([
     ['one label', ['localhost'], 'localhost'],
-    ['many labels', [...'abcdefghij'], 'a.b.c.d.e.f.g.h.i.j'],
+    ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
     ['digits and hyphens', ['ec2-203-0-113-9', '3com'], 'ec2-203-0-113-9.3com'],
     ['an underscore', ['_web_1', 'example', 'org'], '_web_1.example.org'],
     ['punycode', ['xn--bcher-kva', 'example'], 'xn--bcher-kva.example'],

@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest';
+import { createPrefixTable, operatorRule } from '../src/parsing/prefixes.ts';
+import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
+
+const defaults: Config = {
+  node: 'node-a',
+  sources: [{ kind: 'kernel' }],
+  stateDir: '/var/lib/kube-netfilter-tailer',
+  podCache: 'node',
+  prefixes: [],
+  includeNoise: false,
+  timeZone: 'UTC',
+  reverseDns: true,
+  metricsAddress: ':9090',
+  logLevel: 'info',
+  kubeconfig: undefined,
+  maxNodes: 200,
+  maxServices: 5000,
+};
+
+type Flags = Parameters<typeof readConfig>[0];
+
+/** With a node, which has no default. */
+const read = (flags: Flags, env: Record<string, string> = {}): Config => readConfig({ node: 'node-a', ...flags }, env);
+
+function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly string[] {
+  try {
+    readConfig(flags, env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).message).toBe((error as ConfigError).problems.join('\n'));
+    return (error as ConfigError).problems;
+  }
+  return [];
+}
+
+/** What is said of one value, by flag; the node is right. */
+const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
+
+/** A value of each setting that is not its default, by flag; what the environment has instead; and what either means. */
+const others: Record<keyof Config, [flag: string | string[], env: string, expected: unknown]> = {
+  node: ['node-b', 'node-b', 'node-b'],
+  sources: [
+    ['kernel', 'file:/var/log/kern.log'],
+    'kernel,file:/var/log/kern.log',
+    [{ kind: 'kernel' }, { kind: 'file', path: '/var/log/kern.log' }],
+  ],
+  stateDir: ['/state', '/state', '/state'],
+  podCache: ['cluster', 'cluster', 'cluster'],
+  prefixes: [
+    ['my-drop=dropped', 'noted=logged'],
+    'my-drop=dropped\nnoted=logged',
+    [
+      { prefix: 'my-drop', verdict: 'dropped' },
+      { prefix: 'noted', verdict: 'logged' },
+    ],
+  ],
+  includeNoise: ['true', 'true', true],
+  timeZone: ['Europe/Berlin', 'Europe/Berlin', 'Europe/Berlin'],
+  reverseDns: ['false', 'false', false],
+  metricsAddress: ['[::1]:8080', '[::1]:8080', '[::1]:8080'],
+  logLevel: ['debug', 'debug', 'debug'],
+  kubeconfig: ['/kubeconfig', '', '/kubeconfig'],
+  maxNodes: ['0', '0', 0],
+  maxServices: ['123456789', '123456789', 123_456_789],
+};
+
+const names = Object.keys(settings) as (keyof Config)[];
+const variables = names.filter((name) => settings[name].env !== '');
+
+test('with a node alone, all the rest has a default', () => {
+  expect(readConfig({ node: 'node-a' }, {})).toEqual(defaults);
+  expect(readConfig({}, { NODE_NAME: 'node-a', HOME: '/root' })).toEqual(defaults);
+});
+
+test('nobody can change it', () => {
+  expect(Object.isFrozen(read({}))).toBe(true);
+});
+
+test.each(names)('%s is set by its flag', (name) => {
+  const [byFlag, , expected] = others[name];
+  expect(read({ [settings[name].flag]: byFlag })).toEqual({ ...defaults, [name]: expected });
+});
+
+test.each(variables)('%s is set in the environment', (name) => {
+  const [, byEnv, expected] = others[name];
+  const env = { NODE_NAME: 'node-a', [settings[name].env]: byEnv };
+  expect(readConfig({}, env)).toEqual({ ...defaults, [name]: expected });
+});
+
+test.each(variables)('%s is not set by an empty variable', (name) => {
+  expect(read({}, { [settings[name].env]: '' })).toEqual(defaults);
+});
+
+test.each(variables)('%s by its flag goes over the environment', (name) => {
+  const { flag, env } = settings[name];
+  const [byFlag, , expected] = others[name];
+  expect(read({ [flag]: byFlag }, { [env]: 'what is wrong' })).toEqual({ ...defaults, [name]: expected });
+});
+
+test('a kubeconfig of the environment is the client library’s to find', () => {
+  expect(read({}, { KUBECONFIG: '/kubeconfig', kubeconfig: '/kubeconfig' }).kubeconfig).toBeUndefined();
+});
+
+test('flags and variables are told apart', () => {
+  expect(new Set(names.map((name) => settings[name].flag)).size).toBe(names.length);
+  expect(new Set(variables.map((name) => settings[name].env)).size).toBe(variables.length);
+});
+
+describe('a list', () => {
+  test.each<[string, Config['sources']]>([
+    ['kernel', [{ kind: 'kernel' }]],
+    [' kernel , file:/a ', [{ kind: 'kernel' }, { kind: 'file', path: '/a' }]],
+    [
+      'file:/a\nfile:/b\n',
+      [
+        { kind: 'file', path: '/a' },
+        { kind: 'file', path: '/b' },
+      ],
+    ],
+    [',kernel,,', [{ kind: 'kernel' }]],
+  ])('in the environment is separated by commas or newlines: %j', (text, sources) => {
+    expect(read({}, { SOURCES: text }).sources).toEqual(sources);
+  });
+
+  test('of flags may hold commas', () => {
+    expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
+      sources: [{ kind: 'file', path: '/a,b' }],
+      prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
+    });
+  });
+
+  test('of flags replaces that of the environment', () => {
+    expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
+  });
+});
+
+test('a prefix may hold what separates it from its verdict', () => {
+  expect(read({ prefix: ['a=b=dropped', '=c=rejected'] }).prefixes).toEqual([
+    { prefix: 'a=b', verdict: 'dropped' },
+    { prefix: '=c', verdict: 'rejected' },
+  ]);
+});
+
+test('a prefix is understood as it stands in the rule, with a space at its end', () => {
+  const { prefixes } = read({ prefix: ['noted: =rejected'] });
+  const table = createPrefixTable(prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
+  expect(table.look('noted: ').verdict).toBe('rejected');
+});
+
+describe('what cannot be followed', () => {
+  test.each<[string, string, string]>([
+    ['node', '', 'is no name of a Node'],
+    ['node', 'Node-A', 'is no name of a Node'],
+    ['node', '-a', 'is no name of a Node'],
+    ['node', 'a_b', 'is no name of a Node'],
+    ['node', 'a'.repeat(254), 'is no name of a Node'],
+    ['state-dir', 'state', 'must be an absolute path'],
+    ['state-dir', '', 'must be an absolute path'],
+    ['pod-cache', 'all', 'must be node or cluster'],
+    ['include-noise', 'yes', 'must be true or false'],
+    ['reverse-dns', 'TRUE', 'must be true or false'],
+    ['time-zone', 'Europe/Atlantis', 'is no time zone; try Europe/Berlin, UTC or +02:00'],
+    ['time-zone', '', 'is no time zone; try Europe/Berlin, UTC or +02:00'],
+    ['metrics-address', '9090', 'must be :PORT or HOST:PORT, for example :9090'],
+    ['metrics-address', ':65536', 'must be :PORT or HOST:PORT, for example :9090'],
+    ['metrics-address', '::1:9090', 'must be :PORT or HOST:PORT, for example :9090'],
+    ['metrics-address', 'http://a:80', 'must be :PORT or HOST:PORT, for example :9090'],
+    ['log-level', 'trace', 'must be debug, info, warn or error'],
+    ['max-nodes', '-1', 'must be a whole number'],
+    ['max-nodes', '1.5', 'must be a whole number'],
+    ['max-services', '1e3', 'must be a whole number'],
+    ['max-services', '1234567890', 'must be a whole number'],
+    ['source', 'journal', 'must be kernel or file:PATH with an absolute path'],
+    ['source', 'file:kern.log', 'must be kernel or file:PATH with an absolute path'],
+    ['source', 'file:', 'must be kernel or file:PATH with an absolute path'],
+    [
+      'prefix',
+      'my-drop',
+      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
+    ],
+    [
+      'prefix',
+      'my-drop=DROP',
+      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
+    ],
+    [
+      'prefix',
+      '=dropped',
+      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
+    ],
+  ])('--%s %j', (flag, value, expected) => {
+    const { env } = Object.values(settings).find((setting) => setting.flag === flag) ?? { env: '' };
+    expect(problemsOfOne(flag, value)).toEqual([`${env} or --${flag} ${JSON.stringify(value)}: ${expected}`]);
+  });
+
+  test('is said with where it is from, whether flag or variable', () => {
+    expect(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' })).toEqual([
+      'MAX_NODES or --max-nodes "many": must be a whole number',
+    ]);
+  });
+
+  test('is no node at all', () => {
+    expect(problemsOf({})).toEqual([
+      'NODE_NAME or --node: is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName',
+    ]);
+  });
+
+  test.each([
+    [{ source: [] }, {}],
+    [{ source: ['', ' '] }, {}],
+    [{}, { SOURCES: ', \n' }],
+  ])('is a list of nothing to read', (flags, env: Record<string, string>) => {
+    expect(problemsOf({ node: 'node-a', ...flags }, env)).toEqual(['SOURCES or --source: names nothing to read']);
+  });
+
+  test('is what is to be read twice', () => {
+    expect(problemsOf({ node: 'node-a', source: ['file:/a', 'kernel', 'file:/a'] })).toEqual([
+      'SOURCES or --source: names something twice',
+    ]);
+  });
+
+  test.each([
+    ['UTC', true],
+    ['+02:00', true],
+    ['America/Argentina/Buenos_Aires', true],
+    ['02:00', false],
+    ['Berlin', false],
+  ])('is a time zone that there is not: %s', (zone, exists) => {
+    expect(problemsOfOne('time-zone', zone)).toHaveLength(exists ? 0 : 1);
+  });
+
+  test.each([':9090', '127.0.0.1:0', '[::]:65535', 'localhost:80'])('is no address like %s', (address) => {
+    expect(read({ 'metrics-address': address }).metricsAddress).toBe(address);
+  });
+
+  test('is all said at once', () => {
+    const problems = problemsOf(
+      { 'state-dir': 'state', source: ['journal', 'kernel', 'file:a'], prefix: ['a', 'b=dropped', 'c=no'] },
+      {
+        POD_CACHE: 'x',
+        INCLUDE_NOISE: 'x',
+        TIME_ZONE: 'x',
+        REVERSE_DNS: 'x',
+        METRICS_ADDRESS: 'x',
+        LOG_LEVEL: 'x',
+        MAX_NODES: 'x',
+        MAX_SERVICES: 'x',
+      },
+    );
+    expect(problems.map((problem) => problem.replace(/: .*/, ''))).toEqual([
+      'NODE_NAME or --node',
+      'SOURCES or --source "journal"',
+      'SOURCES or --source "file:a"',
+      'STATE_DIR or --state-dir "state"',
+      'POD_CACHE or --pod-cache "x"',
+      'PREFIXES or --prefix "a"',
+      'PREFIXES or --prefix "c=no"',
+      'INCLUDE_NOISE or --include-noise "x"',
+      'TIME_ZONE or --time-zone "x"',
+      'REVERSE_DNS or --reverse-dns "x"',
+      'METRICS_ADDRESS or --metrics-address "x"',
+      'LOG_LEVEL or --log-level "x"',
+      'MAX_NODES or --max-nodes "x"',
+      'MAX_SERVICES or --max-services "x"',
+    ]);
+  });
+});
