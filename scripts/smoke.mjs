@@ -19,6 +19,9 @@ const checks = [
   { args: ['replay', ...cluster, '--output', 'json', log], status: 0, shows: /^\{"apiVersion":"v1","kind":"Event"/ },
   { args: ['replay', ...cluster, join(folder, 'missing.log')], status: 1, shows: /no such file/ },
   { args: ['replay', '--nonsense'], status: 2, shows: /nonsense/ },
+  { args: ['run', '--help'], status: 0, shows: /NODE_NAME/ },
+  { args: ['run', '--kubeconfig', join(folder, 'missing')], status: 2, shows: /NODE_NAME or --node: is not set/ },
+  { args: ['run', '--node', 'a', '--kubeconfig', join(folder, 'missing')], status: 2, shows: /missing/ },
 ];
 
 let failed = 0;
