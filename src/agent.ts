@@ -16,9 +16,9 @@ import { startServer } from './telemetry/server.ts';
 /** Of the 30 s that a Pod is given to end. */
 const grace: Millis = 10_000;
 /** What has to be looked after now and then. */
-const upkeepInterval: Millis = 10_000;
+const upkeepInterval: Millis = 5000;
 /** Positions alone are worth that much reading again after a crash. */
-const upkeepsBetweenPositions = 3;
+const upkeepsBetweenPositions = 6;
 
 /**
  * The agent of one node, from start until `stop` is signalled. Resolves to the exit status: 1 when there is nothing that it could

@@ -358,8 +358,7 @@ describe('settings and state', () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${folder}` });
     await agent.untilLog(({ level }) => level === 'error');
     expect((await agent.get('/healthz')).status).toBe(503);
-    agent.signal('SIGTERM');
-    await agent.untilExit();
+    expect(await agent.untilExit()).toEqual({ code: 1, signal: null });
   });
 });
 

@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as connectSocket, type Socket } from 'node:net';
 
-/** A way to the API server that can be shut: refused connections, or ones on which nothing moves any more. */
+/** A way to the API server that can be shut. */
 export interface Gate {
   readonly port: number;
   /** Breaks what is open and refuses what comes. */
   readonly close: () => Promise<void>;
   /** Lets everything through again, on the same port. */
   readonly open: () => Promise<void>;
-  /** Connections stay open, but not a byte gets through, without either end being told. */
-  readonly hang: () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -17,7 +15,6 @@ export interface Gate {
 export async function createGate(target: string): Promise<Gate> {
   const targetPort = Number(new URL(target).port);
   const sockets = new Set<Socket>();
-  let hanging = false;
   const server = createServer((client) => {
     const upstream = connectSocket(targetPort, '127.0.0.1');
     for (const [from, to] of [
@@ -25,10 +22,8 @@ export async function createGate(target: string): Promise<Gate> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (bytes) => {
-        if (!hanging) to.write(bytes);
-      });
       from
+        .on('data', (bytes) => to.write(bytes))
         .on('error', () => {})
         .on('close', () => {
           sockets.delete(from);
@@ -50,12 +45,8 @@ export async function createGate(target: string): Promise<Gate> {
     port,
     close,
     async open() {
-      hanging = false;
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
-    },
-    hang() {
-      hanging = true;
     },
     async stop() {
       if (server.listening) await close();
