@@ -60,7 +60,7 @@ test('a server that is away is one complaint, whatever is asked of it', () => {
   troubles.write('create', 'unavailable', series(), refusal);
   expect(texts()).toEqual([expect.stringContaining('cannot be reached')]);
   troubles.write('create', 'ok', series(), undefined);
-  expect(texts()[1]).toBe('The API server answers again');
+  expect(texts()).toContain('The API server answers again');
   expect(tally).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 

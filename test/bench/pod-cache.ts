@@ -16,6 +16,13 @@ const pageSize = 100;
 const now = Date.UTC(2026, 10, 21, 9);
 const ownNode = nodeName(0);
 
+/** What nobody here looks at. */
+const configuration = 'c'.repeat(9200);
+const settings = Array.from({ length: 6 }, (_, each) => ({
+  name: `SETTING_${each}`,
+  value: 'value-of-some-length'.repeat(4),
+}));
+
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('to be run with --expose-gc');
 
@@ -66,7 +73,10 @@ function fill(lists: LiveLists, node?: string): LiveLists {
 }
 
 function empty(lists: LiveLists): LiveLists {
-  forEachPod(({ namespace, name }) => lists.removePod(namespace, name, now));
+  for (let number = 0; number < pods; number++) {
+    const { namespace, name } = names(number);
+    lists.removePod(namespace, name, now);
+  }
   lists.sweep(Infinity);
   return lists;
 }
@@ -125,13 +135,17 @@ function uid(what: string): string {
   return hex(what, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Its addresses follow from its number. */
-function podObject(number: number): unknown {
+function names(number: number) {
   const deployment = Math.floor(number / replicas);
   const app = `${['payment', 'inventory', 'recommendation', 'search-indexer'][deployment % 4]}-service-${deployment}`;
   const hash = hex(app, 10);
-  const name = `${app}-${hash}-${hex(`${number}`, 5)}`;
-  const namespace = `team-${deployment % 40}-production`;
+  return { app, hash, name: `${app}-${hash}-${hex(`${number}`, 5)}`, namespace: `team-${deployment % 40}-production` };
+}
+
+/** Its addresses follow from its number. */
+function podObject(number: number): unknown {
+  const { app, hash, name, namespace } = names(number);
+  const digest = hex(name, 64);
   const podIP = `10.${64 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
   const started = new Date(now - number * 60_000).toISOString().replace(/\.\d+/, '');
   return {
@@ -142,8 +156,8 @@ function podObject(number: number): unknown {
       uid: uid(name),
       resourceVersion: `${184_000_000 + number * 37}`,
       creationTimestamp: started,
-      labels: { app, 'app.kubernetes.io/name': app, 'pod-template-hash': hash, team: `team-${deployment % 40}` },
-      annotations: { 'cni.projectcalico.org/podIP': `${podIP}/32`, 'example.com/configuration': 'c'.repeat(9200) },
+      labels: { app, 'app.kubernetes.io/name': app, 'pod-template-hash': hash, team: namespace },
+      annotations: { 'cni.projectcalico.org/podIP': `${podIP}/32`, 'example.com/configuration': configuration },
       ownerReferences: [
         { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${app}-${hash}`, uid: uid(app), controller: true },
       ],
@@ -153,10 +167,7 @@ function podObject(number: number): unknown {
       containers: Array.from({ length: 3 }, (_, each) => ({
         name: `container-${each}`,
         image: `registry.example.com/team/${app}:1.${each}`,
-        env: Array.from({ length: 6 }, (__, setting) => ({
-          name: `SETTING_${setting}`,
-          value: 'value-of-some-length'.repeat(4),
-        })),
+        env: settings,
       })),
     },
     status: {
@@ -174,8 +185,8 @@ function podObject(number: number): unknown {
         name: `container-${each}`,
         ready: true,
         restartCount: 0,
-        imageID: `registry.example.com/team/${app}@sha256:${hex(app, 64)}`,
-        containerID: `containerd://${hex(`${number} ${each}`, 64)}`,
+        imageID: `registry.example.com/team/${app}@sha256:${digest}`,
+        containerID: `containerd://${digest}`,
         state: { running: { startedAt: started } },
       })),
     },

@@ -190,7 +190,7 @@ describe('remembered flows', () => {
           }
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     );
   });
 
@@ -574,7 +574,7 @@ describe('a packet whose ends are being found out', () => {
         const all = [...sent.values()].reduce((sum, each) => sum + each, 0);
         expect(statistics).toMatchObject({ verdicts: { dropped: all }, withPods: all, withoutPods: 0, noise: 0 });
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });

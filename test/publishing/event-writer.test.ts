@@ -234,6 +234,35 @@ describe('what was told before', () => {
     expect(event()?.count).not.toBe(0);
   });
 
+  test('and deleted, with nothing told since but that lines were lost, begins anew with the next packet', async () => {
+    const { store, key, series, write, count, event } = rig();
+    await write();
+    store.remove(key);
+    series.suppressed = true;
+    await write(minute);
+    count(2, 70 * second);
+    await write(2 * minute);
+    // Exporters pass over new Events that look old.
+    expect(event()).toMatchObject({ count: 2, lastTimestamp: timestamp(nine + 2 * minute) });
+    count(1, 130 * second);
+    await write(3 * minute);
+    expect(event()).toMatchObject({ count: 3 });
+  });
+
+  test('and begun anew keeps that time, when somebody changes it', async () => {
+    const { store, key, write, count, event } = rig();
+    await write(30 * second);
+    store.remove(key);
+    count(1, 40 * second);
+    await write(minute);
+    const began = event()?.firstTimestamp;
+    expect(began).toBe(timestamp(nine + 30 * second));
+    store.touch(key);
+    count(1, 70 * second);
+    await write(2 * minute);
+    expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
+  });
+
   test('and begun anew keeps the time it began anew', async () => {
     const { store, key, write, count, event } = rig();
     await write();
@@ -348,6 +377,26 @@ describe('an Event that another run counted, whose memory is lost', () => {
     const { event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     count(7, 30 * second);
     await write(minute);
+    expect(event()).toMatchObject({ count: 10 });
+  });
+
+  test('that was read again only in part, and is changed by somebody before the rest follows, has no more either', async () => {
+    const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
+    store.touch(key);
+    count(4, 20 * second);
+    await write(minute);
+    expect(event()).toMatchObject({ count: 10 });
+    count(3, 30 * second);
+    await write(2 * minute);
+    expect(event()).toMatchObject({ count: 10 });
+  });
+
+  test('that was read again only in part has no more either, when we are killed before the rest follows', async () => {
+    const { store, event } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
+    // Its answer was never heard.
+    const restarted = rig({ store, given: { count: 3 } });
+    restarted.count(7, 30 * second);
+    await restarted.write(minute);
     expect(event()).toMatchObject({ count: 10 });
   });
 

@@ -197,7 +197,7 @@ test('answers as somebody would who forgets nothing', () => {
         }
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 300 },
   );
 });
 
@@ -260,7 +260,7 @@ test('whoever really had an address then is found by it', () => {
         }
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 300 },
   );
 });
 
@@ -545,15 +545,17 @@ describe('tombstones', () => {
   test('of 100,000 Pods that come and go nothing is left', () => {
     const lists = create({ tombstoneAge: age, tombstones: 500 });
     let now = nine;
+    let most = 0;
     for (let number = 0; number < 100_000; number++) {
       const name = `job-${number}`;
-      // A tenth of them on this node: hashing the names of interfaces is most of the work.
-      const where = number % 10 === 0 ? 'node-a' : 'node-b';
+      // A few of them on this node: hashing the names of interfaces is most of the work.
+      const where = number % 50 === 0 ? 'node-a' : 'node-b';
       lists.setPod(pod({ name, node: where, addresses: [addressOf(number)], from: now }), now);
       now += 10;
       lists.removePod('shop', name, now);
-      expect(lists.sizes.tombstones <= 500).toBe(true);
+      most = Math.max(most, lists.sizes.tombstones);
     }
+    expect(most).toBe(500);
     lists.sweep(now + age);
     expect(lists.sizes).toEqual({ pods: 0, tombstones: 0, nodes: 0, services: 0 });
     for (let number = 0; number < 100_000; number += 97)

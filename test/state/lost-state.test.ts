@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { act, fates, kills, losses, objects, steps } from './program.ts';
+import { act, fate, fates, kills, losses, objects, steps } from './program.ts';
 import { createWorld } from './world.ts';
+
+const second = 1000;
 
 const everything = fates('answer lost', 'killed before', 'killed after');
 
@@ -15,6 +17,39 @@ test('whatever is lost, no count goes down or is higher than the truth', async (
       for (const event of world.store.events.values())
         expect(event.count).toBeLessThanOrEqual(world.linesBehind(event));
     }),
+    { numRuns: 500 },
+  );
+});
+
+test('however slowly the log is read again, and whatever happens meanwhile, no count is higher than the truth', async () => {
+  const round = fc.record({ lines: fc.nat(4), news: fc.nat(1), fate });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(9), { minLength: 1, maxLength: 8 }),
+      fc.array(round, { maxLength: 6 }),
+      async (pauses, rounds) => {
+        const world = createWorld([]);
+        const packet = { object: 'web-0', port: 1 };
+        for (const pause of pauses) {
+          world.log(packet);
+          world.pass(pause * second);
+        }
+        await world.settle();
+        world.lose(pauses.length);
+        for (const { lines, news, fate: befalls } of rounds) {
+          if (news > 0) world.log(packet);
+          world.read(lines);
+          world.pass(40 * second);
+          // The state is kept first.
+          world.befall(['fine', befalls]);
+          await world.write();
+        }
+        await world.settle();
+        expect(world.faults).toEqual([]);
+        for (const event of world.store.events.values())
+          expect(event.count).toBeLessThanOrEqual(world.linesBehind(event));
+      },
+    ),
     { numRuns: 500 },
   );
 });

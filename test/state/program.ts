@@ -40,6 +40,17 @@ export function steps(...more: fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(packets, reads, passes, writes, keeps, ...more), { maxLength: 40 });
 }
 
+/** Anything but that somebody deletes Events. */
+export const fate = fc.constantFrom<Fate>(
+  'fine',
+  'refused',
+  'answer lost',
+  'changed before',
+  'packet during',
+  'killed before',
+  'killed after',
+);
+
 /** What befalls its requests, in order. */
 export function fates(...more: Fate[]): fc.Arbitrary<Fate[]> {
   return fc.array(fc.constantFrom<Fate>('fine', 'fine', 'refused', 'changed before', 'packet during', ...more), {

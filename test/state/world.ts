@@ -45,7 +45,7 @@ export interface World {
   write: () => Promise<void>;
   /** The agent is killed, and started again. */
   kill: () => void;
-  /** The agent is killed, its state is lost, and a new one reads the last `again` lines again, at once. */
+  /** The agent is killed, its state is lost, and a new one begins to read before the last `again` lines. */
   lose: (again: number) => void;
   /** What befalls the next requests. */
   befall: (fates: readonly Fate[]) => void;
@@ -122,8 +122,6 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
     table = createSeriesTable({ limits, restored, now: () => time });
     clock = restored?.clock ?? -Infinity;
     position = disk.position;
-    // What is there to be read again is read before anything is written.
-    if (restored === undefined && stateId !== firstId) world.read(Infinity);
   }
 
   async function untilKilled(work: () => Promise<void>): Promise<void> {
