@@ -269,6 +269,8 @@ export interface Published {
   writes: number;
   /** Time of the last write. */
   at: Millis;
+  /** That the count is a lower bound. */
+  suppressed: boolean;
   /**
    * What the Event counts beside the series: packets that an earlier run had told of and nobody remembers; negative when
    * the Event was deleted and had to begin anew.

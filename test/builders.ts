@@ -280,7 +280,7 @@ export function series(given: Partial<Series> = {}): Series {
     suppressed: false,
     peers: createTally(),
     ports: createTally(),
-    published: { count: 0, writes: 0, at: -Infinity, base: 0, resourceVersion: undefined },
+    published: { count: 0, writes: 0, at: -Infinity, suppressed: false, base: 0, resourceVersion: undefined },
     due: nine + 1000,
     ...given,
   };

@@ -117,10 +117,12 @@ const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 
 function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
   const at = text.lastIndexOf('=');
-  if (at <= 0) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
+  const prefix = text.slice(0, Math.max(0, at));
+  const named = prefix.trim() !== '';
+  if (!named) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
   return {
-    prefix: text.slice(0, at),
-    verdict: oneOf(`--prefix ${text}: the verdict`, at <= 0 ? 'dropped' : text.slice(at + 1), verdicts, problems),
+    prefix,
+    verdict: oneOf(`--prefix ${text}: the verdict`, named ? text.slice(at + 1) : 'dropped', verdicts, problems),
   };
 }
 

@@ -20,7 +20,9 @@ export interface PrefixTable {
 }
 
 /** The operator's own prefixes come first: `{ 'my-prefix': 'dropped' }` decides for every prefix that begins so. */
-export function operatorRule(prefix: string, verdict: Verdict): PrefixRule {
+export function operatorRule(given: string, verdict: Verdict): PrefixRule {
+  // What is logged is trimmed, too.
+  const prefix = given.trim();
   const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
   return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
 }

@@ -2,7 +2,10 @@ import type { Millis, Published, Series } from '../model.ts';
 import { component, type CoreEvent, eventOf, timestamp } from './event.ts';
 import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
 
-/** Whose count an Event holds: `STATE BASE`, where STATE names a run's memory and BASE is what the Event counts beside it. */
+/**
+ * Whose count an Event holds: `STATE BASE`, where STATE names a run's memory and BASE is what the Event counts beside it. As
+ * long as packets of ours may be among those that it counted when it was found, `STATE BASE COUNT UNTIL`: see `overlap`.
+ */
 export const stateAnnotation = 'kube-netfilter-tailer/state';
 
 /** Times that an Event is looked for, or made, in one write: somebody may change or delete it in between. */
@@ -41,7 +44,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   const { store, stateId, now } = options;
 
   return async (series) => {
-    const told = { ...series.published, base: baseBy(series), at: now() };
+    const told = { ...series.published, base: baseBy(series), at: now(), suppressed: series.suppressed };
     const own = { count: series.count, first: series.first, last: series.last, told: series.published };
     const event = eventOf(
       { ...series, published: { ...series.published, base: told.base } },
@@ -51,7 +54,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     // What the API server is told is on disk first: after a crash nothing told is counted again.
     await options.keep();
     if (told.resourceVersion === undefined) return await create(event, own, told, 1);
-    const answer = await store.update(marked(event, told.base), told.resourceVersion);
+    const answer = await store.update(marked(event, told), told.resourceVersion);
     if (answer.kind === 'stored') return written('update', own, told, answer.event);
     if (answer.status === 404) return await beginAnew(event, own, told, 1);
     if (answer.status === 409) return await adopt(event, own, told, 1);
@@ -59,7 +62,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   };
 
   async function create(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
-    const answer = await store.create(marked(event, told.base));
+    const answer = await store.create({ ...marked(event, told), lastTimestamp: timestamp(told.at) });
     if (answer.kind === 'stored') return written('create', own, told, answer.event);
     // A quota answers 409 too.
     if (answer.status === 409 && tries < maxTries) return await adopt(event, own, told, tries + 1);
@@ -73,13 +76,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const first = Math.max(own.first, at);
     const anew: Published = { ...told, base: -count, first, overlap: undefined, resourceVersion: undefined };
     if (own.count === count) return { kind: 'written', verb: 'update', packets: 0, told: { ...anew, count, writes } };
-    const rest = {
-      ...event,
-      count: own.count - count,
-      firstTimestamp: timestamp(first),
-      lastTimestamp: timestamp(told.at),
-    };
-    return await create(rest, own, anew, tries);
+    return await create({ ...event, count: own.count - count, firstTimestamp: timestamp(first) }, own, anew, tries);
   }
 
   async function adopt(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
@@ -92,7 +89,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const stored = found.event;
     if (stored.component !== component) return { kind: 'foreign', component: stored.component };
     const joined = { ...told, ...joinedTo(stored, own) };
-    const answer = await store.update(marked(onTopOf(stored, event, own, joined), joined.base), stored.resourceVersion);
+    const answer = await store.update(marked(onTopOf(stored, event, own, joined), joined), stored.resourceVersion);
     if (answer.kind === 'stored') return written('update', own, joined, answer.event);
     if (answer.status === 409 && tries < maxTries) return await adopt(event, own, told, tries + 1);
     return { kind: 'refused', verb: 'update', refusal: answer };
@@ -101,8 +98,15 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   /** How our count goes on from what is there. */
   function joinedTo(stored: StoredEvent, { count, first, last }: Own): Pick<Published, 'base' | 'first' | 'overlap'> {
     const began = Math.min(first, stored.firstTimestamp ?? Infinity);
-    const [owner, base] = (stored.annotations[stateAnnotation] ?? '').split(' ');
-    if (owner === stateId) return { base: Number(base) || 0, first: began };
+    const [owner, ...numbers] = (stored.annotations[stateAnnotation] ?? '').split(' ');
+    if (owner === stateId) {
+      const [base = 0, counted, overlapUntil] = numbers.map(Number);
+      if (counted === undefined || overlapUntil === undefined) {
+        // One that was begun anew does not go back to before it was deleted.
+        return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
+      }
+      return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
+    }
     // Times are cut to seconds.
     const until = stored.lastTimestamp === undefined ? Infinity : stored.lastTimestamp + 999;
     // All of ours came after it was written: nothing is counted twice.
@@ -114,11 +118,9 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     };
   }
 
-  function marked(event: CoreEvent, base: number): CoreEvent {
-    return {
-      ...event,
-      metadata: { ...event.metadata, annotations: { [stateAnnotation]: `${stateId} ${base}` } },
-    };
+  function marked(event: CoreEvent, { base, overlap }: Published): CoreEvent {
+    const owner = [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
+    return { ...event, metadata: { ...event.metadata, annotations: { [stateAnnotation]: owner } } };
   }
 }
 

@@ -85,7 +85,7 @@ export function createRecorder<Table extends Publishable>({
     const event = eventOf(series, messageOf(series), now);
     onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
     events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
-    const { writes, base } = series.published;
-    table.published(series, { count: series.count, writes: writes + 1, at: now, base, resourceVersion: undefined });
+    const { count, suppressed, published } = series;
+    table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
   }
 }

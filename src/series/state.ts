@@ -25,6 +25,8 @@ interface FrozenTally {
 /** All that a table of series is. */
 export interface SeriesState {
   clock: Millis | null;
+  /** When series of past windows are next looked for. */
+  nextSweep: Millis | null;
   /** Of the windows that are open. */
   series: FrozenSeries[];
   /** Of past windows, with something still to tell. */

@@ -89,6 +89,7 @@ export function createSeriesTable({
     },
     state: () => ({
       clock: clock === -Infinity ? null : clock,
+      nextSweep: nextSweep === -Infinity ? null : nextSweep,
       series: [...current.values()].map(freezeSeries),
       past: [...pending].filter((series) => current.get(series.finding.identity) !== series).map(freezeSeries),
       objects: [...objects],
@@ -140,7 +141,7 @@ export function createSeriesTable({
       revision++;
       series.published = told;
       series.due = Infinity;
-      if (series.count > told.count) {
+      if (series.count > told.count || (series.suppressed && !told.suppressed)) {
         series.due = dueAfter(series, told.at);
         // Of a past window: no more packets will come, so there is nothing to wait for.
         if (isPast(series)) series.due = told.at;
@@ -148,13 +149,14 @@ export function createSeriesTable({
       } else forget(series);
     },
     retry(series, at) {
+      revision++;
       series.due = at;
       if (at < earliest) setEarliest(at);
     },
     abandon(series) {
       revision++;
       series.due = Infinity;
-      series.published = { ...series.published, count: series.count };
+      series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
       forget(series);
     },
     backlog(now) {
@@ -203,7 +205,7 @@ export function createSeriesTable({
       suppressed: false,
       peers: createTally(),
       ports: createTally(),
-      published: { count: 0, writes: 0, at: -Infinity, base: 0, resourceVersion: undefined },
+      published: { count: 0, writes: 0, at: -Infinity, suppressed: false, base: 0, resourceVersion: undefined },
       due: Infinity,
     };
     current.set(finding.identity, series);
@@ -255,6 +257,7 @@ export function createSeriesTable({
 
   function restore(state: SeriesState): void {
     clock = state.clock ?? -Infinity;
+    nextSweep = state.nextSweep ?? -Infinity;
     for (const frozen of state.series) {
       const series = thawSeries(frozen);
       current.set(series.finding.identity, series);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
 import type { SeriesState } from '../series/state.ts';
 import type { Position } from '../sources/source.ts';
 import type { WaitingFlow } from '../waiting-room.ts';
@@ -25,13 +26,30 @@ export interface Restored {
   first: boolean;
 }
 
+/** Enough to know a state: its checksum says that the rest is as it was written. */
+const shape = z.looseObject({
+  id: z.string(),
+  node: z.string(),
+  positions: z.record(z.string(), z.unknown()),
+  series: z.looseObject({
+    series: z.array(z.unknown()),
+    past: z.array(z.unknown()),
+    objects: z.array(z.unknown()),
+    reports: z.array(z.unknown()),
+    counts: z.looseObject({}),
+  }),
+  waiting: z.array(z.unknown()),
+});
+
 /** Reads what an earlier run has kept for this node. Never throws. */
 export function restoreState(file: string, node: string, now: Date): Restored {
   const fresh = { state: undefined, id: randomUUID(), first: false };
   const loaded = loadState(file, now);
   switch (loaded.kind) {
     case 'restored': {
-      const state = loaded.state as AgentState;
+      const { success, data } = shape.safeParse(loaded.state);
+      if (!success) return { ...fresh, problem: unusable(file, 'it is no state of an agent', setAside(file, now)) };
+      const state = data as unknown as AgentState;
       if (state.node === node) return { state, id: state.id, problem: undefined, first: false };
       return { ...fresh, problem: unusable(file, `it is of node ${state.node}, this is ${node}`, setAside(file, now)) };
     }

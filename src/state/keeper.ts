@@ -50,23 +50,31 @@ export function createKeeper(options: KeeperOptions): Keeper {
   };
 
   function save(): Promise<void> {
-    if (running === undefined) return (running = saveNow());
+    if (running === undefined) return begin();
     // The one under way was taken before this call.
-    return (next ??= running.then(() => {
-      next = undefined;
-      return (running = saveNow());
-    }));
+    return (next ??= running.then(begin));
+  }
+
+  function begin(): Promise<void> {
+    next = undefined;
+    return (running = runOnce());
+  }
+
+  async function runOnce(): Promise<void> {
+    await saveNow();
+    // Else it is the next one that runs.
+    if (next === undefined) running = undefined;
   }
 
   async function saveNow(): Promise<void> {
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     const began = hrtime.bigint();
     const taken = revision();
-    const body = JSON.stringify(snapshot());
-    const took = Number(hrtime.bigint() - began) / 1e6;
-    rest = took > 5 ? took * (share - 1) : 0;
-    const digest = createHash('sha256').update(body).digest('hex');
     try {
+      const body = JSON.stringify(snapshot());
+      const took = Number(hrtime.bigint() - began) / 1e6;
+      rest = took > 5 ? took * (share - 1) : 0;
+      const digest = createHash('sha256').update(body).digest('hex');
       if (digest !== written) await write(file, body);
       written = digest;
       kept = taken;
@@ -75,8 +83,6 @@ export function createKeeper(options: KeeperOptions): Keeper {
     } catch (error) {
       failing = true;
       onFailed(error);
-    } finally {
-      running = undefined;
     }
   }
 }

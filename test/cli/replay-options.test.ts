@@ -114,6 +114,10 @@ describe('wrong', () => {
       ['--prefix =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
     ],
     [
+      ['kern.log', '--prefix', ' =dropped'],
+      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
       ['kern.log', '--prefix', 'a=maybe'],
       ['--prefix a=maybe: the verdict must be one of dropped, rejected, logged, accepted, not maybe'],
     ],

@@ -88,7 +88,7 @@ describe('describeEvents', () => {
         count: 9,
         first: nine,
         last: nine + minute,
-        published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined },
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
       },
       'second ',
       nine + minute,

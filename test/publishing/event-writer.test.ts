@@ -78,7 +78,7 @@ describe('what nobody has heard of', () => {
       kind: 'written',
       verb: 'create',
       packets: 3,
-      told: { count: 3, writes: 1, at: nine + second, base: 0, resourceVersion: '101' },
+      told: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
     });
     expect(store.requests).toEqual(['create']);
     const fresh = seriesOf({ count: series.count });
@@ -128,7 +128,7 @@ describe('what was told before', () => {
       kind: 'written',
       verb: 'update',
       packets: 4,
-      told: { count: 7, writes: 2, at: nine + 31 * second, base: 0, resourceVersion: '102' },
+      told: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
     });
     expect(store.requests).toEqual(['create', 'update']);
     expect(event()).toMatchObject({

@@ -86,7 +86,10 @@ test('is last seen when it is created, later when its last packet was', () => {
   expect(eventOf(series({ last }), '', now).lastTimestamp).toBe('2026-11-21T09:01:00Z');
   expect(
     eventOf(
-      series({ last, published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } }),
+      series({
+        last,
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+      }),
       '',
       now,
     ).lastTimestamp,
@@ -106,7 +109,7 @@ describe('name', () => {
         count: 99,
         last: nine + 1,
         suppressed: true,
-        published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined },
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
       }),
     ];
     expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);

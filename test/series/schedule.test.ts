@@ -18,11 +18,15 @@ test.each([
   { writes: 7, wait: 900 },
   { writes: 100, wait: 900 },
 ])('after write $writes the next is $wait s later', ({ writes, wait }) => {
-  const written = series({ published: { count: 1, writes, at: nine, base: 0, resourceVersion: undefined } });
+  const written = series({
+    published: { count: 1, writes, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+  });
   expect(dueAfter(written, nine + second)).toBe(nine + wait * second);
 });
 
 test('after a pause longer than the wait it is a second after the packet again', () => {
-  const written = series({ published: { count: 1, writes: 1, at: nine, base: 0, resourceVersion: undefined } });
+  const written = series({
+    published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+  });
   expect(dueAfter(written, nine + 3600 * second)).toBe(nine + 3601 * second);
 });

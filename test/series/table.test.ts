@@ -16,7 +16,8 @@ function drop(port: number, given: Partial<Finding> = {}): Finding {
 /** Writes what is due at `now`, and says how many packets each write told of. */
 function write(table: SeriesTable, now: number): number[] {
   return table.due(now).map((series) => {
-    table.published(series, { ...series.published, count: series.count, writes: series.published.writes + 1, at: now });
+    const { count, suppressed, published } = series;
+    table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
     return series.count;
   });
 }
