@@ -6,6 +6,8 @@ export default defineConfig({
     // Those need a control plane, and have a configuration of their own.
     exclude: ['test/e2e/**'],
     setupFiles: ['test/fast-check.ts'],
+    // By default one core is left idle, which is half of a small machine.
+    maxWorkers: '100%',
     testTimeout: 30_000,
   },
 });
