@@ -17,10 +17,8 @@ const stride = 8;
  * Literals are latin1 and at least two characters.
  */
 export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
-  const needles = literals.map((literal) => Buffer.from(literal, 'latin1'));
-  const searches = needles.filter((each) => each.length < stride).map((each) => oneNeedle(each));
-  const long = needles.filter((each) => each.length >= stride);
-  if (long.length > 0) searches.push(manyNeedles(long));
+  let searches = prepared.get(literals);
+  if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
   /** Where each search stands; -1 for nothing left in this block. */
   const found = searches.map(() => -2);
 
@@ -36,6 +34,17 @@ export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
       return nearest;
     },
   };
+}
+
+/** 64 KiB for each list of literals, and a node may have hundreds of logs. */
+const prepared = new WeakMap<readonly string[], Find[]>();
+
+function prepare(literals: readonly string[]): Find[] {
+  const needles = literals.map((literal) => Buffer.from(literal, 'latin1'));
+  const searches = needles.filter((each) => each.length < stride).map((each) => oneNeedle(each));
+  const long = needles.filter((each) => each.length >= stride);
+  if (long.length > 0) searches.push(manyNeedles(long));
+  return searches;
 }
 
 type Find = (bytes: Uint8Array, from: number, end: number) => number;

@@ -3,6 +3,10 @@ import { createNeedleSearch } from './needles.ts';
 /** Longest line taken, in bytes, its newline included. The kernel's records end at 8 KiB, container runtimes cut at 16 KiB. */
 export const maxLineLength = 64 * 1024;
 
+/** Where blocks are put together with what was left of the one before: one for all, as a node may have hundreds of logs. */
+const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
+const nothing = Buffer.alloc(0);
+
 const newline = 10;
 const carriageReturn = 13;
 
@@ -21,6 +25,8 @@ export interface Scanner {
    * rest. During `onLine` and `onTooLong` also what follows in the block.
    */
   readonly held: number;
+  /** During `onLine`: bytes before the line that is handed over. */
+  readonly lineStart: number;
   /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
   readonly skipping: boolean;
   write(block: Buffer): void;
@@ -29,8 +35,10 @@ export interface Scanner {
 }
 
 export interface ScannerOptions {
-  /** One of these stands in every line that `onLine` is to see; latin1, without newlines. */
-  needles: readonly string[];
+  /**
+   * One of these stands in every line that `onLine` is to see; latin1, without newlines. Undefined: it sees every line.
+   */
+  needles: readonly string[] | undefined;
   /**
    * `line` is latin1: one character a byte. `number` counts from 1. `cut` is true for a last line without newline.
    */
@@ -41,41 +49,50 @@ export interface ScannerOptions {
 }
 
 /**
- * Cuts blocks into lines and hands over those that hold a needle.
+ * Cuts blocks into lines and hands over those that hold a needle, or all.
  *
  * Needles are searched in the whole block before any line is cut or decoded: where one line in ten matters, that is
  * several times faster than cutting first (`npm run bench`).
  */
 export function createScanner({ needles, onLine, onTooLong, skipping = false }: ScannerOptions): Scanner {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-  const search = createNeedleSearch(needles);
-  /** The bytes after the last newline, waiting for the rest of their line. */
-  const buffer = Buffer.allocUnsafeSlow(2 * maxLineLength);
+  const search = needles === undefined ? undefined : createNeedleSearch(needles);
+  /** The bytes after the last newline, waiting for the rest of their line; while a block is taken, in `buffer`. */
+  let rest = nothing;
   let held = 0;
   /** Bytes of all blocks before `buffer`. */
   let before = 0;
   /** Bytes of all blocks up to the end of the last line that was handed over or passed over. */
   let passed = 0;
+  let lineStart = 0;
 
   return {
     counts,
     get held() {
       return counts.bytes - passed;
     },
+    get lineStart() {
+      return lineStart;
+    },
     get skipping() {
       return skipping;
     },
     write(block) {
+      rest.copy(buffer);
       counts.bytes += block.length;
       // At most one line length a step, so that what is held and what is new always fit.
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
+      rest = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
     },
     end() {
+      rest.copy(buffer);
+      rest = nothing;
       const cut = skipping ? 0 : held;
       if (skipping || held > 0) counts.lines++;
       held = 0;
       skipping = false;
       before = passed = counts.bytes;
+      lineStart = before - cut;
       if (cut > 0) scanLast(cut);
     },
   };
@@ -111,18 +128,28 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
 
   /** Searches the first `length` bytes of the buffer: whole lines, each with its newline. */
   function scan(length: number): void {
+    if (search === undefined) return scanAll(length);
     search.reset();
     let start = 0;
     for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) {
-      start = countTo(start, found);
-      const end = buffer.indexOf(newline, start) + 1;
-      counts.lines++;
-      passed = before + end;
-      if (end - start > maxLineLength) tooLong(counts.lines);
-      else onLine(lineAt(start, end - 1), counts.lines, false);
-      start = end;
+      start = takeLine(countTo(start, found));
     }
     countTo(start, length);
+  }
+
+  function scanAll(length: number): void {
+    for (let start = 0; start < length;) start = takeLine(start);
+  }
+
+  /** Returns where the next line starts. */
+  function takeLine(start: number): number {
+    const end = buffer.indexOf(newline, start) + 1;
+    counts.lines++;
+    passed = before + end;
+    lineStart = before + start;
+    if (end - start > maxLineLength) tooLong(counts.lines);
+    else onLine(lineAt(start, end - 1), counts.lines, false);
+    return end;
   }
 
   /** Counts the lines that end at or before `position`. Returns where the next one starts. */
@@ -141,8 +168,8 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
   }
 
   function scanLast(length: number): void {
-    search.reset();
-    if (search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
+    search?.reset();
+    if (search === undefined || search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
   }
 
   /** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */

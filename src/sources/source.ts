@@ -1,8 +1,10 @@
 import type { LogLine, Millis } from '../model.ts';
 import type { Origin } from './envelopes/envelope.ts';
 
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
 /** What a source needs to go on where it stopped. Plain JSON, understood by that kind of source alone. */
-export type Position = Readonly<Record<string, string | number | boolean>>;
+export type Position = { readonly [key: string]: Json };
 
 /** Log that was lost before it could be read. */
 export interface Loss {

@@ -281,6 +281,27 @@ describe('journald JSON', () => {
     ],
   ])('%s', (_, change, expected) => check(JSON.stringify({ ...fields, ...change }), expected));
 
+  test.each<[string, object]>([
+    ['as ulogd', { MESSAGE: `Nov 21 03:42:11 node-a ulogd[1]: ${packet}` }],
+    ['as the kernel', { MESSAGE: `Nov 21 03:42:11 node-a kernel: ${packet}` }],
+    ['as a record', { MESSAGE: `4,1,1000,-;${packet}` }],
+    ['as journald JSON', { MESSAGE: JSON.stringify(fields) }],
+    ['by another transport, as journald JSON', { _TRANSPORT: 'stdout', MESSAGE: JSON.stringify(fields) }],
+  ])('written to /dev/kmsg by a program without a name: %s', (_, change) => {
+    const line = { ...fields, SYSLOG_FACILITY: '1', SYSLOG_IDENTIFIER: undefined, ...change };
+    expect(read(JSON.stringify(line))).toMatchObject({ text: packet, origin: 'userspace' });
+  });
+
+  test('journald itself, whose records nobody else can have written', () => {
+    const itself = { _TRANSPORT: 'driver', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'systemd-journald' };
+    check(JSON.stringify({ ...fields, ...itself, MESSAGE: 'Missed 12 kernel messages' }), {
+      ...found,
+      text: 'Missed 12 kernel messages',
+      origin: 'userspace',
+      program: 'systemd-journald',
+    });
+  });
+
   test('a message too large comes as null and stays what it is', () => {
     const line = JSON.stringify({ ...fields, MESSAGE: null });
     check(line, { text: line });
@@ -506,5 +527,27 @@ describe('hostile lines', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+});
+
+describe('what stands in a message cannot say that the kernel wrote it, if something outside has said otherwise', () => {
+  test.each<[string, string]>([
+    ['a record of a program, as ulogd', `12,1,1000,-;Nov 21 03:42:11 node-a ulogd[1]: ${packet}`],
+    ['without a host', `12,1,1000,-;Nov 21 03:42:11 ulogd[1]: ${packet}`],
+    ['a record of a program, as a record', `12,1,1000,-;4,1,1000,-;${packet}`],
+    ['a record of a program, as the kernel', `12,1,1000,-;Nov 21 03:42:11 node-a kernel: ${packet}`],
+    ['a program, as ulogd', `Nov 21 03:42:11 app[1]: Nov 21 03:42:11 ulogd[1]: ${packet}`],
+    [
+      'a program, as ulogd behind a priority',
+      `<13>Nov 21 03:42:11 node-a app[1]: <30>1 2026-11-21T03:42:11Z node-a ulogd 9 - - ${packet}`,
+    ],
+    ['a program, as a record', `Nov 21 03:42:11 node-a app[1]: 4,1,1000,-;${packet}`],
+  ])('%s', (_, forged) => {
+    expect(read(forged)).toMatchObject({ text: packet, origin: 'userspace' });
+  });
+
+  test('nor is the kernel doubted for what a rule has as its prefix', () => {
+    expect(read(`4,1,1000,-;ulogd[1]: ${packet}`)).toMatchObject({ text: `ulogd[1]: ${packet}`, origin: 'kernel' });
+    expect(read(`4,1,1000,-;4,1,1000,-;${packet}`)).toMatchObject({ origin: 'kernel' });
   });
 });

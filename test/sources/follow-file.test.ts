@@ -13,11 +13,18 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Position } from '../../src/sources/source.ts';
+import type { Position, Source } from '../../src/sources/source.ts';
 import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
+
+const place = { device: '1', inode: '2', offset: 3, head: '', headLength: 0, skipping: false };
+
+function onAnotherDevice(source: Source): Position {
+  const { files, ...rest } = kept(source);
+  return { ...rest, files: (files as Position[]).map((file) => ({ ...file, device: '0' })) };
+}
 
 describe('lines', () => {
   test('what is in them, and what is around them', () => {
@@ -99,8 +106,8 @@ describe('lines', () => {
 });
 
 describe('turns', () => {
-  test('a block of 256 KiB at a time, without waiting, until all is read; then every pollInterval', () => {
-    const { source, time } = prepare(written(mebibyte), { pollInterval: 70 });
+  test('a block at a time, without waiting, until all is read; then every 100 ms, as nobody tells of changes', () => {
+    const { source, time } = prepare(written(mebibyte));
     source.start();
     const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
     expect(turns).toStrictEqual([
@@ -108,8 +115,8 @@ describe('turns', () => {
       [0, 524_288],
       [0, 786_432],
       [0, 1_048_576],
-      [70, 1_048_576],
-      [70, 1_048_576],
+      [0, 1_048_576],
+      [100, 1_048_576],
     ]);
   });
 
@@ -131,12 +138,12 @@ describe('turns', () => {
     const file = written('IN=1\nother\nIN=2\nIN=3\nIN=');
     const first = follow(file, {
       onLine(source) {
-        expect(kept(source)).toMatchObject({ offset: source.counts.lines === 1 ? 5 : 16 });
+        expect(kept(source)).toMatchObject({ files: [{ offset: source.counts.lines === 1 ? 5 : 16 }] });
         if (source.counts.lines === 3) source.stop();
       },
     });
     expect(first.texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(first.source.position).toMatchObject({ offset: 16 });
+    expect(first.source.position).toMatchObject({ files: [{ offset: 16 }] });
     expect(follow(file, { saved: kept(first.source) }).texts()).toStrictEqual(['IN=3']);
   });
 });
@@ -149,7 +156,7 @@ describe('where it begins', () => {
   test('at the end: what comes is read, what is there is not', () => {
     const file = written('IN=1\nIN=2\n');
     const { texts, source, time } = follow(file, { from: 'end' });
-    expect(source.position).toMatchObject({ offset: 10, skipping: false });
+    expect(source.position).toMatchObject({ files: [{ offset: 10, skipping: false }] });
     appendFileSync(file, 'IN=3\n');
     time.advance(100);
     expect(texts()).toStrictEqual(['IN=3']);
@@ -178,7 +185,7 @@ describe('where it begins', () => {
   test('within a line that is too long', () => {
     const file = written(`IN=1\nIN=${'x'.repeat(70_000)}`);
     const first = follow(file);
-    expect(first.source.position).toMatchObject({ skipping: true, offset: 70_008 });
+    expect(first.source.position).toMatchObject({ files: [{ skipping: true, offset: 70_008 }] });
     first.source.stop();
     appendFileSync(file, 'IN=rest\nIN=2\n');
     const { texts, source, notices } = follow(file, { saved: kept(first.source) });
@@ -219,11 +226,14 @@ describe('where it begins', () => {
 
   test.each<[string, Position]>([
     ['of another kind of source', { bootId: 'x', seq: 4 }],
-    ['with a part of another type', { device: 1, inode: '2', offset: 3, head: '', headLength: 0, skipping: false }],
-    ['with an offset that is none', { device: '1', inode: '2', offset: -3, head: '', headLength: 0, skipping: false }],
+    ['with a part of another type', { files: [{ ...place, device: 1 }], modified: 0 }],
+    ['with an offset that is none', { files: [{ ...place, offset: -3 }], modified: 0 }],
+    ['with one of two that is none', { files: [place, 7], modified: 0 }],
+    ['of no file', { files: [], modified: 0 }],
+    ['without a time', { files: [place] }],
   ])('a position %s is none', (_, saved) => {
     const file = written('IN=1\n');
-    expect(follow(file, { saved, from: 'end' }).source.position).toMatchObject({ offset: 5 });
+    expect(follow(file, { saved, from: 'end' }).source.position).toMatchObject({ files: [{ offset: 5 }] });
   });
 
   describe('a saved position of what was another file: from the start, and a notice', () => {
@@ -231,7 +241,7 @@ describe('where it begins', () => {
       [
         'another inode, though it begins alike',
         (file) => {
-          renameSync(file, `${file}.1`);
+          renameSync(file, `${file}.away`);
           writeFileSync(file, 'IN=1\nIN=2\nIN=3\n');
         },
         ['IN=1', 'IN=2', 'IN=3'],
@@ -252,12 +262,12 @@ describe('where it begins', () => {
       const file = written(`IN=${'x'.repeat(100)}\n`);
       const first = follow(file);
       first.source.stop();
-      const saved = { ...kept(first.source), device: '0' };
+      const saved = onAnotherDevice(first.source);
       expect(follow(file, { saved }).texts()).toStrictEqual([]);
       const short = written('IN=1\n');
       const second = follow(short);
       second.source.stop();
-      expect(follow(short, { saved: { ...kept(second.source), device: '0' } }).notices).toStrictEqual(replaced(short));
+      expect(follow(short, { saved: onAnotherDevice(second.source) }).notices).toStrictEqual(replaced(short));
     });
   });
 });

@@ -4,6 +4,7 @@ import { createFollowFile, type FollowFileOptions } from '../../src/sources/foll
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
+import { openAtOnce } from './files/at-once.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export const noon = Date.UTC(2026, 10, 21, 12);
@@ -66,6 +67,7 @@ export function followingTools(): {
       from: 'start',
       listener,
       now: time.now,
+      openContent: openAtOnce,
       schedule: time.schedule,
       ...options,
     });

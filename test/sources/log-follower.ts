@@ -2,6 +2,7 @@ import { createFollowFile } from '../../src/sources/follow-file.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
+import { openAtOnce } from './files/at-once.ts';
 import { wholeLine } from './log-writer.ts';
 
 /** Follows what a `Writer` writes, by one source after the other, each with the position of the one before. */
@@ -51,6 +52,7 @@ export function createFollower(path: string): Follower {
         from: 'start',
         listener,
         now: time.now,
+        openContent: openAtOnce,
         schedule: time.schedule,
       });
       source.start();

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createScanner, maxLineLength } from '../../src/sources/scanner.ts';
+import { createScanner, maxLineLength, type ScannerOptions } from '../../src/sources/scanner.ts';
 
 const needles = ['IN=', 'table overflow', 'table full'];
+
+type Wanted = Pick<ScannerOptions, 'needles'>;
+const some: Wanted = { needles };
+const every: Wanted = { needles: undefined };
 
 interface Scan {
   /** Text, number and `cut` of each line that was handed over. */
@@ -12,11 +16,11 @@ interface Scan {
 }
 
 /** What a scanner makes of blocks. Each block is overwritten after the call, as the reader of a file does. */
-function scan(blocks: Iterable<Uint8Array>, skipping = false): Scan {
+function scan(blocks: Iterable<Uint8Array>, skipping = false, wanted = some): Scan {
   const found: Scan['found'] = [];
   const tooLong: number[] = [];
   const scanner = createScanner({
-    needles,
+    ...wanted,
     skipping,
     onLine: (line, number, cut) => void found.push([line, number, cut]),
     onTooLong: (number) => void tooLong.push(number),
@@ -31,7 +35,7 @@ function scan(blocks: Iterable<Uint8Array>, skipping = false): Scan {
 }
 
 /** The same, the obvious way: all of the text in memory. */
-function reference(text: string): Scan {
+function reference(text: string, wanted = some): Scan {
   const pieces = text.split('\n');
   const last = pieces.pop() ?? '';
   const lines = [
@@ -42,7 +46,8 @@ function reference(text: string): Scan {
   const tooLong: number[] = [];
   for (const [index, { piece, cut }] of lines.entries()) {
     if (piece.length + (cut ? 0 : 1) > maxLineLength) tooLong.push(index + 1);
-    else if (needles.some((needle) => piece.includes(needle))) found.push([piece.replace(/\r$/, ''), index + 1, cut]);
+    else if (wanted.needles?.some((needle) => piece.includes(needle)) ?? true)
+      found.push([piece.replace(/\r$/, ''), index + 1, cut]);
   }
   return { found, tooLong, counts: { lines: lines.length, bytes: text.length, tooLong: tooLong.length } };
 }
@@ -84,10 +89,15 @@ function agrees(all: string, sizes: readonly number[]): void {
   expect(scan(cutInto(all, sizes))).toStrictEqual(reference(all));
 }
 
+function agreesOnAll(all: string, sizes: readonly number[]): void {
+  expect(scan(cutInto(all, sizes), false, every)).toStrictEqual(reference(all, every));
+}
+
 describe('any text cut into any blocks gives the lines of that text', () => {
   test('short lines', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
     fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
+    fc.assert(fc.property(text, sizes, agreesOnAll), { numRuns: 2000 });
   });
 
   test('lines about as long as the longest', () => {
@@ -100,21 +110,28 @@ describe('any text cut into any blocks gives the lines of that text', () => {
       fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)),
       { numRuns: 200 },
     );
+    fc.assert(
+      fc.property(longParts, sizes, (parts, each) => agreesOnAll(written(parts), each)),
+      { numRuns: 200 },
+    );
   });
 });
 
 describe('stopped anywhere, and gone on from where it says it is', () => {
   const stops = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
+  const eachOrNone = fc.constantFrom(some, every);
 
   test('short lines', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
-    fc.assert(fc.property(text, sizes, stops, agreesInParts), { numRuns: 2000 });
+    fc.assert(fc.property(text, sizes, stops, eachOrNone, agreesInParts), { numRuns: 2000 });
   });
 
   test('lines about as long as the longest', () => {
     const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
     fc.assert(
-      fc.property(longParts, sizes, stops, (parts, each, places) => agreesInParts(written(parts), each, places)),
+      fc.property(longParts, sizes, stops, eachOrNone, (parts, each, places, wanted) =>
+        agreesInParts(written(parts), each, places, wanted),
+      ),
       { numRuns: 200 },
     );
   });
@@ -157,7 +174,7 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
  * The same as in one go, though at each of the `stops` another scanner takes over: after so many calls back, or between two
  * blocks if there are not so many in one.
  */
-function agreesInParts(all: string, sizes: readonly number[], stops: readonly number[]): void {
+function agreesInParts(all: string, sizes: readonly number[], stops: readonly number[], wanted: Wanted): void {
   const lines: [string, boolean][] = [];
   const total = { lines: 0, tooLong: 0 };
   let [offset, skipping] = [0, false];
@@ -171,7 +188,7 @@ function agreesInParts(all: string, sizes: readonly number[], stops: readonly nu
       place = { ...counts, offset: begin + counts.bytes - held, skipping: scanner.skipping };
     };
     const scanner = createScanner({
-      needles,
+      ...wanted,
       skipping,
       onLine(line, _, cut) {
         if (place !== undefined) return;
@@ -192,7 +209,7 @@ function agreesInParts(all: string, sizes: readonly number[], stops: readonly nu
     total.lines += place.lines;
     total.tooLong += place.tooLong;
   }
-  const { found, counts } = reference(all);
+  const { found, counts } = reference(all, wanted);
   expect(lines).toStrictEqual(found.map(([line, , cut]) => [line, cut]));
   expect(total).toStrictEqual({ lines: counts.lines, tooLong: counts.tooLong });
 }
@@ -305,6 +322,25 @@ describe('lines over 64 KiB', () => {
     const longest = `IN=${'x'.repeat(maxLineLength - 4)}`;
     expect(scan([Buffer.from(`${longest}\n`)])).toMatchObject({ found: [[longest, 1, false]], tooLong: [] });
     expect(scan([Buffer.from(`${longest}y\n`)])).toMatchObject({ found: [], tooLong: [1] });
+  });
+});
+
+describe('without needles', () => {
+  test('every line is handed over', () => {
+    const all = 'a\n\n\r\nIN=\r\nlast';
+    const expected = [
+      ['a', 1, false],
+      ['', 2, false],
+      ['', 3, false],
+      ['IN=', 4, false],
+      ['last', 5, true],
+    ];
+    for (let size = 1; size <= all.length; size++)
+      expect(scan(cutInto(all, [size]), false, every).found).toStrictEqual(expected);
+  });
+
+  test('none at all is something else than an empty list of needles', () => {
+    expect(scan([Buffer.from('a\nb')], false, { needles: [] }).found).toStrictEqual([]);
   });
 });
 

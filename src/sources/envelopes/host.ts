@@ -1,4 +1,5 @@
 import type { Envelope } from './envelope.ts';
+import { kmsgLayer } from './kmsg.ts';
 
 const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
 /** `kube-proxy[12085]:`, `systemd[1]:`, `sshd:`; the number tells a program from a LOG prefix such as `calico-drop:`. */
@@ -58,10 +59,13 @@ function takeKernel(envelope: Envelope, at: number): void {
 
 /** ulogd gets its packets from the kernel by netlink, so its lines count as the kernel's. */
 export function setProgram(envelope: Envelope, program: string | undefined): void {
+  // A program, or one that writes to /dev/kmsg, may begin its message with the name of another.
+  const isOutermost = envelope.program === undefined && !envelope.layers.includes(kmsgLayer);
   envelope.program = program;
-  // Its facility is not the kernel's, so a priority before it says nothing against it.
-  if (program === 'ulogd' || program === 'ulogd2') envelope.origin = 'kernel';
-  else if (program !== 'kernel') envelope.origin = 'userspace';
+  if (program === 'ulogd' || program === 'ulogd2') {
+    // Its facility is not the kernel's, so a priority before it says nothing against it.
+    if (isOutermost) envelope.origin = 'kernel';
+  } else if (program !== 'kernel') envelope.origin = 'userspace';
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   envelope.layers.push('program');
 }

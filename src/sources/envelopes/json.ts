@@ -59,7 +59,8 @@ function readJournal(envelope: Envelope, record: Record): void {
   // Fields with an underscore are journald's own word. A container's root is root here too, but has no journal socket.
   const fromUlogd = record['_COMM'] === 'ulogd' && record['_UID'] === '0';
   envelope.origin = fromKernel || fromUlogd ? 'kernel' : 'userspace';
-  if (typeof identifier === 'string') envelope.program = identifier;
+  // Named in any case: else what a message to /dev/kmsg says of its writer would be believed.
+  envelope.program = typeof identifier === 'string' ? identifier : 'unnamed';
 }
 
 function parseRecord(text: string): Record | undefined {

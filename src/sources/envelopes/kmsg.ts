@@ -5,12 +5,16 @@ import { type Envelope, setTime } from './envelope.ts';
 const record = /^(\d{1,10}),(\d{1,20}),(\d{1,20}),[^;,]*(?:,[^;]*)?;/;
 const escape = /\\x([0-9a-fA-F]{2})/g;
 
+/** Who wrote it stands before the message, where only the kernel writes. */
+export const kmsgLayer = 'kmsg record';
+
 /** A record of /dev/kmsg, saved as it was read. False when it is none. */
 export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
-  // Anybody may write to /dev/kmsg, but only the kernel with facility 0.
-  envelope.origin = Number(found[1]) >>> 3 === 0 ? 'kernel' : 'userspace';
+  // Anybody may write to /dev/kmsg, but only the kernel with facility 0; and anybody may write what looks like a record.
+  if (Number(found[1]) >>> 3 !== 0) envelope.origin = 'userspace';
+  else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   const { time, exact } = clock.sinceBoot(Number(found[3]) / 1e6);
   setTime(envelope, time, exact);
   const text = envelope.text.slice(found[0].length);
@@ -18,6 +22,6 @@ export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   envelope.text = text.includes('\\x')
     ? text.replace(escape, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     : text;
-  envelope.layers.push('kmsg record');
+  envelope.layers.push(kmsgLayer);
   return true;
 }

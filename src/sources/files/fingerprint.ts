@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 
 /** Bytes at the start of a file that tell it from others, once it has so many. */
-const headLength = 1024;
+export const headLength = 1024;
 
 /**
  * The first bytes of a file, as many as there were: inode numbers are given to new files as soon as the old one is gone, and
@@ -12,6 +12,7 @@ export interface Fingerprint {
   /** Of the first `length` bytes. */
   readonly digest: string;
   readonly length: number;
+  readonly head: Buffer;
   /**
    * Looks again. False if the file does not begin with these bytes any more; otherwise takes in what has been added to them.
    * Throws the system's error.
@@ -31,6 +32,9 @@ export function createFingerprint(fd: number, known: Buffer = Buffer.alloc(0)): 
     },
     get length() {
       return head.length;
+    },
+    get head() {
+      return head;
     },
     holds() {
       const count = readSync(fd, probe, 0, headLength, 0);

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, statSync, type BigIntStats } from 'node:fs';
-import { reasonOf } from '../system-error.ts';
+import { reasonOf } from '../../system-error.ts';
 
 /** What tells files apart, for as long as they exist. Decimal; 64 bits are more than a number holds exactly. */
 export interface Identity {

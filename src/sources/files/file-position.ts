@@ -1,7 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { digestOf } from './fingerprint.ts';
 import type { Identity, OpenLog } from './open-log.ts';
-import type { Position } from './source.ts';
+import type { Position } from '../source.ts';
 
 /** Where reading goes on. */
 export interface Place {
@@ -22,14 +22,37 @@ export type FilePosition = Pick<Identity, 'device' | 'inode'> &
 export const startOfFile: Place = { offset: 0, skipping: false };
 
 /** From so many bytes on, content alone tells files apart: it holds a time stamp and more. */
-const tellingLength = 64;
+export const tellingLength = 64;
 
 /** Undefined if it is none, or was written by another kind of source. */
-export function readFilePosition(saved: Position | undefined): FilePosition | undefined {
+function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
   const { device, inode, offset, head, headLength, skipping } = saved ?? {};
   if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
   if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
   return { device, inode, offset, head, headLength, skipping };
+}
+
+/** Of all files of a log that are not done with, the oldest first. */
+export interface LogPosition {
+  files: FilePosition[];
+  /** When the last of them was last written to, in milliseconds since 1970. */
+  modified: number;
+}
+
+/** Undefined if it is none, or was written by another kind of source. */
+export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
+  const { files, modified } = saved ?? {};
+  if (!Array.isArray(files) || typeof modified !== 'number') return undefined;
+  const read = files.map((file) => readFilePosition(file as Position));
+  const whole = read.filter((file) => file !== undefined);
+  return whole.length > 0 && whole.length === read.length ? { files: whole, modified } : undefined;
+}
+
+/** Whether `saved` was a place in a file that holds the same content: a copy of it, or what was packed. `head`: its first bytes. */
+export function fitsContent(head: Buffer, saved: FilePosition): boolean {
+  const { length } = head;
+  if (saved.headLength < tellingLength || length < saved.headLength) return false;
+  return digestOf(head.subarray(0, saved.headLength)) === saved.head;
 }
 
 /** Whether `saved` was a place in this file. `head`: its first bytes. Throws the system's error. */

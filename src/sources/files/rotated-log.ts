@@ -1,0 +1,456 @@
+import { fstatSync } from 'node:fs';
+import type { Millis } from '../../model.ts';
+import { reasonOf } from '../../system-error.ts';
+import { type Schedule, schedule as inTime } from '../schedule.ts';
+import type { Notice, Position } from '../source.ts';
+import { beginLog } from './begin-log.ts';
+import { type Entry, passOver } from './candidate.ts';
+import type { OpenContent } from './content.ts';
+import { type LogPosition, startOfFile } from './file-position.ts';
+import { createDoneFiles } from './heads.ts';
+import { createLogFile, type LogFile } from './log-file.ts';
+import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
+import { openPinnedTail } from './pinned-tail.ts';
+import { findCopy, type Found, seekFiles } from './seek.ts';
+import { stampOf } from './siblings.ts';
+import { createTimer, type Timer } from './timer.ts';
+
+/** Where a line begins. */
+export interface LinePlace {
+  /** Number of the file, in the order in which this log began to read its files. */
+  file: number;
+  /** In bytes. */
+  offset: number;
+}
+
+export interface RotatedLogOptions {
+  path: string;
+  /** As in `createScanner`; undefined: every line is handed over. */
+  needles: readonly string[] | undefined;
+  /** `position` of an earlier log of this path. */
+  saved: Position | undefined;
+  /** Where to begin when there is no such position. A file that comes into being later is read from its start. */
+  from: 'start' | 'end';
+  /**
+   * `text` is latin1, one character a byte, without its newline. `cut`: its end was never written. `number`: of the line in its
+   * file, counted from where reading began.
+   */
+  onLine: (text: string, place: LinePlace, cut: boolean, number: number) => void;
+  /** Bytes that were lost before they could be read; undefined when only the fact is known. `reason` begins with the path. */
+  onLost: (bytes: number | undefined, reason: string) => void;
+  onNotice: (notice: Notice) => void;
+  /**
+   * Lines that were handed over but are not taken yet, because they wait for others: `position` stays before them, and after
+   * a restart they are handed over again, with all that came after them in their file.
+   */
+  undelivered?: () => Iterable<LinePlace>;
+  now?: () => Millis;
+  schedule?: Schedule;
+  openContent?: OpenContent;
+}
+
+/** Follows one path through all the files that stand there one after the other. */
+export interface RotatedLog {
+  readonly state: 'waiting' | 'reading' | 'failed' | 'stopped';
+  readonly position: Position | undefined;
+  readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
+  /** Everything that is there has been read. */
+  readonly atEnd: boolean;
+  start: () => void;
+  stop: () => void;
+}
+
+/** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
+const lookInterval: Millis = 1000;
+/** Between looks while a file is being replaced; a writer may take so many of them for it. */
+const soon: Millis = 10;
+const maxSoon = 100;
+/** Between looks at a file whose changes nobody tells of. */
+const pollInterval: Millis = 100;
+/** What is written within that time is read together. */
+const coalescing: Millis = 20;
+/** Between attempts to open what could not be opened. */
+const patience: Millis = 10_000;
+/** How long a file is still read after the next one was begun; a deleted one takes space on disk that long. */
+const linger: Millis = 60_000;
+const lingerShort: Millis = 5000;
+/** Each is a descriptor, and perhaps space on disk that is not given back. */
+const maxFiles = 256;
+/** With more than that, those that were read to their end are let go earlier. */
+const manyFiles = 32;
+
+/**
+ * Files are held open from when they are seen, and read to their end in the order of their making, whatever becomes of their
+ * names. The next one is begun when it has content and the one before it is at its end; that one is read on for a while,
+ * because writers do not change over all at once. What a file held when it was cut off is sought in a copy of it.
+ *
+ * Lost is only what comes and goes unseen between two looks (a second, or at once where the kernel tells of renaming), and
+ * what is written and cut off before it was read; where that can be noticed it is told.
+ */
+export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
+  const { path, needles, saved, onNotice, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
+  /** In the order of their making: those that are read on, the one that is current, those that wait. */
+  const files: LogFile[] = [];
+  const done = createDoneFiles();
+
+  let state: RotatedLog['state'] = 'waiting';
+  let { from } = options;
+  let current = 0;
+  let begun = 0;
+  let live: Found['live'] | undefined;
+  let stamp: string | undefined;
+  /** Looks in a row at which nothing could be opened at the path. */
+  let obstructed = 0;
+  let looksInARow = 0;
+  let lastDeleted: LogFile | undefined;
+  let lastPosition = saved;
+  const earlier = { lines: 0, bytes: 0, tooLong: 0 };
+  /** Could be read no further at the last attempt. */
+  const failed = new Set<LogFile>();
+  /** Why nothing can be read, as it was told. */
+  let told: string | undefined;
+  const [beginnings, turns, looks, looksSoon] = [begin, turn, look, lookSoon].map((task) =>
+    createTimer(schedule, now, task),
+  ) as [Timer, Timer, Timer, Timer];
+
+  return {
+    get state() {
+      return state;
+    },
+    get position() {
+      return files.length > 0 ? positionNow() : lastPosition;
+    },
+    get counts() {
+      return total();
+    },
+    get atEnd() {
+      return files.length > 0 && files.every((file) => isAtEnd(file));
+    },
+    start: begin,
+    stop() {
+      if (files.length > 0) lastPosition = positionNow();
+      state = 'stopped';
+      for (const timer of [beginnings, turns, looks, looksSoon]) timer.cancel();
+      for (const file of files.splice(0)) letGo(file);
+    },
+  };
+
+  function begin(): void {
+    const beginning = beginLog(path, lastPosition, from);
+    if ('kind' in beginning) return wait(beginning);
+    for (const file of beginning.done) done.add(file);
+    for (const entry of beginning.entries) insert(entry, undefined);
+    if (beginning.isReplaced)
+      notify({
+        level: 'warn',
+        key: 'replaced',
+        text: `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
+      });
+    stamp = stampOf(path, now());
+    turns.set(0);
+    looks.set(lookInterval);
+    well();
+  }
+
+  function wait({ kind, text }: Obstacle): void {
+    // What comes into being from here on is news from its first line.
+    if (kind !== 'unreadable') from = 'start';
+    beginnings.set(kind === 'missing' ? lookInterval : patience);
+    if (kind === 'missing') unwell('waiting', { level: 'warn', key: kind, text });
+    else unwell('failed', { level: 'error', key: kind, text });
+  }
+
+  /** Reads a block of each file that has more. */
+  function turn(): void {
+    for (const file of files.slice(0, current + 1)) file.pump();
+    if (isStopped()) return;
+    const newest = files.at(-1);
+    // The kernel tells of it as of any other change, as long as the file is held open.
+    if (newest !== undefined && newest !== lastDeleted && isDeleted(newest)) {
+      lastDeleted = newest;
+      lookAtOnce();
+    }
+    if (goOn()) return turns.set(0);
+    const isPolled = files.slice(0, current + 1).some(({ isWatched }) => !isWatched);
+    if (isPolled) turns.setEarliest(pollInterval);
+  }
+
+  /** To the next file, if this one is at its end. */
+  function goOn(): boolean {
+    // In that order: a writer that has begun the next file is done with this one.
+    const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
+    const file = files[current];
+    if (!hasNext || file === undefined || !isAtEnd(file)) return false;
+    current++;
+    return true;
+  }
+
+  function look(): void {
+    looks.set(lookInterval);
+    seek();
+    if (live !== undefined && 'kind' in live) complain(live);
+    else obstructed = 0;
+    retry();
+    release();
+    if (!isStopped()) turn();
+  }
+
+  function seek(): void {
+    const before = stamp;
+    stamp = stampOf(path, now());
+    const isAsBefore = stamp !== undefined && stamp === before && live !== undefined && !('kind' in live);
+    const there = isAsBefore ? lookAt(path) : undefined;
+    if (there !== undefined && !('kind' in there) && files.some(({ log }) => isSame(log.identity, there))) {
+      live = there;
+      return;
+    }
+    // What was cut off goes on in a copy, which must come before other files that are found.
+    for (const file of files.slice()) file.verify();
+    for (let again = true; again && !isStopped();) {
+      const found = seekFiles({ path, files, done, now: now() });
+      if (found.isUndecided) stamp = undefined;
+      live = found.live;
+      again = found.entries.length > 0 && files.length + found.entries.length <= maxFiles;
+      for (const { entry, before: next } of found.entries) insert(entry, next);
+    }
+  }
+
+  function insert(entry: Entry, before: LogFile | undefined, number = begun++): void {
+    if (files.length >= maxFiles) {
+      // Not later either, now that it is told.
+      done.add(passOver(entry));
+      return lost(
+        Number.isFinite(entry.size) ? entry.size : undefined,
+        'was replaced more often than it could be read',
+      );
+    }
+    let file: LogFile;
+    try {
+      file = open(entry, number);
+    } catch (error) {
+      closeLog(entry.log);
+      return unwell('failed', { level: 'error', key: 'read', text: `${path} cannot be read: ${reasonOf(error)}` });
+    }
+    const index = before === undefined ? files.length : files.indexOf(before);
+    files.splice(index, 0, file);
+    if (index < current) current = index;
+  }
+
+  /** Throws the system's error. */
+  function open({ log, isPacked, head, place }: Start, number: number): LogFile {
+    return createLogFile({
+      log,
+      isPacked,
+      head,
+      place,
+      number,
+      needles,
+      openContent,
+      now,
+      onLine(file, text, cut, line) {
+        if (!isStopped()) options.onLine(text, { file: file.number, offset: file.reader.lineStart }, cut, line);
+      },
+      onTooLong(_, line) {
+        if (total().tooLong > 1) return;
+        const text = `${path}: line ${line} is longer than 64 KiB and was skipped; further ones are only counted`;
+        notify({ level: 'warn', key: 'too-long', text });
+      },
+      onRead() {
+        well();
+        turns.set(0);
+      },
+      onChange: () => turns.setEarliest(coalescing),
+      onMoved: lookAtOnce,
+      onOverwritten: startOver,
+      onError: fail,
+    });
+  }
+
+  /** A file was renamed or deleted: another one takes its place about now. */
+  function lookAtOnce(): void {
+    looksInARow = 0;
+    looksSoon.setEarliest(0);
+  }
+
+  function lookSoon(): void {
+    const known = files.length;
+    seek();
+    if (isStopped()) return;
+    turns.setEarliest(0);
+    if (files.length === known && ++looksInARow < maxSoon) looksSoon.set(soon);
+  }
+
+  /** A file was cut off, or written anew. */
+  function startOver(file: LogFile, lastSize: number): void {
+    const { log, reader, number } = file;
+    // What had not been read may be in a copy.
+    const copy = findCopy(path, reader.head, reader.offset, files);
+    if (copy === undefined) reader.end();
+    if (isStopped()) return;
+    done.add({ identity: { device: '', inode: '' }, head: reader.head, place: reader.position });
+    replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile }, begun++);
+    const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
+    if (copy !== undefined) {
+      const { offset, skipping } = reader.position;
+      insert(
+        { ...copy, place: { offset, skipping } },
+        files.find((each) => each.log === log),
+        number,
+      );
+      if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
+    } else if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had not been read`);
+    else lost(undefined, 'was truncated: what was written just before may not have been read');
+  }
+
+  function fail(file: LogFile, error: unknown): void {
+    const { isPacked, reader } = file;
+    if (isPacked) return giveUp(file, error);
+    failed.add(file);
+    const text = `${path} cannot be read past byte ${reader.offset}: ${reasonOf(error)}. It is tried again every second`;
+    unwell('failed', { level: 'error', key: 'read', text });
+  }
+
+  function retry(): void {
+    for (const file of failed) {
+      failed.delete(file);
+      const { offset, skipping } = file.reader.position;
+      replace(file, { ...file, head: file.reader.head, place: { offset, skipping } }, file.number);
+    }
+  }
+
+  /** Whoever packs a file does so once: it will not get better. */
+  function giveUp(file: LogFile, error: unknown): void {
+    remove(file);
+    lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
+    turns.setEarliest(0);
+  }
+
+  function replace(file: LogFile, by: Start, number: number): void {
+    let next: LogFile;
+    try {
+      next = open(by, number);
+    } catch (error) {
+      return fail(file, error);
+    }
+    addTo(earlier, file.reader.counts);
+    files[files.indexOf(file)] = next;
+    turns.setEarliest(0);
+  }
+
+  /** Files that were read to their end, after a while. */
+  function release(): void {
+    for (const file of files.slice(0, current)) {
+      if (!isAtEnd(file) || (live !== undefined && !('kind' in live) && isSame(file.log.identity, live))) continue;
+      const isShort = files.length > manyFiles || isDeleted(file);
+      if (now() - file.lastNews < (isShort ? lingerShort : linger)) continue;
+      file.reader.end();
+      if (isStopped()) return;
+      const { log, reader } = file;
+      done.add({ identity: log.identity, head: reader.head, place: reader.position });
+      remove(file);
+    }
+  }
+
+  function remove(file: LogFile): void {
+    const index = files.indexOf(file);
+    files.splice(index, 1);
+    if (index < current) current--;
+    letGo(file);
+  }
+
+  function letGo(file: LogFile): void {
+    addTo(earlier, file.reader.counts);
+    file.close();
+    closeLog(file.log);
+  }
+
+  function positionNow(): Position {
+    const places = new Map<number, number>();
+    for (const { file, offset } of options.undelivered?.() ?? []) {
+      const first = places.get(file);
+      if (first === undefined || offset < first) places.set(file, offset);
+    }
+    const position: LogPosition = {
+      files: files.map(({ number, reader }) => {
+        const offset = places.get(number);
+        return offset === undefined ? reader.position : { ...reader.position, offset, skipping: false };
+      }),
+      modified: modifiedAt(files.at(-1)),
+    };
+    return { ...position };
+  }
+
+  function complain({ kind, text }: Obstacle): void {
+    // Between renaming a log and beginning the next one there is none, for a moment.
+    if (++obstructed !== 2) return;
+    if (kind !== 'missing')
+      return notify({ level: 'error', key: kind, text: `${text}. The file that was there before it is still read` });
+    notify({
+      level: 'warn',
+      key: 'deleted',
+      text: `${path} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
+    });
+  }
+
+  function isStopped(): boolean {
+    return state === 'stopped';
+  }
+
+  function total(): RotatedLog['counts'] {
+    const sum = { ...earlier };
+    for (const { reader } of files) addTo(sum, reader.counts);
+    return sum;
+  }
+
+  function well(): void {
+    state = 'reading';
+    if (told === undefined) return;
+    told = undefined;
+    notify({ level: 'info', key: 'well', text: `${path} is read now` });
+  }
+
+  function unwell(how: 'waiting' | 'failed', notice: Notice): void {
+    state = how;
+    if (told === notice.text) return;
+    told = notice.text;
+    notify(notice);
+  }
+
+  function lost(bytes: number | undefined, what: string): void {
+    if (!isStopped()) options.onLost(bytes, `${path} ${what}`);
+  }
+
+  function notify(notice: Notice): void {
+    if (!isStopped()) onNotice(notice);
+  }
+}
+
+type Start = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
+
+type Counts = RotatedLog['counts'];
+
+function addTo(sum: { -readonly [Key in keyof Counts]: number }, { lines, bytes, tooLong }: Counts): void {
+  sum.lines += lines;
+  sum.bytes += bytes;
+  sum.tooLong += tooLong;
+}
+
+function isAtEnd({ isBusy, size, reader }: LogFile): boolean {
+  return !isBusy && size === reader.offset;
+}
+
+function isDeleted({ log }: LogFile): boolean {
+  try {
+    return fstatSync(log.fd).nlink === 0;
+  } catch {
+    return false;
+  }
+}
+
+function modifiedAt(file: LogFile | undefined): Millis {
+  try {
+    return file === undefined ? 0 : fstatSync(file.log.fd).mtimeMs;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,62 @@
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** A file that stood at a path once, by its name. */
+export interface Sibling {
+  path: string;
+  isPacked: boolean;
+}
+
+/** `.1`, `.2.gz` (logrotate, Docker); the higher the older. */
+const numbered = /^\.(\d{1,4})(\.gz)?$/;
+/** `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), `.gz` behind them or not. */
+const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
+
+/** The rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
+export function siblingsOf(path: string): Sibling[] {
+  const places = [path, targetOf(path)].filter((place) => place !== undefined);
+  return places.flatMap((place) => siblingsBeside(place));
+}
+
+/** Changes whenever a file beside the log comes, goes or is renamed; undefined while it may still change unseen. */
+export function stampOf(path: string, now: number): string | undefined {
+  const times = [path, targetOf(path)]
+    .filter((place) => place !== undefined)
+    .map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  // Clocks of file systems go in steps of some milliseconds: two changes may have the same time.
+  return times.every((time) => Math.abs(now - time) > 1000) ? times.join(' ') : undefined;
+}
+
+function siblingsBeside(path: string): Sibling[] {
+  const [folder, base] = [dirname(path), basename(path)];
+  const found: { order: string; sibling: Sibling }[] = [];
+  for (const name of namesIn(folder)) {
+    if (!name.startsWith(base) || name === base) continue;
+    const suffix = name.slice(base.length);
+    const number = numbered.exec(suffix);
+    const date = dated.exec(suffix);
+    if (number === null && date === null) continue;
+    const isPacked = suffix.endsWith('.gz');
+    // A file and what is packed of it: the packed one first.
+    const order = number === null ? `a${date?.[1]}` : `b${String(9999 - Number(number[1])).padStart(4, '0')}`;
+    found.push({ order: `${order}${isPacked ? 0 : 1}`, sibling: { path: join(folder, name), isPacked } });
+  }
+  return found.toSorted((a, b) => (a.order < b.order ? -1 : 1)).map(({ sibling }) => sibling);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // It is gone, or may not be read: then there is the log itself, or nothing.
+    return [];
+  }
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? realpathSync.native(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}

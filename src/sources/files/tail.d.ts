@@ -1,0 +1,32 @@
+/** What is used of the package `tail` 2.2.6, its insides included: it is pinned by the lockfile. */
+declare module 'tail' {
+  import type { EventEmitter } from 'node:events';
+  import type { FSWatcher } from 'node:fs';
+
+  export interface TailOptions {
+    separator?: RegExp | string | null;
+    encoding?: BufferEncoding;
+    fromBeginning?: boolean;
+    follow?: boolean;
+    useWatchFile?: boolean;
+    fsWatchOptions?: { interval?: number };
+  }
+
+  export class Tail extends EventEmitter {
+    constructor(path: string, options?: TailOptions);
+    protected filename: string;
+    protected encoding: BufferEncoding | undefined;
+    protected useWatchFile: boolean;
+    protected watcher: FSWatcher | undefined;
+    /** Up to where reading has been asked for. */
+    protected currentCursorPos: number;
+    /** Blocks asked for; the first one is being read. */
+    protected queue: { start: number; end: number }[];
+    protected watch(cursor: number, flush: boolean): void;
+    protected rename(name: string | null): void;
+    protected change(): void;
+    protected latestPosition(): number;
+    protected watchFileEvent(): void;
+    unwatch(): void;
+  }
+}

@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import { join, type Joining, type PhysicalLine } from './joining.ts';
+
+const klog = (message: string): string => `E1121 12:00:00.000000       1 proxier.go:1564] ${message}`;
+const felix = '2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x';
+
+/** `out` and `err` stand for the streams; a `+` at the end for a part of a line. */
+function physical(...lines: readonly (readonly ['out' | 'err' | 'out+' | 'err+' | 'none', string])[]): PhysicalLine[] {
+  return lines.map(([where, text]) => ({
+    stream: where === 'none' ? undefined : where.startsWith('out') ? 'stdout' : 'stderr',
+    partial: where.endsWith('+'),
+    text,
+    rotated: false,
+  }));
+}
+
+const errors = (...texts: string[]): PhysicalLine[] => physical(...texts.map((text) => ['err', text] as const));
+
+const kib = (count: number): string => '\t'.padEnd(count * 1024, 'x');
+const parts = (count: number): ['err+', string][] => Array.from({ length: count }, () => ['err+', kib(10)]);
+
+function readAll(lines: readonly PhysicalLine[]): Joining {
+  const joining = join(lines);
+  joining.read(Infinity);
+  return joining;
+}
+
+const texts = (joining: Joining): string[] => joining.lines.map(({ text }) => text);
+
+describe('what belongs together', () => {
+  test.each<[string, string[][]]>([
+    [
+      'klog as it is printed',
+      [
+        [
+          klog('"Failed to execute iptables-restore" err=<'),
+          '\texit status 2: Ignoring deprecated --wait-interval option.',
+          '\t',
+          '\tError occurred at line: 177',
+          ' > ipFamily="IPv4"',
+        ],
+        [klog('"Sync failed"')],
+      ],
+    ],
+    [
+      'klog as log viewers deliver it',
+      [
+        [
+          klog('"Failed" err='),
+          '    exit status 2:',
+          "    iptables-restore v1.8.8 (legacy): Couldn't",
+          ' > ipFamily="IPv4"',
+        ],
+      ],
+    ],
+    ['klog, oldest form', [[klog('Failed: exit status 1 (iptables-restore: line 7 failed'), ')'], [klog('next')]]],
+    ['klog without indentation', [[klog("exit status 2 (Bad argument `KUBE-SVC-X'"), 'Error occurred at line: 33']]],
+    ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
+    ['nothing belongs to a klog record that is closed', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
+    ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],
+    ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
+    ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
+    ['bird', [['bird: Mesh: Connecting'], ['bird6: Mesh: Connecting'], ['2016-06-15_07:05:27.75862 bird: device1']]],
+    ['JSON after klog', [[klog('x')], ['{"ts":1}']]],
+    ['felix after klog', [[klog('x')], [felix]]],
+    ['bird after klog', [[klog('x')], ['bird: y']]],
+    ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
+  ])('%s', (_, records) => {
+    const joining = readAll(errors(...records.flat()));
+    joining.flush();
+    expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
+  });
+
+  test('streams do not mix, and come in the order of their first lines', () => {
+    const joining = readAll(
+      physical(
+        ['err', klog('a err=<')],
+        ['out', felix],
+        ['out', '\tmore of felix'],
+        ['none', 'by hand'],
+        ['err', '\tmore of a'],
+        ['out', felix],
+        ['err', ' > b="c"'],
+      ),
+    );
+    joining.flush();
+    expect(joining.lines).toMatchObject([
+      { stream: 'stderr', text: `${klog('a err=<')}\n\tmore of a\n > b="c"`, number: 1, cut: false },
+      { stream: 'stdout', text: `${felix}\n\tmore of felix`, number: 2 },
+      { stream: undefined, time: undefined, text: 'by hand', number: 4 },
+      { stream: 'stdout', text: felix, number: 6 },
+    ]);
+    expect(joining.counts.unreadable).toBe(1);
+  });
+
+  test('a header in several parts is one', () => {
+    const joining = readAll(
+      physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
+    );
+    joining.flush();
+    expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
+  });
+
+  test('text is decoded when it is whole', () => {
+    const bytes = Buffer.from('é').toString('latin1');
+    const joining = readAll(physical(['out+', `{${bytes.charAt(0)}`], ['out', bytes.charAt(1)]));
+    joining.flush();
+    expect(texts(joining)).toStrictEqual(['{é']);
+  });
+});
+
+describe('what does not come', () => {
+  test('a record is complete after half a second without more', () => {
+    const joining = readAll(errors(klog('x'), 'y'));
+    joining.time.advance(499);
+    expect(texts(joining)).toStrictEqual([]);
+    joining.time.advance(1);
+    expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
+    expect(joining.time.pending).toBe(0);
+  });
+
+  test('each further line gives it another half second', () => {
+    const joining = join(errors(klog('x'), 'a', 'b'));
+    for (let i = 0; i < 3; i++) {
+      joining.read(1);
+      joining.time.advance(400);
+    }
+    expect(texts(joining)).toStrictEqual([]);
+    joining.time.advance(100);
+    expect(texts(joining)).toStrictEqual([`${klog('x')}\na\nb`]);
+  });
+
+  test('the rest of a line is waited for five seconds', () => {
+    const joining = readAll(physical(['err', klog('x')], ['err+', klog('y')]));
+    joining.time.advance(4999);
+    expect(joining.lines).toHaveLength(0);
+    joining.time.advance(1);
+    expect(joining.lines).toMatchObject([
+      { text: klog('x'), cut: false },
+      { text: klog('y'), cut: true },
+    ]);
+    expect(joining.counts.dangling).toBe(1);
+  });
+
+  test('a clock that was set back does not keep anything', () => {
+    const joining = readAll(errors(klog('x')));
+    joining.time.setClock(0);
+    joining.time.advance(500);
+    expect(texts(joining)).toStrictEqual([klog('x')]);
+  });
+
+  test('what waits is undelivered, from its first line on', () => {
+    const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
+    expect(joining.undelivered).toHaveLength(2);
+    joining.time.advance(500);
+    expect(joining.undelivered).toStrictEqual([]);
+  });
+});
+
+describe('what is too much', () => {
+  const header = klog('err=<');
+  const limit = 64 * 1024;
+
+  test.each<[string, PhysicalLine[], number]>([
+    ['of lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next')), 3],
+    ['of one line in parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')]), 3],
+    [
+      'of a line in parts that continues',
+      physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')]),
+      2,
+    ],
+    ['until the record is closed', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next'), 2],
+  ])('a record %s ends at 64 KiB, and the rest is passed over', (_, lines, passedOver) => {
+    const joining = readAll(lines);
+    joining.flush();
+    expect(joining.lines).toHaveLength(2);
+    expect(joining.lines[0]?.text).toHaveLength(limit);
+    expect(joining.lines.map(({ cut }) => cut)).toStrictEqual([true, false]);
+    expect(joining.counts).toMatchObject({ cut: 1, passedOver });
+  });
+
+  test('of one that is not klog only what is indented is passed over', () => {
+    const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
+    joining.flush();
+    expect(joining.lines.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
+  });
+
+  const long = physical(
+    ['out', felix],
+    ['err', header],
+    ['err', kib(40)],
+    ['err+', kib(40)],
+    ['err', 'rest of the line'],
+    ['out', '\tmore of felix'],
+    ['err', 'rest of the record'],
+    ['err', klog('next')],
+    ['out', felix],
+    ['err', klog('last')],
+  );
+
+  test.each(long.map((_, index) => index))('a restart after %i lines changes nothing', (count) => {
+    const whole = readAll(long);
+    whole.flush();
+    const joining = join(long);
+    joining.read(count);
+    joining.restart();
+    joining.read(Infinity);
+    joining.flush();
+    expect(joining.lines).toStrictEqual(whole.lines);
+  });
+
+  // After two or three, what is delivered then is not too long.
+  test.each([0, 1, 4, 5, 6, 7, 8, 9])('nor does one after %i lines and what was waited for', (count) => {
+    const joining = join(long);
+    joining.read(count);
+    joining.time.advance(5000);
+    joining.restart();
+    joining.read(Infinity);
+    joining.flush();
+    expect(joining.lines.filter(({ text }) => text.includes('rest of the record'))).toHaveLength(0);
+    expect(joining.lines.filter(({ text }) => text.startsWith('E1121')).map(({ text }) => text.length)).toStrictEqual([
+      limit,
+      klog('next').length,
+      klog('last').length,
+    ]);
+  });
+
+  test.each([
+    ['1,000 records', 1000, 'x'],
+    ['1 MiB', 26, kib(40)],
+  ])('when %s wait for one that does not end, it goes out as it is', (_, count, text) => {
+    const others = Array.from({ length: count }, () => ['out', `{${text}`] as const);
+    const joining = join(physical(['err', klog('x')], ...others, ['err', 'late']));
+    joining.read(count);
+    expect(joining.lines).toHaveLength(0);
+    joining.read(1);
+    expect(joining.lines[0]).toMatchObject({ text: klog('x'), cut: true });
+    expect(joining.counts.hurried).toBe(1);
+    joining.read(1);
+    joining.flush();
+    expect(joining.lines).toHaveLength(count + 2);
+    expect(joining.lines.at(-1)).toMatchObject({ text: 'late', cut: false });
+  });
+});

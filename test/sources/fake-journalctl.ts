@@ -1,0 +1,87 @@
+import { EventEmitter } from 'node:events';
+import type { Child, Spawn } from '../../src/sources/journal/journalctl.ts';
+
+/** One journalctl that was started. */
+export interface FakeJournalctl {
+  args: readonly string[];
+  readonly killed: boolean;
+  print: (output: string | Buffer) => void;
+  complain: (text: string) => void;
+  end: (code: number | null, signal?: string | null) => void;
+  /** It could not be started. */
+  fail: (code: string) => void;
+}
+
+/** Starts programs that do what the test says. `onStart` sees each; what it throws, starting throws. */
+export function fakeJournalctl(onStart: (started: FakeJournalctl) => void = () => {}): {
+  spawn: Spawn;
+  started: FakeJournalctl[];
+} {
+  const started: FakeJournalctl[] = [];
+  return {
+    started,
+    spawn(command, args) {
+      if (command !== 'journalctl') throw new Error(`started ${command}`);
+      const [child, stdout, stderr] = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
+      let killed = false;
+      const one: FakeJournalctl = {
+        args,
+        get killed() {
+          return killed;
+        },
+        print: (output) => void stdout.emit('data', Buffer.from(output)),
+        complain: (text) => void stderr.emit('data', Buffer.from(text)),
+        end: (code, signal = null) => void child.emit('close', code, signal),
+        fail(code) {
+          child.emit('error', Object.assign(new Error(`spawn journalctl ${code}`), { code }));
+          child.emit('close', -2, null);
+        },
+      };
+      onStart(one);
+      started.push(one);
+      return Object.assign(child, {
+        stdout: Object.assign(stdout, { destroy }),
+        stderr: Object.assign(stderr, { destroy }),
+        kill: () => (killed = true),
+        unref: () => {},
+      }) satisfies Child;
+    },
+  };
+}
+
+const destroy = (): void => {};
+
+/** A record as journald would have it. */
+export interface JournalRecord {
+  number: number;
+  message: string | readonly number[];
+  fields?: Readonly<Record<string, string>>;
+}
+
+export const cursorOf = (number: number): string =>
+  `s=5e1;i=${number.toString(16)};b=b007;m=${number.toString(16)};t=${(1e6 + number).toString(16)};x=c0de`;
+
+/** As `journalctl -o json` prints it, its newline included. */
+export function printed({ number, message, fields }: JournalRecord): string {
+  const record = {
+    __CURSOR: cursorOf(number),
+    __REALTIME_TIMESTAMP: String((1_795_000_000 + number) * 1e6),
+    _TRANSPORT: 'kernel',
+    SYSLOG_FACILITY: '0',
+    SYSLOG_IDENTIFIER: 'kernel',
+    _HOSTNAME: 'node-a',
+    MESSAGE: message,
+    ...fields,
+  };
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** What journalctl prints of a journal, whose first records may be gone, when started with such arguments. */
+export function outputFor(args: readonly string[], journal: readonly JournalRecord[]): string {
+  const wanted = args.find((arg) => arg.startsWith('--cursor='))?.slice('--cursor='.length);
+  const first = wanted === undefined ? 0 : parseInt(/;i=([0-9a-f]+)/.exec(wanted)?.[1] ?? '', 16);
+  return journal
+    .filter(({ number }) => number >= first)
+    .map((record) => printed(record))
+    .join('');
+}

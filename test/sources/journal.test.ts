@@ -1,0 +1,394 @@
+import { expect, test } from 'vitest';
+import type { Millis } from '../../src/model.ts';
+import { createJournal, type JournalOptions } from '../../src/sources/journal/journal.ts';
+import { type FakeTime, fakeTime } from './fake-time.ts';
+import {
+  cursorOf,
+  fakeJournalctl,
+  type FakeJournalctl,
+  type JournalRecord,
+  outputFor,
+  printed,
+} from './fake-journalctl.ts';
+import { type Heard, listening } from './heard.ts';
+import type { Source } from '../../src/sources/source.ts';
+
+const start: Millis = 1_795_000_000_500;
+const needles = ['IN=', 'callbacks suppressed', ' kernel messages'];
+
+interface Scene {
+  source: Source;
+  heard: Heard;
+  time: FakeTime;
+  /** The journalctl that was started last. */
+  readonly current: FakeJournalctl;
+  readonly started: FakeJournalctl[];
+}
+
+function scene(options: Partial<JournalOptions> = {}, onLine?: () => void): Scene {
+  const { heard, listener } = listening(onLine);
+  const time = fakeTime(start);
+  const { spawn, started } = fakeJournalctl();
+  const { now, schedule } = time;
+  const source = createJournal({ saved: undefined, since: start, listener, needles, now, schedule, spawn, ...options });
+  source.start();
+  return {
+    source,
+    heard,
+    time,
+    started,
+    get current() {
+      return started.at(-1) as FakeJournalctl;
+    },
+  };
+}
+
+const drop = (number: number): JournalRecord => ({ number, message: `drop: IN=eth0 N=${number}` });
+const texts = ({ lines }: Heard): string[] => lines.map(({ text }) => text);
+
+test('a record is a line', () => {
+  const { source, heard, current } = scene();
+  expect(source.name).toBe('journal');
+  expect(source.state).toBe('reading');
+  expect(source.position).toBeUndefined();
+  current.print(printed(drop(1)));
+  expect(heard).toEqual({
+    lines: [
+      {
+        source: 'journal',
+        line: 1,
+        text: 'drop: IN=eth0 N=1',
+        time: 1_795_000_001_000,
+        timeIsExact: true,
+        host: 'node-a',
+        origin: 'kernel',
+      },
+    ],
+    losses: [],
+    notices: [],
+  });
+  expect(source.position).toEqual({ cursor: cursorOf(1) });
+  expect(source.counts).toEqual({ lines: 1, bytes: printed(drop(1)).length, tooLong: 0 });
+});
+
+test('a record without a time has the present one', () => {
+  const { heard, current } = scene();
+  current.print(printed({ ...drop(1), fields: { __REALTIME_TIMESTAMP: 'soon' } }));
+  expect(heard.lines).toMatchObject([{ time: start, timeIsExact: false }]);
+});
+
+test('a first run asks for what came since, of every boot', () => {
+  const { current } = scene();
+  expect(current.args).toEqual(expect.arrayContaining(['--since=@1795000000.500', '--merge', '--no-tail', '--follow']));
+  expect(current.args.join(' ')).toMatch(/ _TRANSPORT=kernel \+ _TRANSPORT=driver$/);
+  expect(current.args.join(' ')).not.toMatch(/--directory|--cursor/);
+});
+
+test('the journal of the node, where it is mounted', () => {
+  const { current } = scene({ directory: '/host/var/log/journal' });
+  expect(current.args).toContain('--directory=/host/var/log/journal');
+});
+
+test('only lines with a needle are handed over, but the position is after all of them', () => {
+  const { source, heard, current } = scene();
+  current.print(
+    printed({ number: 1, message: 'usb 1-1: new device' }) +
+      printed(drop(2)) +
+      printed({ number: 3, message: 'usb 1-1: new device' }) +
+      printed({ number: 4, message: 'usb 1-1: gone' }),
+  );
+  expect(heard.lines).toMatchObject([{ line: 2, text: 'drop: IN=eth0 N=2' }]);
+  expect(source.position).toEqual({ cursor: cursorOf(4) });
+  expect(source.counts.lines).toBe(4);
+});
+
+test('the position is after the line that is handed over, not after those behind it', () => {
+  const positions: unknown[] = [];
+  const { source, current } = scene({}, () => positions.push(source.position));
+  current.print(printed(drop(1)) + printed({ number: 2, message: 'usb' }) + printed(drop(3)));
+  expect(positions).toEqual([{ cursor: cursorOf(1) }, { cursor: cursorOf(3) }]);
+});
+
+test('a message that looks like a cursor is none', () => {
+  const { source, current } = scene();
+  current.print(printed({ number: 7, message: '","__CURSOR":"s=1;i=1"' }));
+  expect(source.position).toEqual({ cursor: cursorOf(7) });
+});
+
+test('a message that is no UTF-8 is handed over, whatever is in it', () => {
+  const { heard, current } = scene();
+  current.print(printed({ number: 1, message: [...Buffer.from('IN=eth0 '), 0xff, 0xfe] }));
+  expect(texts(heard)).toEqual(['IN=eth0 \xff\xfe']);
+});
+
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['the kernel', {}, 'kernel'],
+  ['a program, by facility', { SYSLOG_FACILITY: '1' }, 'userspace'],
+  ['a program, by identifier', { SYSLOG_IDENTIFIER: 'evil' }, 'userspace'],
+  [
+    'journald, which says nothing that only the kernel may',
+    { _TRANSPORT: 'driver', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'systemd-journald' },
+    'userspace',
+  ],
+])('who wrote it: %s', (_, fields, origin) => {
+  const { heard, current } = scene();
+  current.print(printed({ ...drop(1), fields }));
+  expect(heard.lines).toMatchObject([{ origin }]);
+});
+
+test('what is no record is told and not believed', () => {
+  const { source, heard, current } = scene();
+  current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n{"MESSAGE":"IN=eth0"\n{"log":"kernel: IN=eth0"}\n');
+  expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);
+  expect(heard.notices).toHaveLength(3);
+  expect(heard.notices[0]).toEqual({
+    level: 'warn',
+    key: 'unreadable',
+    text: 'journalctl printed what is no record of the journal: "kernel: drop: IN=eth0"',
+  });
+  expect(source.position).toEqual({ cursor: cursorOf(1) });
+});
+
+test('a record may come in pieces, cut anywhere', () => {
+  const output = Buffer.from(printed({ number: 1, message: 'é日-drop: IN=eth0' }) + printed(drop(2)));
+  for (let cut = 0; cut <= output.length; cut++) {
+    const { heard, current } = scene();
+    current.print(output.subarray(0, cut));
+    current.print(output.subarray(cut));
+    expect(texts(heard)).toEqual(['é日-drop: IN=eth0', 'drop: IN=eth0 N=2']);
+  }
+});
+
+test.each([1, 60_000, 4_000_000])('a record over 1 MiB is skipped and counted, in pieces of %i bytes', (size) => {
+  const long = printed({ number: 2, message: `IN=${'x'.repeat(1_048_576)}` });
+  const longest = 'IN='.padEnd(1_048_576 - printed({ number: 4, message: '' }).length, 'x');
+  const output = Buffer.from(
+    printed(drop(1)) + long + printed(drop(3)) + printed({ number: 4, message: longest }) + long,
+  );
+  const { source, heard, current } = scene();
+  const bytewise = size === 1 ? output.length - 100 : 0;
+  if (bytewise > 0) current.print(output.subarray(0, bytewise));
+  for (let at = bytewise; at < output.length; at += size) current.print(output.subarray(at, at + size));
+  expect(texts(heard)).toEqual(['drop: IN=eth0 N=1', 'drop: IN=eth0 N=3', longest]);
+  expect(source.counts).toEqual({ lines: 5, bytes: output.length, tooLong: 2 });
+  expect(source.position).toEqual({ cursor: cursorOf(4) });
+  expect(heard.notices).toMatchObject([{ level: 'warn', key: 'too-long' }]);
+});
+
+test('it goes on after the last record, which is read again but not handed over again', () => {
+  const journal = [1, 2, 3].map(drop);
+  const { source, heard, current } = scene({ saved: { cursor: cursorOf(2) } });
+  expect(source.position).toEqual({ cursor: cursorOf(2) });
+  expect(current.args).toContain(`--cursor=${cursorOf(2)}`);
+  expect(current.args.join(' ')).not.toContain('--since');
+  current.print(outputFor(current.args, journal));
+  expect(texts(heard)).toEqual(['drop: IN=eth0 N=3']);
+  expect(source.counts).toEqual({ lines: 1, bytes: printed(drop(3)).length, tooLong: 0 });
+  expect(heard.losses).toEqual([]);
+});
+
+test('a journal that was moved to another disk has the record still', () => {
+  const { heard, current } = scene({ saved: { cursor: cursorOf(2).replace('s=5e1;i=2', 's=077;i=99') } });
+  current.print(outputFor([], [2, 3].map(drop)));
+  expect(texts(heard)).toEqual(['drop: IN=eth0 N=3']);
+  expect(heard.losses).toEqual([]);
+});
+
+test('a record that journald no longer has: something may be lost, and nothing is skipped', () => {
+  const { source, heard, current, time } = scene({ saved: { cursor: cursorOf(2) } });
+  expect(heard.losses).toEqual([]);
+  current.print(outputFor(current.args, [5, 6].map(drop)));
+  expect(texts(heard)).toEqual(['drop: IN=eth0 N=5', 'drop: IN=eth0 N=6']);
+  expect(heard.losses).toEqual([
+    {
+      count: undefined,
+      unit: 'records',
+      time: time.now(),
+      reason: 'The journal no longer has the record that was read last: what came after it may be lost',
+    },
+  ]);
+  expect(source.counts.lines).toBe(2);
+});
+
+test('a cursor that journalctl does not understand: it is told, and read from the start of this run', () => {
+  const run = scene({ saved: { cursor: 'rubbish' } });
+  run.current.complain('Failed to seek to cursor: Invalid argument\n');
+  run.current.end(1);
+  expect(run.heard.losses).toMatchObject([{ count: undefined, unit: 'records' }]);
+  expect(run.heard.notices).toEqual([]);
+  expect(run.source.position).toBeUndefined();
+  run.time.advance(1000);
+  expect(run.current.args).toContain('--since=@1795000000.500');
+  run.current.print(printed(drop(1)));
+  expect(texts(run.heard)).toEqual(['drop: IN=eth0 N=1']);
+});
+
+test.each([{ cursor: 5 }, { seq: 1 }])('a position that is none: %o', (saved) => {
+  expect(scene({ saved }).current.args).toContain('--since=@1795000000.500');
+});
+
+test('after its end it goes on where it was; what was cut off comes again', () => {
+  const journal = [1, 2, 3].map(drop);
+  const run = scene();
+  run.current.print(outputFor(run.current.args, journal).slice(0, -10));
+  expect(run.source.position).toEqual({ cursor: cursorOf(2) });
+  run.current.end(null, 'SIGKILL');
+  expect(run.source.state).toBe('waiting');
+  run.time.advance(999);
+  expect(run.started).toHaveLength(1);
+  run.time.advance(1);
+  run.current.print(outputFor(run.current.args, journal));
+  expect(texts(run.heard)).toEqual(journal.map(({ message }) => message));
+  expect(run.source.state).toBe('reading');
+  expect(run.heard.notices).toEqual([
+    { level: 'warn', key: 'ended', text: 'journalctl was ended by SIGKILL and is started again' },
+    { level: 'info', key: 'well', text: 'The journal is read now' },
+  ]);
+});
+
+test('without journalctl: one error that says what to do, and it is looked for again', () => {
+  const run = scene();
+  const waits: Millis[] = [];
+  for (let attempt = 0; attempt < 8; attempt++) {
+    run.current.fail('ENOENT');
+    expect(run.source.state).toBe('failed');
+    waits.push(run.time.step());
+    expect(run.source.state).toBe('failed');
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  expect(run.started).toHaveLength(9);
+  expect(run.heard.notices).toEqual([
+    {
+      level: 'error',
+      key: 'failed',
+      text: 'The journal cannot be read: this image has no journalctl. Use the image variant that has it, or SOURCES=kernel, or SOURCES=file:PATH',
+    },
+  ]);
+});
+
+test('a system that cannot start it, at once or later', () => {
+  const time = fakeTime(start);
+  const { heard, listener } = listening();
+  const { now, schedule } = time;
+  let attempts = 0;
+  const spawn = (): never => {
+    attempts++;
+    throw Object.assign(new Error('spawn EMFILE'), { code: 'EMFILE' });
+  };
+  const source = createJournal({ saved: undefined, since: start, listener, needles, now, schedule, spawn });
+  source.start();
+  time.advance(1000);
+  expect(attempts).toBe(2);
+  expect(source.state).toBe('failed');
+  expect(heard.notices).toMatchObject([
+    { level: 'error', text: expect.stringContaining('journalctl cannot be started: too many open files.') },
+  ]);
+});
+
+test('what journalctl said at its end is in the notice, once per cause', () => {
+  const run = scene();
+  for (let attempt = 0; attempt < 3; attempt++) {
+    run.current.complain('Hint: something\nNo journal files were opened due to insuff');
+    run.current.complain('icient permissions.\n');
+    run.current.end(1);
+    run.time.step();
+  }
+  run.current.complain('Failed to open /host: No such file or directory\n');
+  run.current.end(1);
+  expect(run.source.state).toBe('failed');
+  expect(run.heard.notices.map(({ text }) => text)).toEqual([
+    'The journal cannot be read: journalctl ended with code 1: No journal files were opened due to insufficient permissions (it takes root, or a group that may read the journal). It is tried again once a minute or more often',
+    "The journal cannot be read: journalctl ended with code 1: Failed to open /host: No such file or directory (is the node's journal mounted there?). It is tried again once a minute or more often",
+  ]);
+});
+
+test('what it said is bounded, and shown rather than sent', () => {
+  const run = scene();
+  for (let i = 0; i < 1000; i++) run.current.complain('\u001b[31m'.padEnd(1000, 'x'));
+  run.current.end(1);
+  expect(run.heard.notices[0]?.text.length).toBeLessThan(600);
+  run.time.step();
+  run.current.complain('\u001b[31mred\n');
+  run.current.end(1);
+  expect(run.heard.notices[1]?.text).toContain('code 1: \\x1b[31mred.');
+});
+
+test('an end without words', () => {
+  const run = scene();
+  run.current.end(3);
+  expect(run.heard.notices).toMatchObject([
+    { level: 'error', text: expect.stringContaining('code 3: it did not say why.') },
+  ]);
+});
+
+test('the wait is short again after something was read, but not after what was read already', () => {
+  const run = scene({ saved: { cursor: cursorOf(1) } });
+  const endsAfter = (records: number[]): Millis => {
+    run.current.print(records.map((number) => printed(drop(number))).join(''));
+    run.current.end(0);
+    return run.time.step();
+  };
+  expect([endsAfter([1]), endsAfter([1]), endsAfter([1, 2]), endsAfter([2])]).toEqual([1000, 2000, 1000, 2000]);
+});
+
+test('a quiet journal is well after five seconds', () => {
+  const run = scene();
+  run.current.complain('Failed to open /host: No such file or directory\n');
+  run.current.end(1);
+  run.time.advance(1000);
+  expect(run.source.state).toBe('failed');
+  run.time.advance(4999);
+  expect(run.source.state).toBe('failed');
+  run.time.advance(1);
+  expect(run.source.state).toBe('reading');
+  expect(run.heard.notices.at(-1)).toEqual({ level: 'info', key: 'well', text: 'The journal is read now' });
+  expect(run.time.pending).toBe(0);
+});
+
+test('files that a running journalctl leaves out are told, each once', () => {
+  const run = scene();
+  run.current.complain('Journal file a uses an unsupported feature, ignoring file.\n');
+  expect(run.heard.notices).toEqual([]);
+  run.current.print(printed(drop(1)));
+  run.current.complain('Journal file a uses an unsupported feature, ignoring file.\n');
+  for (let i = 0; i < 100; i++) run.current.complain(`Journal file ${i} is truncated, ignoring file.\n`);
+  expect(run.heard.notices).toHaveLength(10);
+  expect(run.heard.notices[0]).toEqual({
+    level: 'warn',
+    key: 'complaint',
+    text: 'journalctl says: Journal file a uses an unsupported feature, ignoring file.',
+  });
+});
+
+test('stopped: journalctl is killed, and nothing is heard any more', () => {
+  const run = scene();
+  run.current.print(printed(drop(1)) + printed(drop(2)).slice(0, 20));
+  run.source.stop();
+  expect(run.current.killed).toBe(true);
+  run.current.print(printed(drop(2)).slice(20) + printed(drop(3)));
+  run.current.complain('oh\n');
+  run.current.end(null, 'SIGKILL');
+  run.time.advance(100_000);
+  expect(run.started).toHaveLength(1);
+  expect(run.time.pending).toBe(0);
+  expect(texts(run.heard)).toEqual(['drop: IN=eth0 N=1']);
+  expect(run.heard.notices).toEqual([]);
+  expect(run.source.state).toBe('stopped');
+  expect(run.source.position).toEqual({ cursor: cursorOf(1) });
+});
+
+test('stopped by its own listener, in the middle of a block', () => {
+  const run = scene({}, () => run.source.stop());
+  run.current.print([1, 2, 3].map((number) => printed(drop(number))).join(''));
+  expect(texts(run.heard)).toEqual(['drop: IN=eth0 N=1']);
+  expect(run.source.state).toBe('stopped');
+  expect(run.source.position).toEqual({ cursor: cursorOf(1) });
+  expect(run.source.counts.lines).toBe(1);
+});
+
+test('stopped while it waits to be started again', () => {
+  const run = scene();
+  run.current.end(0);
+  run.source.stop();
+  expect(run.time.pending).toBe(0);
+});
