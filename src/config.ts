@@ -1,17 +1,23 @@
 import * as z from 'zod/mini';
 import manifest from '../package.json' with { type: 'json' };
 import type { Verdict } from './model.ts';
+import { type ContainerRule, parseContainerRule } from './sources/containers/rules.ts';
 import { parseListenAddress } from './telemetry/listen-address.ts';
 
 export const version: string = manifest.version;
 
-/** One log to read. */
-export type SourceSetting = { kind: 'kernel' } | { kind: 'file'; path: string };
+/** One log to read, or several. `auto`: the kernel's, from where it is found. */
+export type SourceSetting =
+  | { kind: 'auto' | 'kernel' | 'containers' }
+  | { kind: 'journal'; directory: string | undefined }
+  | { kind: 'file'; path: string };
 
 /** Everything that can be set for `run`. */
 export interface Config {
   readonly node: string;
   readonly sources: readonly SourceSetting[];
+  readonly containers: readonly ContainerRule[];
+  readonly podLogs: string;
   readonly stateDir: string;
   readonly podCache: 'node' | 'cluster';
   readonly prefixes: readonly { prefix: string; verdict: Verdict }[];
@@ -33,8 +39,8 @@ interface Setting {
   value: string;
   help: string;
   default?: string;
-  /** May be given several times; in the environment, separated by commas or newlines. */
-  list?: true;
+  /** May be given several times; in the environment, separated by this. */
+  list?: RegExp;
 }
 
 /** Each setting by its name in `Config`. A flag wins over the environment. */
@@ -49,9 +55,26 @@ export const settings = {
     flag: 'source',
     env: 'SOURCES',
     value: 'SOURCE',
-    help: 'what to read: kernel (the ring buffer /dev/kmsg) or file:PATH',
-    default: 'kernel',
-    list: true,
+    help:
+      "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
+      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node)',
+    default: 'auto,containers',
+    list: /[,\n]/,
+  },
+  containers: {
+    flag: 'containers',
+    env: 'CONTAINERS',
+    value: 'NAMESPACES/PODS/CONTAINERS',
+    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
+    default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
+    list: /\s+/,
+  },
+  podLogs: {
+    flag: 'pod-logs',
+    env: 'POD_LOGS',
+    value: 'DIR',
+    help: 'where the kubelet keeps the logs of containers',
+    default: '/var/log/pods',
   },
   stateDir: {
     flag: 'state-dir',
@@ -73,7 +96,7 @@ export const settings = {
     value: 'NAME=VERDICT',
     help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted',
     default: '',
-    list: true,
+    list: /[,\n]/,
   },
   includeNoise: {
     flag: 'include-noise',
@@ -145,10 +168,12 @@ const wholeNumber = z.pipe(
 );
 
 const source = z.pipe(
-  z.string().check(z.regex(/^(?:kernel|file:\/.*)$/, { error: 'must be kernel or file:PATH with an absolute path' })),
-  z.transform((text): SourceSetting =>
-    text === 'kernel' ? { kind: 'kernel' } : { kind: 'file', path: text.slice(5) },
+  z.string().check(
+    z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*)$/, {
+      error: 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths',
+    }),
   ),
+  z.transform(readSource),
 );
 
 const prefix = z.pipe(
@@ -163,6 +188,18 @@ const prefix = z.pipe(
   }),
 );
 
+const containerRule = z.pipe(
+  z.string(),
+  z.transform((text, context) => {
+    try {
+      return parseContainerRule(text);
+    } catch (error) {
+      context.issues.push({ code: 'custom', message: (error as Error).message, input: text });
+      return z.NEVER;
+    }
+  }),
+);
+
 const schema = z.strictObject({
   node: z
     .string({ error: 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName' })
@@ -173,6 +210,8 @@ const schema = z.strictObject({
       error: 'names something twice',
     }),
   ),
+  containers: z.array(containerRule),
+  podLogs: z.string().check(z.regex(/^\//, { error: 'must be an absolute path' })),
   stateDir: z.string().check(z.regex(/^\//, { error: 'must be an absolute path' })),
   podCache: z.enum(['node', 'cluster'], { error: 'must be node or cluster' }),
   prefixes: z.array(prefix),
@@ -230,9 +269,21 @@ function valueOf(
   env: NodeJS.ProcessEnv,
 ): string | string[] | undefined {
   const value = flags[setting.flag] ?? (env[setting.env] || undefined) ?? setting.default;
-  if (setting.list !== true) return typeof value === 'string' ? value : value?.at(-1);
-  const parts = typeof value === 'string' ? value.split(/[,\n]/) : [...(value ?? [])];
+  if (setting.list === undefined) return typeof value === 'string' ? value : value?.at(-1);
+  const parts = typeof value === 'string' ? value.split(setting.list) : [...(value ?? [])];
   return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function readSource(text: string): SourceSetting {
+  const [kind, path] = [text.split(':', 1)[0], text.slice(text.indexOf(':') + 1)];
+  if (kind === 'file') return { kind, path };
+  if (kind === 'journal') return { kind, directory: text === kind ? undefined : path };
+  return { kind: kind as 'auto' | 'kernel' | 'containers' };
+}
+
+/** Where programs are, as in the environment. */
+export function searchPath(env: NodeJS.ProcessEnv = process.env): string {
+  return env['PATH'] ?? '';
 }
 
 function isTimeZone(text: string): boolean {

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createPrefixTable, operatorRule } from '../src/parsing/prefixes.ts';
 import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
+import { defaultRules } from '../src/sources/containers/rules.ts';
 
 const defaults: Config = {
   node: 'node-a',
-  sources: [{ kind: 'kernel' }],
+  sources: [{ kind: 'auto' }, { kind: 'containers' }],
+  containers: [...defaultRules],
+  podLogs: '/var/log/pods',
   stateDir: '/var/lib/kube-netfilter-tailer',
   podCache: 'node',
   prefixes: [],
@@ -45,6 +48,15 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
     'kernel,file:/var/log/kern.log',
     [{ kind: 'kernel' }, { kind: 'file', path: '/var/log/kern.log' }],
   ],
+  containers: [
+    ['kube-system/cilium*/agent', 'a,b/*/c'],
+    'kube-system/cilium*/agent a,b/*/c',
+    [
+      { namespaces: ['kube-system'], pods: ['cilium*'], containers: ['agent'] },
+      { namespaces: ['a', 'b'], pods: ['*'], containers: ['c'] },
+    ],
+  ],
+  podLogs: ['/pods', '/pods', '/pods'],
   stateDir: ['/state', '/state', '/state'],
   podCache: ['cluster', 'cluster', 'cluster'],
   prefixes: [
@@ -110,6 +122,9 @@ test('flags and variables are told apart', () => {
 describe('a list', () => {
   test.each<[string, Config['sources']]>([
     ['kernel', [{ kind: 'kernel' }]],
+    ['auto,containers', [{ kind: 'auto' }, { kind: 'containers' }]],
+    ['journal', [{ kind: 'journal', directory: undefined }]],
+    ['journal:/host/journal', [{ kind: 'journal', directory: '/host/journal' }]],
     [' kernel , file:/a ', [{ kind: 'kernel' }, { kind: 'file', path: '/a' }]],
     [
       'file:/a\nfile:/b\n',
@@ -171,9 +186,13 @@ describe('what cannot be followed', () => {
     ['max-nodes', '1.5', 'must be a whole number'],
     ['max-services', '1e3', 'must be a whole number'],
     ['max-services', '1234567890', 'must be a whole number'],
-    ['source', 'journal', 'must be kernel or file:PATH with an absolute path'],
-    ['source', 'file:kern.log', 'must be kernel or file:PATH with an absolute path'],
-    ['source', 'file:', 'must be kernel or file:PATH with an absolute path'],
+    ['source', 'journald', 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths'],
+    [
+      'source',
+      'file:kern.log',
+      'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths',
+    ],
+    ['source', 'file:', 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths'],
     [
       'prefix',
       'my-drop',
@@ -236,7 +255,7 @@ describe('what cannot be followed', () => {
 
   test('is all said at once', () => {
     const problems = problemsOf(
-      { 'state-dir': 'state', source: ['journal', 'kernel', 'file:a'], prefix: ['a', 'b=dropped', 'c=no'] },
+      { 'state-dir': 'state', source: ['journald', 'kernel', 'file:a'], prefix: ['a', 'b=dropped', 'c=no'] },
       {
         POD_CACHE: 'x',
         INCLUDE_NOISE: 'x',
@@ -250,7 +269,7 @@ describe('what cannot be followed', () => {
     );
     expect(problems.map((problem) => problem.replace(/: .*/, ''))).toEqual([
       'NODE_NAME or --node',
-      'SOURCES or --source "journal"',
+      'SOURCES or --source "journald"',
       'SOURCES or --source "file:a"',
       'STATE_DIR or --state-dir "state"',
       'POD_CACHE or --pod-cache "x"',

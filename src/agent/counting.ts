@@ -5,6 +5,7 @@ import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
 import { createPipeline } from '../pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../series/table.ts';
+import type { Once } from '../sources/once.ts';
 import type { Source } from '../sources/source.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics, type Statistics } from '../statistics.ts';
@@ -17,6 +18,7 @@ import type { Troubles } from './troubles.ts';
 /** The hot path: from lines to counts, without ever waiting. */
 export interface Counting {
   sources: readonly Source[];
+  once: Once;
   statistics: Statistics;
   room: WaitingRoom;
   investigation: Investigation;
@@ -67,14 +69,15 @@ export function createCounting(options: CountingOptions): Counting {
     includeNoise: config.includeNoise,
     hold: investigation.hold,
   });
-  const sources = openSources({
+  const { sources, once } = openSources({
     config,
     positions: restored.state?.positions ?? {},
+    once: restored.state?.once,
     first: restored.first,
     pipeline,
     onNotice: troubles.source,
     onLost: troubles.lost,
     now,
   });
-  return { sources, statistics, room, investigation, table };
+  return { sources, once, statistics, room, investigation, table };
 }

@@ -4,6 +4,7 @@ import type { LiveLists } from '../resolving/live-lists.ts';
 import type { LookupCounts } from '../resolving/lookup.ts';
 import type { RemoteLookups } from '../resolving/remote.ts';
 import type { SeriesTable } from '../series/table.ts';
+import type { Once } from '../sources/once.ts';
 import type { Source } from '../sources/source.ts';
 import type { Statistics } from '../statistics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -11,6 +12,7 @@ import type { WaitingRoom } from '../waiting-room.ts';
 
 export interface Observed {
   sources: readonly Source[];
+  once: Once;
   statistics: Statistics;
   table: SeriesTable;
   room: WaitingRoom;
@@ -37,6 +39,8 @@ export function mirror(metrics: Metrics, observed: Observed): void {
   }
   for (const verdict of verdicts) metrics.packets.mirror(statistics.verdicts[verdict], { verdict });
   metrics.unparsable.mirror(statistics.unparsable);
+  metrics.repeatedLines.mirror(observed.once.counts.repeats);
+  metrics.forgottenLines.mirror(observed.once.counts.forgotten);
   metrics.dropsWithoutPod.mirror(statistics.withoutPods);
   metrics.noise.mirror(statistics.noise);
 

@@ -1,49 +1,96 @@
-import type { Config } from '../config.ts';
+import { type Config, searchPath, type SourceSetting } from '../config.ts';
 import type { LogLine, Millis } from '../model.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
 import type { Pipeline } from '../pipeline.ts';
+import { chooseKernelSource, type Choice } from '../sources/auto.ts';
 import { zoneTime } from '../sources/clock.ts';
+import { createContainerLogs } from '../sources/containers/container-logs.ts';
 import type { Origin } from '../sources/envelopes/envelope.ts';
 import { createFollowFile } from '../sources/follow-file.ts';
+import { findJournal } from '../sources/journal/find-journal.ts';
+import { createJournal } from '../sources/journal/journal.ts';
 import { createKernelRing } from '../sources/kernel-ring.ts';
-import type { Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
+import { createOnce, type Once } from '../sources/once.ts';
+import type { Json, Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
 
 export interface OpenSourcesOptions {
-  config: Pick<Config, 'sources' | 'timeZone'>;
+  config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs'>;
   /** Where an earlier run had stopped, by name of the source. */
   positions: Readonly<Record<string, Position>>;
+  /** What it had seen through one source and not through the others. */
+  once: Json | undefined;
   /** No earlier run is known of: what was logged shortly before is news too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost'>;
   onNotice: (source: string, notice: Notice) => void;
   onLost: (source: string, loss: Loss) => void;
   now: () => Millis;
+  /** Finds out from where the kernel's log can be read. */
+  choose?: () => Choice;
 }
 
-/** Of the kernel's ring buffer, how far back a first run looks. */
+/** A log to read, found where that was to be found out. */
+type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
+
+/** Of the kernel's ring buffer and the journal, how far back a first run looks. */
 const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
-export function openSources(options: OpenSourcesOptions): Source[] {
+export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: Once } {
   const { config, positions, first, now } = options;
-  return config.sources.map((setting) => {
-    const name = setting.kind === 'kernel' ? '/dev/kmsg' : setting.path;
-    const common = { saved: positions[name], listener: listenerOf(name, options), now };
-    if (setting.kind === 'file')
-      return createFollowFile({
-        ...common,
-        path: setting.path,
-        needles: needlesOfAll,
-        from: 'end',
-        zone: config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone),
-      });
-    return createKernelRing({ ...common, since: first ? now() - firstReach : now() });
+  const found = settle(options);
+  const names = found.filter(({ kind }) => kind !== 'containers').map(nameOf);
+  const once = createOnce({ sources: names, saved: options.once });
+  const since = first ? now() - firstReach : now();
+
+  const sources = found.map((setting): Source => {
+    const name = nameOf(setting);
+    const common = { saved: positions[name], listener: listenerOf(name, once, options), now };
+    switch (setting.kind) {
+      case 'file': {
+        const zone = config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone);
+        return createFollowFile({ ...common, path: setting.path, needles: needlesOfAll, from: 'end', zone });
+      }
+      case 'journal': {
+        const { directory } = setting;
+        return createJournal({ ...common, ...(directory && { directory }), needles: needlesOfAll, since });
+      }
+      case 'containers':
+        return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
+      case 'kernel':
+        return createKernelRing({ ...common, since });
+    }
   });
+  return { sources, once };
 }
 
-function listenerOf(name: string, { pipeline, onLost, onNotice, now }: OpenSourcesOptions): SourceListener {
+/** Names are what positions are kept under. */
+function nameOf(setting: Found): string {
+  if (setting.kind === 'file') return setting.path;
+  return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
+}
+
+function settle({ config, onNotice, choose = chooseByLooking }: OpenSourcesOptions): Found[] {
+  const found = config.sources.map((setting): Found => {
+    if (setting.kind !== 'auto') return setting as Found;
+    const { source, isCertain, text } = choose();
+    const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
+    onNotice('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
+    // Where nothing can be read now, the device is tried again.
+    return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
+  });
+  // What was found may have been asked for by name, too.
+  return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
+}
+
+function chooseByLooking(): Choice {
+  return chooseKernelSource({ journal: () => findJournal({ searchPath: searchPath() }) });
+}
+
+function listenerOf(name: string, once: Once, { pipeline, onLost, onNotice, now }: OpenSourcesOptions): SourceListener {
   return {
     onLine: (line: LogLine, origin: Origin) => {
+      if (origin === 'kernel' && !once.isNews(name, line.text, line.time)) return;
       const latest = now();
       // A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock.
       pipeline.take(line.time > latest ? { ...line, time: latest } : line, origin);

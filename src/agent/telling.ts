@@ -30,13 +30,14 @@ export interface TellingOptions {
 
 export function createTelling(options: TellingOptions): Telling {
   const { config, stateFile, stateId, knowing, counting, metrics, troubles, now } = options;
-  const { sources, table, room } = counting;
+  const { sources, once, table, room } = counting;
   const keeper = createKeeper({
     file: stateFile,
     snapshot: (): AgentState => ({
       id: stateId,
       node: config.node,
       positions: Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
+      once: once.state(),
       series: table.state(),
       waiting: room.flows,
     }),

@@ -12,7 +12,10 @@ export interface KernelRingOptions {
   path?: string;
   /** `position` of an earlier source. */
   saved: Position | undefined;
-  /** Of what is there at the start, without such a position of this boot, older records are passed over. */
+  /**
+   * Of what is there at the start, without such a position, older records are passed over; 0 for none of them. After a reboot
+   * all is news that the kernel has said since: whoever has a position missed it only because the node was down.
+   */
   since: Millis;
   listener: SourceListener;
   now?: () => Millis;
@@ -54,7 +57,7 @@ export function createKernelRing(options: KernelRingOptions): Source {
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
   /** Of the last record that was taken. */
-  let seq = boot !== '' && saved?.['bootId'] === boot ? readCount(saved['seq']) : undefined;
+  let seq = lastTaken(saved, boot);
   /** What is read was there before the start, and how much of it an earlier run had read is not known. */
   let isOld = seq === undefined;
   let wait = shortestWait;
@@ -102,26 +105,29 @@ export function createKernelRing(options: KernelRingOptions): Source {
         return well();
       }
       if (outcome === 'again') continue;
-      records++;
-      take(outcome);
+      if (take(outcome)) records++;
       if (isStopped()) return;
     }
-    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave nothing`));
+    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
     wait = shortestWait;
     cancel = schedule(turn, 0);
     well();
   }
 
-  function take(length: number): void {
+  /** False if what stands in the buffer is no record. */
+  function take(length: number): boolean {
     const end = buffer.indexOf('\n');
     // What follows are properties of a device; newlines in the message itself are escaped.
     const record = buffer.toString('latin1', 0, end >= 0 && end < length ? end : length);
     const [, priority, number, micros] = header.exec(record) ?? [];
     const next = Number(number);
-    if (seq !== undefined && next <= seq) return;
+    if (seq !== undefined && next <= seq) return true;
     counts.lines++;
     counts.bytes += length;
-    if (number === undefined) return unreadable(record);
+    if (number === undefined) {
+      unreadable(record);
+      return false;
+    }
 
     const stamp = Number(micros) / 1000;
     clock.compare(stamp);
@@ -131,13 +137,14 @@ export function createKernelRing(options: KernelRingOptions): Source {
     const isTooOld = isOld && time < since;
     seq = next - 1;
     if (missing > 0 && !isTooOld) lost(missing, time);
-    if (isStopped()) return;
+    if (isStopped()) return true;
     seq = next;
-    if (isTooOld) return;
+    if (isTooOld) return true;
     const { text, host } = readEnvelope(record, noClock);
     // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
     listener.onLine({ source: path, line: next, text, time, timeIsExact: true, host }, origin);
+    return true;
   }
 
   function lost(count: number, time: Millis): void {
@@ -181,8 +188,12 @@ export function createKernelRing(options: KernelRingOptions): Source {
   }
 }
 
-function readCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) ? (value as number) : undefined;
+/** Number of the last record that an earlier run took, of this boot; undefined if that is not known. */
+function lastTaken(saved: Position | undefined, boot: string): number | undefined {
+  const { bootId, seq } = saved ?? {};
+  if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
+  // With each boot the kernel counts from 0 again.
+  return bootId === boot ? (seq as number) : -1;
 }
 
 /** What `performance.now` counts from is the start of the process, not of the machine. */

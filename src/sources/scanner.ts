@@ -172,13 +172,13 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
     if (search === undefined || search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
   }
 
-  /** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */
-  function lineAt(start: number, end: number): string {
-    return buffer.toString('latin1', start, buffer[end - 1] === carriageReturn ? end - 1 : end);
-  }
-
   function tooLong(number: number): void {
     counts.tooLong++;
     onTooLong(number);
   }
+}
+
+/** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */
+function lineAt(start: number, end: number): string {
+  return buffer.toString('latin1', start, buffer[end - 1] === carriageReturn ? end - 1 : end);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { SeriesState } from '../series/state.ts';
-import type { Position } from '../sources/source.ts';
+import type { Json, Position } from '../sources/source.ts';
 import type { WaitingFlow } from '../waiting-room.ts';
 import { loadState, setAside } from './state-file.ts';
 
@@ -12,6 +12,8 @@ export interface AgentState {
   node: string;
   /** By the name of the source. */
   positions: Record<string, Position>;
+  /** What one source has shown and others have not yet. */
+  once: Json;
   series: SeriesState;
   waiting: readonly WaitingFlow[];
 }
@@ -31,6 +33,7 @@ const shape = z.looseObject({
   id: z.string(),
   node: z.string(),
   positions: z.record(z.string(), z.unknown()),
+  once: z.unknown(),
   series: z.looseObject({
     series: z.array(z.unknown()),
     past: z.array(z.unknown()),

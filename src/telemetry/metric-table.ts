@@ -39,6 +39,18 @@ export const metricTable = {
     labels: { source },
     help: 'Lines over 64 KiB, of which the rest was skipped.',
   },
+  repeatedLines: {
+    type: 'counter',
+    name: 'repeated_lines_total',
+    labels: {},
+    help: "Lines of the kernel's log that another source had shown already, and that were not counted again.",
+  },
+  forgottenLines: {
+    type: 'counter',
+    name: 'forgotten_lines_total',
+    labels: {},
+    help: 'Lines that another source was to show, and that there was no room to wait for: they may be counted twice.',
+  },
   sourceState: {
     type: 'gauge',
     name: 'source_state',

@@ -282,8 +282,8 @@ describe('journald JSON', () => {
   ])('%s', (_, change, expected) => check(JSON.stringify({ ...fields, ...change }), expected));
 
   test.each<[string, object]>([
-    ['as ulogd', { MESSAGE: `Nov 21 03:42:11 node-a ulogd[1]: ${packet}` }],
-    ['as the kernel', { MESSAGE: `Nov 21 03:42:11 node-a kernel: ${packet}` }],
+    ['as ulogd', { MESSAGE: `Nov 21 03:42:11 node-a ulogd[1]: ${packet}`, _HOSTNAME: undefined }],
+    ['as the kernel', { MESSAGE: `Nov 21 03:42:11 kernel: ${packet}` }],
     ['as a record', { MESSAGE: `4,1,1000,-;${packet}` }],
     ['as journald JSON', { MESSAGE: JSON.stringify(fields) }],
     ['by another transport, as journald JSON', { _TRANSPORT: 'stdout', MESSAGE: JSON.stringify(fields) }],

@@ -120,6 +120,26 @@ describe('records', () => {
     expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1026]);
   });
 
+  test('after a sleep: the clock that stamps are of stood still, the time of day did not', () => {
+    const all = machine();
+    const { lines } = read(all);
+    all.time.advance(1000);
+    all.time.setClock(all.time.now() + 480 * minute);
+    all.ring.log('PM: suspend exit');
+    all.time.advance(1000);
+    all.ring.log('IN=');
+    all.time.advance(1000);
+    const woken = noon + 1000 + 480 * minute;
+    expect(lines.map(({ time }) => time - woken)).toStrictEqual([0, 1000]);
+  });
+
+  test('an empty message', () => {
+    const all = machine();
+    all.ring.log('');
+    all.ring.log('IN=');
+    expect(read(all).texts()).toStrictEqual(['', 'IN=']);
+  });
+
   test('what is none is passed over, and told', () => {
     const all = machine();
     all.ring.log('IN=1');
@@ -251,7 +271,9 @@ describe('where it begins', () => {
   });
 
   test.each<[string, Position, string]>([
-    ['of another boot', { bootId: 'another boot', seq: 5 }, 'this boot'],
+    ['of another boot, damaged', { bootId: 'another boot', seq: 'x' }, 'this boot'],
+    ['of a boot that was unknown', { bootId: '', seq: 5 }, 'this boot'],
+    ['of a boot of which nothing is known now', { bootId: 'this boot', seq: 1 }, ''],
     ['of a file', { device: '1', inode: '2', offset: 3, head: '', headLength: 0, skipping: false }, 'this boot'],
     ['that was damaged', { bootId: 'this boot', seq: 'x' }, 'this boot'],
     ['of an unknown boot', { bootId: '', seq: 5 }, ''],
@@ -261,6 +283,52 @@ describe('where it begins', () => {
     const { lines, losses } = read(all, { saved, since: noon, bootId: () => bootId });
     expect(lines).toMatchObject([{ line: 2 }]);
     expect(losses).toStrictEqual([]);
+  });
+
+  describe('after a reboot', () => {
+    const saved = { bootId: 'another boot', seq: 12 };
+
+    test('with the first record, however long the agent was away', () => {
+      const all = machine();
+      for (const stamp of [0, 1000, uptime]) all.ring.log('IN=', { stamp });
+      const first = read(all, { saved, since: noon });
+      expect(first.lines.map(({ line, time }) => [line, noon - time])).toStrictEqual([
+        [0, 5000],
+        [1, 4000],
+        [2, 0],
+      ]);
+      expect(first.losses).toStrictEqual([]);
+      expect(first.source.position).toStrictEqual({ bootId: 'this boot', seq: 2 });
+      first.source.stop();
+      all.ring.log('IN=new');
+      expect(read(all, { saved: kept(first.source), since: noon }).texts()).toStrictEqual(['IN=new']);
+    });
+
+    test('what was overwritten by then is lost', () => {
+      const all = machine();
+      for (let number = 0; number < 9; number++) all.ring.log('IN=');
+      all.ring.overwrite(4);
+      const { lines, losses } = read(all, { saved, since: noon });
+      expect(lines.map(({ line }) => line)).toStrictEqual([4, 5, 6, 7, 8]);
+      expect(losses).toStrictEqual([loss(4, noon)]);
+    });
+
+    test('stopped before anything was read, the next one begins there too', () => {
+      const all = machine();
+      const { source } = prepare(all, { saved, since: noon });
+      source.stop();
+      all.ring.log('IN=', { stamp: 0 });
+      expect(read(all, { saved: kept(source), since: noon }).texts()).toStrictEqual(['IN=']);
+    });
+  });
+
+  test('with `since` at 0: from the boot on, were it years ago', () => {
+    const all = machine();
+    const years = 3 * 365 * 24 * 60 * minute;
+    all.ring.log('Linux version 6.12', { stamp: 0 });
+    all.ring.log('IN=', { stamp: years });
+    const { texts } = read(all, { since: 0, monotonic: () => years + all.time.elapsed() });
+    expect(texts()).toStrictEqual(['Linux version 6.12', 'IN=']);
   });
 
   test('the boot is known by the id that the kernel has for it', () => {
@@ -487,6 +555,22 @@ describe('what cannot be read: failed, said once, tried again every 10 s', () =>
     expect(source.state).toBe('failed');
     expect(notices).toHaveLength(1);
     expect(all.ring.reads).toBeLessThanOrEqual(7 * 512);
+  });
+
+  test('nor is what gives anything but records', () => {
+    const all = machine();
+    let reads = 0;
+    const read0: Device['read'] = (_, buffer) => {
+      reads++;
+      return buffer.write('0'.repeat(100));
+    };
+    const { source, notices } = read(all, { device: { ...all.ring, read: read0 } });
+    all.time.advance(60_000);
+    expect(source.state).toBe('failed');
+    expect(notices.filter(({ key }) => key === 'failed')).toMatchObject([
+      { text: '/dev/kmsg cannot be read: 512 reads in a row gave no record. It is tried again every 10 s' },
+    ]);
+    expect(reads).toBeLessThanOrEqual(7 * 512);
   });
 
   test('what ends, as a file does, is waited on', () => {

@@ -21,6 +21,7 @@ function agentState(node = 'node-a'): AgentState {
     id: 'the id',
     node,
     positions: { '/var/log/kern.log': { inode: 12, offset: 345, head: 'abc', end: false } },
+    once: { sources: [], awaited: [], left: 0 },
     series: table.state(),
     waiting: room.flows,
   };

@@ -58,7 +58,9 @@ function readJournal(envelope: Envelope, record: Record): void {
   const fromKernel = transport === 'kernel' && (facility === undefined || facility === '0') && identifier === 'kernel';
   // Fields with an underscore are journald's own word. A container's root is root here too, but has no journal socket.
   const fromUlogd = record['_COMM'] === 'ulogd' && record['_UID'] === '0';
-  envelope.origin = fromKernel || fromUlogd ? 'kernel' : 'userspace';
+  if (!fromKernel && !fromUlogd) envelope.origin = 'userspace';
+  // Anybody may write a message that looks like such a record.
+  else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   // Named in any case: else what a message to /dev/kmsg says of its writer would be believed.
   envelope.program = typeof identifier === 'string' ? identifier : 'unnamed';
 }

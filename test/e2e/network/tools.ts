@@ -17,6 +17,8 @@ const PACKAGES = new Map([
   ['iptables-nft', 'iptables'],
   ['ip6tables-nft', 'iptables'],
   ['ping', 'iputils-ping'],
+  // With it comes systemd-journald, which is not on the PATH.
+  ['journalctl', 'systemd'],
 ]);
 
 /** Installs the Debian packages that are missing, if it may; throws an error that names what is missing still. */

@@ -24,7 +24,6 @@ const line = fc
     stream: fc.constantFrom('stdout', 'stderr', 'stderr', undefined),
     text,
     cuts: fc.array(fc.nat({ max: 30 }), { maxLength: 2 }),
-    rotated: fc.boolean().map((yes) => yes),
   })
   .map(({ stream, text: whole, cuts }): Omit<PhysicalLine, 'rotated'>[] => {
     if (stream === undefined) return [{ stream, partial: false, text: `plain ${whole}` }];

@@ -190,6 +190,7 @@ describe('what is too much', () => {
     ['err', header],
     ['err', kib(40)],
     ['err+', kib(40)],
+    ['err+', kib(40)],
     ['err', 'rest of the line'],
     ['out', '\tmore of felix'],
     ['err', 'rest of the record'],
@@ -210,7 +211,7 @@ describe('what is too much', () => {
   });
 
   // After two or three, what is delivered then is not too long.
-  test.each([0, 1, 4, 5, 6, 7, 8, 9])('nor does one after %i lines and what was waited for', (count) => {
+  test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])('nor does one after %i lines and what was waited for', (count) => {
     const joining = join(long);
     joining.read(count);
     joining.time.advance(5000);

@@ -1,0 +1,146 @@
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import type { Millis } from '../model.ts';
+import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg-device.ts';
+import { type Traces, tracesOfKernel } from './kernel-traces.ts';
+
+export type KernelSource =
+  | { kind: 'journal'; directory: string }
+  | { kind: 'file'; path: string }
+  | { kind: 'ring'; path: string };
+
+export interface Choice {
+  /** Undefined: nothing can be read. */
+  source: KernelSource | undefined;
+  /** False: it may well be that the kernel's log does not get there, but nothing better can be read. */
+  isCertain: boolean;
+  /** For a person: what was chosen and why nothing before it was, or what to do. */
+  text: string;
+}
+
+export interface Looks {
+  /** Where the node's journal is, or why it cannot be read. */
+  journal: () => { directory: string } | { reason: string };
+  /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
+  root?: string;
+  now?: () => Millis;
+  /** When the node was booted. */
+  booted?: () => Millis;
+  device?: Device;
+}
+
+/** rsyslog and syslog-ng on Debian; on Red Hat and SUSE; where there is one file for everything. */
+const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
+/** A kernel that has said nothing for so long has probably been saying it elsewhere. */
+const patience: Millis = 7 * 86_400_000;
+/** Clocks are often set right only after the boot. */
+const bootSlack: Millis = 60_000;
+/** A stamp without a zone may have any. */
+const zoneSlack: Millis = 15 * 3_600_000;
+
+/**
+ * Finds out from what a node's kernel log can be read: the journal, then log files, then the ring buffer.
+ *
+ * The kernel prints at every boot. So a log file is believed if one of its lines is the kernel's, and it, or the file that it
+ * was rotated from, was written to since the boot and in the last seven days: an image may have been built with logs in it, a
+ * log daemon removed, a `messages` may get everything but the kernel's lines, and a log that was just rotated is empty. Of
+ * those not believed, one is taken only if the ring buffer cannot be read.
+ */
+export function chooseKernelSource(looks: Looks): Choice {
+  const { root = '', now = Date.now, booted = () => now() - uptime() * 1000 } = looks;
+  const floor = Math.max(booted() - bootSlack, now() - patience);
+  const passed: string[] = [];
+
+  const journal = looks.journal();
+  if ('directory' in journal)
+    return chosen({ kind: 'journal', directory: journal.directory }, `the journal in ${journal.directory}`, []);
+  passed.push(`no journal: ${journal.reason}`);
+
+  const doubtful: { path: string; reason: string; hasKernel: boolean }[] = [];
+  for (const path of logs.map((log) => join(root, log))) {
+    const traces = tracesOfKernel(path);
+    if ('reason' in traces) {
+      passed.push(`${path}: ${traces.reason}`);
+      continue;
+    }
+    const reason = doubtOf(traces, floor);
+    if (reason === undefined) return chosen({ kind: 'file', path }, path, passed);
+    passed.push(`${path}: ${reason}`);
+    const hasKernel = traces.kernel !== undefined;
+    if (hasKernel || traces.written >= floor) doubtful.push({ path, reason, hasKernel });
+  }
+
+  const ring = lookAtRing(root, looks.device ?? kmsgDevice);
+  if ('path' in ring) return chosen({ kind: 'ring', path: ring.path }, ring.path, passed);
+
+  const best = doubtful.find(({ hasKernel }) => hasKernel) ?? doubtful[0];
+  if (best === undefined)
+    return { source: undefined, isCertain: false, text: helpWith(journal.reason, passed, root, ring) };
+  const others = passed.filter((reason) => !reason.startsWith(`${best.path}: `));
+  return {
+    source: { kind: 'file', path: best.path },
+    isCertain: false,
+    text:
+      `reading the kernel's log from ${best.path}, though ${best.reason}: nothing better can be read (${others.join('; ')}; ` +
+      `/dev/kmsg: ${ring.reason}). If the node's log daemon does not write the kernel's lines there, nothing will be seen`,
+  };
+}
+
+function chosen(source: KernelSource, name: string, passed: readonly string[]): Choice {
+  const why = passed.length === 0 ? '' : ` (${passed.join('; ')})`;
+  return { source, isCertain: true, text: `reading the kernel's log from ${name}${why}` };
+}
+
+/** Why what stands in a log is not enough to believe that the kernel's lines get there; undefined if it is. */
+function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | undefined {
+  if (kernel !== undefined) {
+    const isAlive = kernel.written >= floor && kernel.time >= floor - zoneSlack;
+    if (isAlive) return undefined;
+    const last = new Date(Math.min(kernel.time, kernel.written)).toISOString();
+    return `the kernel's last line in it is of ${last.slice(0, 16).replace('T', ' ')} UTC`;
+  }
+  if (isEmpty) return 'it is empty';
+  return written >= floor ? "none of its last lines is the kernel's" : 'nobody writes to it any more';
+}
+
+/** Where only /var/log of the node is mounted below the root, a privileged container has the device at its usual place. */
+function lookAtRing(root: string, device: Device): { path: string } | { reason: string } {
+  const [path, usual] = [join(root, '/dev/kmsg'), '/dev/kmsg'];
+  const reason = whyNotRing(path, device);
+  if (reason === undefined) return { path };
+  if (path === usual) return { reason };
+  const other = whyNotRing(usual, device);
+  return other === undefined ? { path: usual } : { reason: other };
+}
+
+/** It is there from the boot on and never empty: what gives no record is a link to a console or a folder made by a mount. */
+function whyNotRing(path: string, device: Device): string | undefined {
+  let fd: number | undefined;
+  try {
+    fd = device.open(path);
+    const buffer = Buffer.alloc(recordSize);
+    for (let reads = 0; reads < 100; reads++) {
+      const outcome = readRecord(device, fd, buffer);
+      if (outcome === 'again') continue;
+      if (typeof outcome === 'object') return adviceOn(outcome.error);
+      const isRecord = outcome !== 'empty' && /^\d{1,10},\d{1,16},\d{1,16}[,;]/.test(buffer.toString('latin1', 0, 64));
+      return isRecord ? undefined : "it is not the kernel's ring buffer. The container must be privileged to have it";
+    }
+    return 'it is overwritten faster than it can be read';
+  } catch (error) {
+    return adviceOn(error);
+  } finally {
+    if (fd !== undefined) device.close(fd);
+  }
+}
+
+function helpWith(journal: string, passed: readonly string[], root: string, ring: { reason: string }): string {
+  const folder = join(root, '/var/log');
+  return [
+    "the kernel's log is nowhere to be read. One of these is needed:",
+    `- the journal (${journal}): an image with journalctl, and the node's /var/log/journal or /run/log/journal mounted read-only;`,
+    `- a log file (${passed.slice(1).join('; ')}): the node's /var/log mounted read-only at ${folder}, and a log daemon on the node ` +
+      "that writes the kernel's lines there; another file is named by SOURCES=file:PATH;",
+    `- /dev/kmsg: ${ring.reason}`,
+  ].join('\n');
+}

@@ -1,0 +1,88 @@
+/**
+ * `node test/bench/loss.ts`: how much of a log is lost by style of rotation, for the package `tail` as it is, for looks at the
+ * path every 5 s as kube-iptables-tailer takes them, and for this project. Nothing is killed.
+ *
+ *     node test/bench/loss.ts                                    10 s each, rotated every 200 ms and every second
+ *     node test/bench/loss.ts --seconds 40 --intervals 200 --styles create --rate 50000
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/publishing/describe.ts';
+import { type Style, styles as allStyles } from '../soak/rotation.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
+import { runTrial, type Trial } from '../soak/trial.ts';
+
+const other = join(import.meta.dirname, 'loss-reader.ts');
+const readers: Record<string, readonly [string, ...string[]]> = {
+  tail: [other, '--reader', 'tail'],
+  'a look every 5 s': [other, '--reader', 'polling'],
+  'kube-netfilter-tailer': [join(import.meta.dirname, '../soak/reader.ts')],
+};
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    styles: { type: 'string', default: allStyles.join(',') },
+    intervals: { type: 'string', default: '200,1000' },
+    rate: { type: 'string', default: '50000' },
+    lag: { type: 'string', default: '20' },
+  },
+});
+
+const folder = scratchFolder('loss');
+const figures: object[] = [];
+const rows = [['rotation', 'every', ...Object.keys(readers)]];
+for (const style of values.styles.split(',') as Style[]) {
+  const intervals = style === 'none' ? [0] : values.intervals.split(',').map(Number);
+  for (const interval of intervals) {
+    const cells: string[] = [];
+    for (const [name, reader] of Object.entries(readers)) {
+      console.error(`${style}, every ${interval} ms, ${name} …`);
+      const trial = await runTrial({
+        style,
+        interval,
+        seconds: Number(values.seconds),
+        rate: Number(values.rate),
+        lag: Number(values.lag),
+        keep: 20,
+        nextKill: undefined,
+        reader,
+        // One look more, for those who take them every 5 s.
+        patience: 7000,
+        folder: join(folder, 'trial'),
+      });
+      figures.push(figureOf(name, interval, trial));
+      cells.push(cellOf(trial));
+    }
+    rows.push([style, interval === 0 ? 'never' : `${interval} ms`, ...cells]);
+  }
+}
+console.log(`\n${alignColumns(rows).join('\n')}`);
+console.log(`lost, of ${values.rate} lines/s for ${values.seconds} s; then lines that were doubled or torn\n`);
+console.log(JSON.stringify(figures));
+process.exit();
+
+function cellOf({ written, lost, snapshot }: Trial): string {
+  const { counted, broken } = snapshot;
+  const more = [
+    ...(counted.doubled > 0 ? [`${counted.doubled} doubled`] : []),
+    ...(broken > 0 ? [`${broken} torn`] : []),
+  ];
+  // "0.0 %" would hide a few lines.
+  const share =
+    lost === 0
+      ? '0'
+      : lost < written.lines / 1000
+        ? `${lost} ${lost === 1 ? 'line' : 'lines'}`
+        : `${percent(lost, written.lines)} %`;
+  return [share, ...more].join(', ');
+}
+
+function percent(part: number, whole: number): string {
+  return ((100 * part) / whole).toFixed(1);
+}
+
+function figureOf(reader: string, interval: number, { style, written, lost, snapshot, cpuSeconds }: Trial): object {
+  const { counted, broken } = snapshot;
+  return { reader, style, interval, ...written, lost, doubled: counted.doubled, broken, cpuSeconds };
+}

@@ -1,0 +1,114 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createContainerLogs } from '../../src/sources/containers/container-logs.ts';
+import { createRotatedLog } from '../../src/sources/files/rotated-log.ts';
+import { createFollowFile } from '../../src/sources/follow-file.ts';
+import { createJournal } from '../../src/sources/journal/journal.ts';
+import { createKernelRing } from '../../src/sources/kernel-ring.ts';
+import type { Position, Source, SourceListener } from '../../src/sources/source.ts';
+import { fakeJournalctl, type JournalRecord, outputFor } from '../sources/fake-journalctl.ts';
+import { fakeRing } from '../sources/fake-ring.ts';
+import { type FakeTime, fakeTime } from '../sources/fake-time.ts';
+import { openAtOnce } from '../sources/files/at-once.ts';
+
+/** Something that is logged to, and sources that read it. */
+export interface Ground {
+  time: FakeTime;
+  /** Logs one line; the texts are of one line and without control characters. */
+  write: (text: string) => void;
+  /** Not started yet. The first one begins where the log begins. */
+  open: (saved: Position | undefined, listener: SourceListener) => Source;
+  /** Lets everything happen that is due within some seconds. */
+  settle: () => void;
+}
+
+/** A fresh one of each kind; `path` is where nothing is yet. */
+export const grounds: Record<string, (path: string) => Ground> = {
+  file(path) {
+    const time = newTime();
+    writeFileSync(path, '');
+    return {
+      time,
+      write: (text) => appendFileSync(path, `Nov 21 12:00:00 node-a kernel: ${text}\n`),
+      open: (saved, listener) =>
+        createFollowFile({ path, needles, saved, from: 'start', listener, ...time, openContent: openAtOnce }),
+      settle: () => time.advance(seconds),
+    };
+  },
+
+  kernel() {
+    const time = newTime();
+    const ring = fakeRing(time.elapsed);
+    return {
+      time,
+      write: (text) => void ring.log(text),
+      open: (saved, listener) =>
+        createKernelRing({
+          saved,
+          since: 0,
+          listener,
+          ...time,
+          monotonic: time.elapsed,
+          bootId: () => 'this boot',
+          device: ring,
+        }),
+      settle: () => time.advance(seconds),
+    };
+  },
+
+  journal() {
+    const time = newTime();
+    const records: JournalRecord[] = [];
+    const { spawn, started } = fakeJournalctl();
+    const printed = new Map<unknown, number>();
+    return {
+      time,
+      write(message) {
+        const fields = { __REALTIME_TIMESTAMP: String(time.now() * 1000) };
+        records.push({ number: records.length + 1, message, fields });
+      },
+      open: (saved, listener) => createJournal({ saved, since: 0, listener, needles, ...time, spawn }),
+      settle() {
+        time.advance(seconds);
+        const child = started.at(-1);
+        if (child === undefined || child.killed) return;
+        const output = outputFor(child.args, records);
+        child.print(output.slice(printed.get(child) ?? 0));
+        printed.set(child, output.length);
+        time.advance(seconds);
+      },
+    };
+  },
+
+  containers(path) {
+    const time = newTime();
+    const log = `${path}/kube-system_kube-proxy-x7x2k_0c1d/kube-proxy/0.log`;
+    mkdirSync(path);
+    let lines = 0;
+    return {
+      time,
+      write(text) {
+        // The folder of a container that is there at a first start is read from its end.
+        mkdirSync(dirname(log), { recursive: true });
+        const stamp = new Date(time.now() + lines++).toISOString();
+        appendFileSync(log, `${stamp} stderr F I1121 12:00:00.000000       1 server.go:1] ${text}\n`);
+      },
+      open: (saved, listener) =>
+        createContainerLogs({
+          root: path,
+          saved,
+          listener,
+          ...time,
+          createLog: (options) => createRotatedLog({ ...options, openContent: openAtOnce }),
+        }),
+      settle: () => time.advance(seconds),
+    };
+  },
+};
+
+const needles = ['IN='];
+const seconds = 5000;
+
+function newTime(): FakeTime {
+  return fakeTime(Date.UTC(2026, 10, 21, 12));
+}

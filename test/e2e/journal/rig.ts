@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { ensureTools } from '../network/tools.ts';
+
+/** A journald of its own, which reads the real kernel's log. */
+export interface Journald {
+  /** For journalctl, which runs outside. */
+  readonly directory: string;
+  /** Another boot id from now on; records stay. What is logged meanwhile is read afterwards. */
+  readonly reboot: () => Promise<void>;
+  /** All records so far are gone. */
+  readonly empty: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * The first process of its own process namespace: when it ends, the kernel ends the others and unmounts everything. It ends
+ * when its standard input does, so nothing is left of it even if this process is killed.
+ *
+ * It starts with the boot id of an earlier boot.
+ */
+const script = `
+set -eu
+mount -t tmpfs tmpfs /run
+journals=/run/log/journal/$(cat /etc/machine-id)
+mkdir -p /run/systemd/journal "$journals"
+boot_id=/proc/sys/kernel/random/boot_id
+echo 11111111-1111-1111-1111-111111111111 > /run/boot-id
+mount --bind /run/boot-id $boot_id
+
+start() {
+  rm -f /run/systemd/journal/socket
+  "$(ls /usr/lib/systemd/systemd-journald /lib/systemd/systemd-journald 2> /dev/null | head -n 1)" < /dev/null > /dev/null &
+  journald=$!
+  until [ -S /run/systemd/journal/socket ]; do sleep 0.05; done
+}
+stop() {
+  kill $journald
+  wait $journald || true
+}
+
+start
+# As it is seen from outside, where this /proc is from.
+read -r pid rest < /proc/self/stat
+echo $pid
+while read -r command; do
+  stop
+  case $command in
+    reboot) umount $boot_id ;;
+    empty) rm -f "$journals"/* ;;
+  esac
+  start
+  echo done
+done
+`;
+
+export async function startJournald(): Promise<Journald> {
+  await ensureTools();
+  const unshare = spawn(
+    'unshare',
+    ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', 'sh', '-c', script],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const ended = once(unshare, 'exit');
+  const answers = createInterface({ input: unshare.stdout })[Symbol.asyncIterator]();
+  const answer = async (): Promise<string> => {
+    const { done, value } = await answers.next();
+    if (done === true) throw new Error('[journal] journald could not be started');
+    return value;
+  };
+  const tell = async (command: string): Promise<void> => {
+    unshare.stdin.write(`${command}\n`);
+    await answer();
+  };
+  const pid = await answer();
+  return {
+    directory: `/proc/${pid}/root/run/log/journal`,
+    reboot: () => tell('reboot'),
+    empty: () => tell('empty'),
+    stop: async () => {
+      unshare.stdin.end();
+      await ended;
+    },
+  };
+}

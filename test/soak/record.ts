@@ -1,0 +1,97 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Loss, Notice, Position, SourceListener } from '../../src/sources/source.ts';
+import { readNumbered } from './line.ts';
+import { type Counted, createTally, nothingCounted } from './tally.ts';
+
+/** All that a reader knows, in one file: position and counts are lost together, and restored together. */
+export interface Snapshot {
+  /** null: none. */
+  position: Position | null;
+  counted: Counted;
+  /** Lines that were not handed over whole. */
+  broken: number;
+  firstBroken: string[];
+  told: Told;
+}
+
+export interface Told {
+  /** How often, by reason; numbers in it stand as `N`. */
+  losses: Record<string, number>;
+  lostBytes: number;
+  /** Losses of unknown size. */
+  unmeasured: number;
+  notices: Record<string, number>;
+}
+
+/** Printed by a reader, as JSON, after each snapshot with news. */
+export interface Progress {
+  state: string;
+  /** Different lines so far. */
+  lines: number;
+}
+
+export interface Recorder {
+  readonly position: Position | undefined;
+  readonly listener: Omit<SourceListener, 'onLine'> & { onLine: (line: { text: string }) => void };
+  /** Writes the snapshot in one step and tells the progress, if there is any. */
+  save: (position: Position | undefined, state: string) => void;
+}
+
+const shown = 5;
+
+/** Goes on from the snapshot in `file`, if there is one. */
+export function createRecorder(file: string): Recorder {
+  const snapshot: Snapshot = readSnapshot(file) ?? {
+    position: null,
+    counted: nothingCounted(),
+    broken: 0,
+    firstBroken: [],
+    told: { losses: {}, lostBytes: 0, unmeasured: 0, notices: {} },
+  };
+  const { told, firstBroken } = snapshot;
+  const tally = createTally(snapshot.counted);
+  let written: string | undefined;
+
+  return {
+    position: snapshot.position ?? undefined,
+    listener: {
+      onLine({ text }) {
+        const line = readNumbered(text);
+        if (line !== undefined) return tally.add(line.number);
+        snapshot.broken++;
+        if (firstBroken.length < shown) firstBroken.push(text.slice(0, 300));
+      },
+      onLost({ count, unit, reason }: Loss) {
+        note(told.losses, reason);
+        if (count === undefined || unit !== 'bytes') told.unmeasured++;
+        else told.lostBytes += count;
+      },
+      onNotice: ({ level, text }: Notice) => note(told.notices, `${level}: ${text}`),
+    },
+    save(position, state) {
+      snapshot.position = position ?? null;
+      const body = JSON.stringify(snapshot);
+      if (body === written) return;
+      writeFileSync(`${file}.next`, body);
+      renameSync(`${file}.next`, file);
+      written = body;
+      const progress: Progress = { state, lines: tally.lines };
+      process.stdout.write(`${JSON.stringify(progress)}\n`);
+    },
+  };
+}
+
+/** Undefined if there is none. */
+export function readSnapshot(file: string): Snapshot | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Snapshot;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function note(times: Record<string, number>, text: string): void {
+  const kind = text.replaceAll(/\/\S*\//g, '').replaceAll(/\d+/g, 'N');
+  times[kind] = (times[kind] ?? 0) + 1;
+}

@@ -1,0 +1,119 @@
+/**
+ * `npm run soak`: a log is written and rotated faster than on any node, and what follows it is killed all the time. Every line
+ * must be counted exactly once.
+ *
+ *     npm run soak                                        40 s for each style of rotation
+ *     npm run soak -- --seconds 5 --styles create,kubelet
+ *     npm run soak -- --rate 50000 --interval 200 --lag 20 --keep 20 --seed 1 --kills false
+ *     npm run soak -- --kill-within 1000                  after at most so long, in milliseconds
+ *
+ * Intervals and lags are in milliseconds. Lines that could not be kept up with until their file was deleted are lost, too:
+ * a machine that is too slow for the rate fails.
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/publishing/describe.ts';
+import { createRandom } from './random.ts';
+import { type Style, styles as allStyles } from './rotation.ts';
+import { scratchFolder } from './scratch-folder.ts';
+import { runTrial, type Trial } from './trial.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '40' },
+    styles: { type: 'string', default: allStyles.join(',') },
+    rate: { type: 'string', default: '50000' },
+    interval: { type: 'string', default: '200' },
+    lag: { type: 'string', default: '20' },
+    keep: { type: 'string', default: '20' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    kills: { type: 'string', default: 'true' },
+    'kill-within': { type: 'string', default: '3000' },
+  },
+});
+const styles = values.styles.split(',') as Style[];
+const unknown = styles.filter((style) => !allStyles.includes(style));
+if (unknown.length > 0) throw new Error(`unknown style ${unknown.join(', ')}; there are ${allStyles.join(', ')}`);
+
+const folder = scratchFolder('soak');
+/** Also while it still starts. */
+const soonest = 100;
+const latest = Math.max(soonest, Number(values['kill-within']));
+const random = createRandom(Number(values.seed));
+console.log(`seed ${values.seed}`);
+const trials: Trial[] = [];
+const failures: string[] = [];
+for (const style of styles) {
+  console.error(`${style} …`);
+  try {
+    const trial = await runTrial({
+      style,
+      seconds: Number(values.seconds),
+      rate: Number(values.rate),
+      interval: Number(values.interval),
+      lag: Number(values.lag),
+      keep: Number(values.keep),
+      // What is deleted while nothing reads it cannot be had.
+      nextKill:
+        values.kills === 'true' && style !== 'delete' ? () => soonest + random() * (latest - soonest) : undefined,
+      reader: [join(import.meta.dirname, 'reader.ts')],
+      patience: 6000,
+      folder: join(folder, style),
+    });
+    trials.push(trial);
+    if (!isExact(trial)) failures.push(...complaintsOf(trial));
+  } catch (error) {
+    failures.push(`${style}: ${(error as Error).message}`);
+  }
+}
+
+console.log(`\n${alignColumns([header(), ...trials.map(rowOf)]).join('\n')}`);
+for (const { style, snapshot } of trials) {
+  for (const [reason, times] of Object.entries(snapshot.told.losses))
+    console.log(`${style}: told ${times} times: ${reason}`);
+}
+for (const failure of failures) console.log(failure);
+console.log(JSON.stringify(trials.map(figuresOf)));
+const passed = trials.filter(isExact).length;
+console.log(`\nsoak: ${passed} passed, ${styles.length - passed} failed`);
+process.exit(passed === styles.length ? 0 : 1);
+
+function isExact({ lost, snapshot }: Trial): boolean {
+  return lost === 0 && snapshot.counted.doubled === 0 && snapshot.broken === 0;
+}
+
+function header(): string[] {
+  const counts = ['lines', 'lost', 'doubled', 'broken', 'late', 'told as lost', 'rotations', 'kills', 'reused inodes'];
+  return ['style', ...counts, 'CPU', 'peak RSS'];
+}
+
+function rowOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): string[] {
+  const { counted, broken, told } = snapshot;
+  const more = told.unmeasured > 0 ? ` + ${told.unmeasured} times` : '';
+  return [
+    style,
+    ...[written.lines, lost, counted.doubled, broken, counted.late].map((count) => count.toLocaleString('en-US')),
+    `${told.lostBytes.toLocaleString('en-US')} bytes${more}`,
+    ...[written.rotations, kills, written.reused].map(String),
+    `${cpuSeconds.toFixed(1)} s in ${written.seconds.toFixed(1)} s`,
+    `${Math.round(peakBytes / 1e6)} MB`,
+  ];
+}
+
+function complaintsOf({ style, lost, lostRuns, snapshot }: Trial): string[] {
+  const { counted, broken, firstBroken, told } = snapshot;
+  const runs = lostRuns.slice(0, 10).map(([from, to]) => `${from}–${to - 1}`);
+  return [
+    ...(lost > 0 ? [`${style}: lost in ${lostRuns.length} runs: ${runs.join(', ')}`] : []),
+    ...(counted.doubled > 0 ? [`${style}: doubled first: ${counted.firstDoubled.join(', ')}`] : []),
+    ...(broken > 0 ? firstBroken.map((text) => `${style}: broken: ${JSON.stringify(text)}`) : []),
+    ...Object.entries(told.notices).map(([text, times]) => `${style}: noticed ${times} times: ${text}`),
+  ];
+}
+
+function figuresOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): object {
+  const { counted, broken, told } = snapshot;
+  const { doubled, late } = counted;
+  const { lostBytes, unmeasured } = told;
+  return { style, ...written, lost, doubled, broken, late, lostBytes, unmeasured, kills, cpuSeconds, peakBytes };
+}

@@ -1,0 +1,281 @@
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { getuid } from 'node:process';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Millis } from '../../src/model.ts';
+import { type Choice, chooseKernelSource, type Looks } from '../../src/sources/auto.ts';
+import { type Device, kmsgDevice } from '../../src/sources/kmsg-device.ts';
+import { systemError } from './fake-ring.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const hour: Millis = 3_600_000;
+const day = 24 * hour;
+/** The node has been up for a month. */
+const booted = noon - 30 * day;
+
+const within = temporaryFolder();
+const host = (...parts: string[]): string => within('host', ...parts);
+afterEach(() => rmSync(host(), { recursive: true, force: true }));
+
+/** A file of the node, last written to `age` ago. */
+function put(path: string, content: string, age: Millis = 0): void {
+  mkdirSync(dirname(host(path)), { recursive: true });
+  writeFileSync(host(path), content);
+  utimesSync(host(path), (noon - age) / 1000, (noon - age) / 1000);
+}
+
+function kernelLine(age: Millis = 0): string {
+  return `${new Date(noon - age).toISOString()} node-a kernel: [12.345678] calico-drop: IN=eth0 OUT= \n`;
+}
+
+const other = '2026-11-21T11:59:00Z node-a kubelet[12]: the kernel: it is fine\n';
+const record = '6,1,2000,-;Linux version 6.12\n';
+
+/** Not the device of the machine that the tests run on. */
+const device: Device = {
+  ...kmsgDevice,
+  open(path) {
+    if (!path.startsWith(within())) throw systemError('EPERM');
+    return kmsgDevice.open(path);
+  },
+};
+
+const noJournal: Looks['journal'] = () => ({ reason: 'there is no journalctl in this image' });
+const aJournal: Looks['journal'] = () => ({ directory: '/run/log/journal' });
+
+function choose(looks: Partial<Looks> = {}): Choice {
+  return chooseKernelSource({
+    journal: noJournal,
+    root: host(),
+    now: () => noon,
+    booted: () => booted,
+    device,
+    ...looks,
+  });
+}
+
+/** What is chosen, as it is named on the node. */
+function chosen(looks?: Partial<Looks>): string {
+  const { source, isCertain } = choose(looks);
+  const name = source === undefined ? 'nothing' : source.kind === 'journal' ? source.directory : source.path;
+  return `${name.replace(host(), '')}${isCertain ? '' : '?'}`;
+}
+
+const [kern, messages, syslog, ring] = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog', '/dev/kmsg'];
+
+describe('in this order', () => {
+  test.each<[string, string[], Partial<Looks>]>([
+    ['/run/log/journal', [kern, messages, syslog, ring], { journal: aJournal }],
+    [kern, [kern, messages, syslog, ring], {}],
+    [messages, [messages, syslog, ring], {}],
+    [syslog, [syslog, ring], {}],
+    [ring, [ring], {}],
+    ['nothing?', [], {}],
+  ])('%s', (expected, there, looks) => {
+    for (const path of there) put(path, path === ring ? record : kernelLine());
+    expect(chosen(looks)).toBe(expected);
+  });
+});
+
+describe('what a log file tells', () => {
+  test.each<[string, () => void, string]>([
+    ['a line of the kernel', () => put(kern, kernelLine()), kern],
+    ['one that is six days old', () => put(kern, kernelLine(6 * day), 6 * day), kern],
+    ['one that is eight days old', () => put(kern, kernelLine(8 * day), 8 * day), ring],
+    ['one that is eight days old, and others', () => put(messages, kernelLine(8 * day) + other), ring],
+    ['none but of others', () => put(messages, other.repeat(100)), ring],
+    ['one far before those of others', () => put(messages, kernelLine() + other.repeat(10_000)), messages],
+    ['one too far before those of others', () => put(messages, kernelLine() + other.repeat(20_000)), ring],
+    ['one with a stamp without a year', () => put(kern, 'Nov 21 11:00:00 node-a kernel: IN=\n'), kern],
+    ['one without a stamp', () => put(kern, 'kernel: IN=\n'), kern],
+    ['one that only looks like it, cut at the front', () => put(kern, `xkernel: ${'x'.repeat(2 ** 20 - 8)}`), ring],
+    ['nothing', () => put(kern, ''), ring],
+    ['a folder', () => mkdirSync(host(kern), { recursive: true }), ring],
+    ['a link to nowhere', () => symlinkSync('nowhere', host(kern)), ring],
+  ])('%s', (_, prepare, expected) => {
+    put(ring, record);
+    mkdirSync(host('/var/log'), { recursive: true });
+    prepare();
+    expect(chosen()).toBe(expected);
+  });
+
+  test('right after it was rotated, the one before it speaks for it', () => {
+    put(ring, record);
+    put(kern, '');
+    put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
+    put('/var/log/kern.log.1', kernelLine(hour), hour);
+    expect(chosen()).toBe(kern);
+    put(messages, other);
+    put('/var/log/messages-20261121', kernelLine(hour) + other, hour);
+    rmSync(host(kern));
+    expect(chosen()).toBe(messages);
+  });
+
+  test('rotated though nobody writes to it: the one before it is as old as it is', () => {
+    put(ring, record);
+    put(kern, '', hour);
+    put('/var/log/kern.log.1', '', 7 * day);
+    put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
+    expect(chosen()).toBe(ring);
+    put('/var/log/kern.log.1', kernelLine(8 * day), 8 * day);
+    expect(chosen()).toBe(ring);
+    // Copied, it is written to on the day it is rotated.
+    put('/var/log/kern.log.1', kernelLine(8 * day), hour);
+    expect(chosen()).toBe(ring);
+  });
+
+  test('one that came with the image of a node which has just booted', () => {
+    put(ring, record);
+    put(kern, kernelLine(3 * hour), 3 * hour);
+    const young = { booted: () => noon - hour };
+    expect(chosen(young)).toBe(ring);
+    put(kern, kernelLine(3 * hour) + kernelLine(hour / 2), hour / 2);
+    expect(chosen(young)).toBe(kern);
+    // Half an hour ago, too, though in New York.
+    put(kern, 'Nov 21 06:30:00 node-a kernel: IN=\n', hour / 2);
+    expect(chosen(young)).toBe(kern);
+  });
+});
+
+function overwritten(): never {
+  throw systemError('EPIPE');
+}
+
+describe('the ring buffer', () => {
+  test.each<[string, () => void]>([
+    ['a folder', () => mkdirSync(host(ring), { recursive: true })],
+    ['a link to what gives nothing', () => symlinkSync('/dev/null', host(ring))],
+    ['something else', () => put(ring, 'hello\n')],
+  ])('%s is none', (_, prepare) => {
+    mkdirSync(host('/dev'), { recursive: true });
+    prepare();
+    expect(chosen()).toBe('nothing?');
+  });
+
+  test('one that is being overwritten is one', () => {
+    put(ring, record);
+    let reads = 0;
+    const read: Device['read'] = (fd, buffer) => {
+      if (++reads < 3) throw systemError('EPIPE');
+      return device.read(fd, buffer);
+    };
+    expect(chosen({ device: { ...device, read } })).toBe(ring);
+  });
+
+  test('reads that never end are given up', () => {
+    put(ring, record);
+    expect(chosen({ device: { ...device, read: overwritten } })).toBe('nothing?');
+  });
+
+  test("a container's own will do, where only the node's logs are mounted", () => {
+    put('/own/kmsg', record);
+    const open: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
+    expect(choose({ device: { ...device, open } }).source).toStrictEqual({ kind: 'ring', path: ring });
+  });
+
+  test('nothing stays open', () => {
+    put(ring, record);
+    const open = new Set<number>();
+    const counting: Device = {
+      ...device,
+      open(path) {
+        const fd = device.open(path);
+        open.add(fd);
+        return fd;
+      },
+      close(fd) {
+        open.delete(fd);
+        device.close(fd);
+      },
+    };
+    expect([chosen({ device: counting }), open.size]).toStrictEqual([ring, 0]);
+    put(ring, 'hello\n');
+    expect([chosen({ device: counting }), open.size]).toStrictEqual(['nothing?', 0]);
+  });
+});
+
+describe('without the ring buffer, a log that is not believed is better than nothing', () => {
+  test.each<[string, () => void, string]>([
+    ['the kernel has been quiet for long', () => put(kern, kernelLine(8 * day), 8 * day), `${kern}?`],
+    ['no line of the kernel yet', () => put(messages, other), `${messages}?`],
+    ['just made', () => put(kern, ''), `${kern}?`],
+    ['never any line of the kernel, and nobody writes to it', () => put(messages, other, 8 * day), 'nothing?'],
+    ['empty for long', () => put(kern, '', 8 * day), 'nothing?'],
+  ])('%s', (_, prepare, expected) => {
+    prepare();
+    expect(chosen()).toBe(expected);
+  });
+
+  test('one with lines of the kernel goes first', () => {
+    put(kern, '');
+    put(messages, other);
+    put(syslog, kernelLine(8 * day) + other);
+    expect(chosen()).toBe(`${syslog}?`);
+  });
+});
+
+function said(looks?: Partial<Looks>): string {
+  return choose(looks).text.replaceAll(host(), '');
+}
+
+describe('what is said', () => {
+  test('of the first choice no more than its name', () => {
+    expect(said({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
+  });
+
+  test('why nothing before it was chosen', () => {
+    put(kern, kernelLine(8 * day), 8 * day);
+    put(messages, other);
+    put(syslog, '');
+    put(ring, record);
+    expect(said()).toBe(
+      "reading the kernel's log from /dev/kmsg (no journal: there is no journalctl in this image; " +
+        "/var/log/kern.log: the kernel's last line in it is of 2026-11-13 12:00 UTC; " +
+        "/var/log/messages: none of its last lines is the kernel's; /var/log/syslog: it is empty)",
+    );
+  });
+
+  test('that it is doubtful', () => {
+    put(kern, kernelLine(8 * day), 8 * day);
+    expect(said()).toBe(
+      "reading the kernel's log from /var/log/kern.log, though the kernel's last line in it is of 2026-11-13 12:00 UTC: " +
+        'nothing better can be read (no journal: there is no journalctl in this image; /var/log/messages: no such file; ' +
+        '/var/log/syslog: no such file; /dev/kmsg: permission denied. The container must be privileged for it; or read a ' +
+        "log file of the node instead (SOURCES=file:PATH)). If the node's log daemon does not write the kernel's lines " +
+        'there, nothing will be seen',
+    );
+  });
+
+  test('what to do when there is nothing', () => {
+    put(messages, other, 8 * day);
+    mkdirSync(host(syslog));
+    const lines = said().split('\n');
+    expect(lines).toStrictEqual([
+      "the kernel's log is nowhere to be read. One of these is needed:",
+      "- the journal (there is no journalctl in this image): an image with journalctl, and the node's /var/log/journal or " +
+        '/run/log/journal mounted read-only;',
+      '- a log file (/var/log/kern.log: no such file; /var/log/messages: nobody writes to it any more; ' +
+        "/var/log/syslog: it is no regular file): the node's /var/log mounted read-only at /var/log, and a log daemon on " +
+        "the node that writes the kernel's lines there; another file is named by SOURCES=file:PATH;",
+      '- /dev/kmsg: permission denied. The container must be privileged for it; or read a log file of the node instead ' +
+        '(SOURCES=file:PATH)',
+    ]);
+  });
+
+  test.skipIf(getuid?.() === 0)('that a file may not be read', () => {
+    put(kern, kernelLine());
+    chmodSync(host(kern), 0);
+    expect(said()).toContain('/var/log/kern.log: permission denied');
+  });
+});
+
+test('on the machine that the tests run on, it never throws', () => {
+  const { text, source } = chooseKernelSource({ journal: () => ({ reason: 'not looked for' }) });
+  expect(text).toContain(source === undefined || source.kind === 'journal' ? 'journal' : source.path);
+});
+
+test('paths below a root have it in front', () => {
+  put(kern, kernelLine());
+  expect(choose().source).toStrictEqual({ kind: 'file', path: join(host(), kern) });
+});

@@ -1,0 +1,81 @@
+import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { findJournal } from '../../src/sources/journal/find-journal.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const inFolder = temporaryFolder();
+const machine = '3d1219c7c4c5404aaa1f6d2a48adfda4';
+let each = 0;
+let path: (...parts: string[]) => string;
+let directories: string[];
+let searchPath: string;
+
+beforeEach(() => {
+  const name = String(each++);
+  path = (...parts) => inFolder(name, ...parts);
+  directories = [path('var'), path('run')];
+  searchPath = `${path('none')}:${path('bin')}`;
+  file('bin/journalctl', 0);
+  chmodSync(path('bin/journalctl'), 0o755);
+});
+
+function file(name: string, written: number): void {
+  mkdirSync(dirname(path(name)), { recursive: true });
+  writeFileSync(path(name), '');
+  utimesSync(path(name), written, written);
+}
+
+test('a journal over reboots', () => {
+  file(`var/${machine}/system.journal`, 1);
+  expect(findJournal({ directories, searchPath })).toEqual({ directory: path('var') });
+});
+
+test('a journal until the next reboot', () => {
+  mkdirSync(path('var', machine), { recursive: true });
+  file(`run/${machine}/system.journal`, 1);
+  expect(findJournal({ directories, searchPath })).toEqual({ directory: path('run') });
+});
+
+test.each([
+  [1, 2, 'run'],
+  [2, 1, 'var'],
+  [1, 1, 'var'],
+])('of two the one that was written to last: %i, %i', (inVar, inRun, expected) => {
+  file(`var/${machine}/system.journal`, inVar);
+  file(`var/${machine}/system@old.journal`, 0);
+  file(`run/${machine}/system.journal`, inRun);
+  expect(findJournal({ directories, searchPath })).toEqual({ directory: path(expected) });
+});
+
+test('the folder of the machine itself', () => {
+  file(`run/${machine}/system.journal`, 1);
+  const directory = path('run', machine);
+  expect(findJournal({ directories: [directory], searchPath })).toEqual({ directory });
+});
+
+test('no journal: every place is named', () => {
+  mkdirSync(path('var'));
+  file('var/lost+found/system.journal', 1);
+  file(`var/${machine}/system.journal~`, 1);
+  expect(findJournal({ directories, searchPath })).toEqual({
+    reason: `${path('var')}: there is no journal; ${path('run')}: no such file`,
+  });
+});
+
+test('no journalctl', () => {
+  file(`var/${machine}/system.journal`, 1);
+  const reason = 'there is no journalctl in this image';
+  expect(findJournal({ directories, searchPath: path('var') })).toEqual({ reason });
+  chmodSync(path('bin/journalctl'), 0o644);
+  expect(findJournal({ directories, searchPath })).toEqual({ reason });
+});
+
+test('a journal that cannot be opened', () => {
+  mkdirSync(path('var', machine), { recursive: true });
+  // Root, too, cannot open that.
+  symlinkSync(path('none'), path('var', machine, 'system.journal'));
+  expect(findJournal({ directories: [path('var')], searchPath })).toEqual({
+    reason: `${path('var')}: the journal may not be read: it takes root, or its group`,
+  });
+});
