@@ -12,8 +12,8 @@ export interface FakeJournalctl {
   fail: (code: string) => void;
 }
 
-/** Starts programs that do what the test says. `onStart` sees each; what it throws, starting throws. */
-export function fakeJournalctl(onStart: (started: FakeJournalctl) => void = () => {}): {
+/** Starts programs that do what the test says. */
+export function fakeJournalctl(): {
   spawn: Spawn;
   started: FakeJournalctl[];
 } {
@@ -37,7 +37,6 @@ export function fakeJournalctl(onStart: (started: FakeJournalctl) => void = () =
           child.emit('close', -2, null);
         },
       };
-      onStart(one);
       started.push(one);
       return Object.assign(child, {
         stdout: Object.assign(stdout, { destroy }),

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn as spawnProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -42,6 +42,21 @@ test('a program that is not there', async () => {
     runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, onEnd: resolve });
   });
   expect(ending).toMatchObject({ error: { code: 'ENOENT' } });
+});
+
+test('a system without descriptors left, which gives no output to read', async () => {
+  const child = Object.assign(new EventEmitter(), {
+    stdout: undefined,
+    stderr: undefined,
+    kill: () => false,
+    unref: () => {},
+  });
+  const endings: Ending[] = [];
+  const kill = runJournalctl(() => child, [], { ...silent, onEnd: (ending) => endings.push(ending) });
+  child.emit('error', new Error('spawn EMFILE'));
+  child.emit('error', new Error('kill ESRCH'));
+  expect(endings).toEqual([{ error: new Error('spawn EMFILE') }]);
+  kill();
 });
 
 test('it is ended at once, even if it does not listen, and nothing is heard of it', async () => {

@@ -1,84 +1,276 @@
-import { appendFileSync, existsSync, renameSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, copyFileSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Millis } from '../../src/model.ts';
 
 /** What a writer knows of a line; its number is its place in the list. */
 export interface WrittenLine {
-  /** Of the file, in the order of their making. One that is truncated is another one from then on. */
-  generation: number;
   /** With the newline, whether or not it came to that. */
   bytes: number;
   ended: boolean;
+  /** Written to a file that had been renamed, when there may have been another one. */
+  isLate: boolean;
 }
+
+/** A file, or a copy of one, as the model knows it. */
+export interface StoredFile {
+  /** Numbers of the lines in it. */
+  lines: number[];
+  /** Since when it has a name. */
+  since: Millis;
+  /** Its last line was begun, and nobody will end it. */
+  dangles: boolean;
+  isPacked: boolean;
+  /** Not wholly written yet. */
+  isPartial: boolean;
+  copyOf: StoredFile | undefined;
+}
+
+export type Style = 'create' | 'numbered' | 'gzip' | 'delayed gzip' | 'kubelet' | 'copytruncate';
+export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 'switch';
 
 /** Writes a log of numbered lines, and does to it what is done to logs. */
 export interface Writer {
   path: string;
   lines: readonly WrittenLine[];
-  readonly generation: number;
-  /** Undefined if there is no file. */
-  readonly inode: string | undefined;
-  /** Ends a line that was begun, then writes lines of so many bytes, 14 at least. True if that made the file. */
-  writeLines: (count: number, size: number) => boolean;
-  /** Writes half of what is left of a line of so many bytes, but never its end. True if that made the file. */
-  writePart: (size: number) => boolean;
-  endLine: () => void;
-  truncate: () => void;
-  /** Out of the way, and an empty file is made in its place. */
-  rename: () => void;
-  delete: () => void;
+  /** The file that is written to; undefined if there is none. */
+  readonly live: StoredFile | undefined;
+  /** All that stand under a name that a file of this log gets. */
+  found: () => StoredFile[];
+  /** Ends a line that was begun, then writes lines of so many bytes, 14 at least. */
+  writeLines: (count: number, size: number) => void;
+  /** Writes half of what is left of a line of so many bytes, but never its end. */
+  writePart: (size: number) => void;
+  /** Writes lines to the file that was renamed last. */
+  writeLate: (count: number, size: number) => void;
+  /** Step by step. */
+  change: (what: Change) => Generator<'changed' | 'moved', void, void>;
+}
+
+export interface WriterOptions {
+  folder: string;
+  style: Style;
+  now: () => Millis;
+  /** Of the first line of a file, in bytes: shorter files cannot be told from each other by their content. */
+  shortest: number;
 }
 
 /** A whole line without its newline; the number is in parentheses. */
 export const wholeLine = /^IN=(\d{8});x*;$/;
 
-export function createWriter(path: string): Writer {
+/** Rotated files that are kept. */
+const keep = 3;
+const dateOfNames = '20261121';
+
+export function createWriter({ folder, style, now, shortest }: WriterOptions): Writer {
   const lines: WrittenLine[] = [];
-  let generation = 0;
+  const files = new Map<string, StoredFile>();
+  const path = join(folder, 'kern.log');
+  /** Of the file that is written to, or that the symbolic link points to. */
+  let base = 'kern.log';
   let rest = '';
+  let names = 0;
+  let renamed: { name: string; at: Millis } | undefined;
+  create();
 
   return {
     path,
     lines,
-    get generation() {
-      return generation;
+    get live() {
+      return files.get(base);
     },
-    get inode() {
-      return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino.toString();
-    },
+    found: () => [...files].filter(([name, file]) => isRecognised(name) && !file.isPartial).map(([, file]) => file),
     writeLines(count, size) {
       let text = endOfLine();
       for (let i = 0; i < count; i++) {
-        rest = begin(size);
+        rest = begin(size, i === 0 ? text.length : 1);
         text += endOfLine();
       }
-      return append(text);
+      append(base, text);
     },
     writePart(size) {
-      if (rest === '') rest = begin(size);
+      if (rest === '') rest = begin(size, 0);
       const length = Math.floor((rest.length - 2) / 2);
-      const part = rest.slice(0, length);
+      append(base, rest.slice(0, length));
       rest = rest.slice(length);
-      return append(part);
     },
-    endLine: () => void append(endOfLine()),
-    truncate() {
-      if (existsSync(path)) truncateSync(path);
-      leave();
-    },
-    rename() {
-      if (existsSync(path)) renameSync(path, `${path}.${generation}`);
-      leave();
-      writeFileSync(path, '');
-    },
-    delete() {
-      if (existsSync(path)) unlinkSync(path);
-      leave();
-    },
+    writeLate,
+    change,
   };
 
-  function begin(size: number): string {
-    const head = `IN=${String(lines.length).padStart(8, '0')};`;
-    lines.push({ generation, bytes: size, ended: false });
-    return `${head.padEnd(size - 2, 'x')};\n`;
+  function* change(what: Change): Generator<'changed' | 'moved', void, void> {
+    switch (what) {
+      case 'rotate':
+        return yield* rotate();
+      case 'truncate':
+        if (!files.has(base)) return;
+        empty();
+        return yield 'changed';
+      case 'delete':
+        rest = '';
+        remove(base);
+        yield 'moved';
+        create();
+        return yield 'changed';
+      case 'replace':
+        rest = '';
+        create('new');
+        append('new', lineOf(shortest, 'new'));
+        yield 'changed';
+        rename('new', base);
+        return yield 'moved';
+      case 'rewrite':
+        empty();
+        append(base, lineOf(shortest, base));
+        return yield 'changed';
+      case 'switch':
+        rest = '';
+        switchOver();
+        return yield 'moved';
+      default:
+        what satisfies never;
+    }
+  }
+
+  function* rotate(): Generator<'changed' | 'moved', void, void> {
+    if (style === 'kubelet') return yield* rotateAsKubelet();
+    if (style === 'create') {
+      const old = rotatedOf(new RegExp(`^${base}-`));
+      if (old.length >= keep) remove(old[0] ?? '');
+      moveAway(`${base}-${dateOfNames}-${String(++names).padStart(10, '0')}`);
+      yield 'moved';
+      create();
+      return yield 'changed';
+    }
+    yield* shift();
+    if (style === 'copytruncate') return yield* copyAndTruncate();
+    moveAway(`${base}.1`);
+    yield 'moved';
+    create();
+    yield 'changed';
+    const toPack = style === 'gzip' ? 1 : 2;
+    if (style !== 'numbered') yield* pack(`${base}.${toPack}`, `${base}.${toPack}.gz`);
+  }
+
+  function* shift(): Generator<'changed' | 'moved', void, void> {
+    for (let number = keep; number > 0; number--) {
+      for (const end of ['', '.gz']) {
+        const name = `${base}.${number}${end}`;
+        if (!files.has(name)) continue;
+        if (number === keep) remove(name);
+        else rename(name, `${base}.${number + 1}${end}`);
+        yield 'moved';
+      }
+    }
+  }
+
+  function* rotateAsKubelet(): Generator<'changed' | 'moved', void, void> {
+    const old = rotatedOf(new RegExp(`^${base}\\.`));
+    for (const name of old.splice(0, Math.max(0, old.length - keep + 1))) {
+      remove(name);
+      yield 'moved';
+    }
+    for (const name of old) {
+      if (name.endsWith('.gz')) continue;
+      yield* pack(name, `${name}.tmp`);
+    }
+    moveAway(`${base}.${dateOfNames}-${String(++names).padStart(6, '0')}`);
+    yield 'moved';
+    create();
+    yield 'changed';
+  }
+
+  function* pack(from: string, to: string): Generator<'changed' | 'moved', void, void> {
+    const file = files.get(from);
+    if (file === undefined) return;
+    const packed = gzipSync(readFileSync(join(folder, from)), { level: 1 });
+    writeFileSync(join(folder, to), packed.subarray(0, packed.length / 2));
+    files.set(to, { ...file, since: now(), isPacked: true, isPartial: true, copyOf: file });
+    touch(to);
+    yield 'changed';
+    writeFileSync(join(folder, to), packed);
+    // What is written late from here on is not packed.
+    files.set(to, { ...file, lines: [...file.lines], since: now(), isPacked: true, isPartial: false, copyOf: file });
+    touch(to);
+    yield 'changed';
+    if (to.endsWith('.tmp')) {
+      rename(to, `${from}.gz`);
+      yield 'moved';
+    }
+    if (renamed?.name === from) renamed = undefined;
+    remove(from);
+    yield 'moved';
+  }
+
+  function* copyAndTruncate(): Generator<'changed' | 'moved', void, void> {
+    const file = files.get(base);
+    if (file === undefined) return;
+    const copy = `${base}.1`;
+    writeFileSync(join(folder, copy), readFileSync(join(folder, base)).subarray(0, 100));
+    files.set(copy, { ...file, lines: [], since: now(), isPartial: true, copyOf: file });
+    touch(copy);
+    yield 'changed';
+    copyFileSync(join(folder, base), join(folder, copy));
+    files.set(copy, { ...file, lines: [...file.lines], since: now(), isPartial: false, dangles: rest !== '', copyOf: file });
+    touch(copy);
+    yield 'changed';
+    empty();
+    yield 'changed';
+  }
+
+  function writeLate(count: number, size: number): void {
+    const file = files.get(renamed?.name ?? '');
+    // Much later nobody reads it any more.
+    if (renamed === undefined || file === undefined || now() - renamed.at > 20_000) return;
+    const fd = openSync(join(folder, renamed.name), 'a');
+    if (file.dangles) writeSync(fd, '\n');
+    file.dangles = false;
+    for (let i = 0; i < count; i++) {
+      const text = lineOf(Math.max(size, shortest), renamed.name);
+      (lines.at(-1) as WrittenLine).isLate = true;
+      writeSync(fd, text);
+    }
+    closeSync(fd);
+    touch(renamed.name);
+  }
+
+  function switchOver(): void {
+    const link = join(folder, 'link');
+    const isFile = base === 'kern.log';
+    if (isFile) files.delete(base);
+    base = `t${++names}.log`;
+    renamed = undefined;
+    create();
+    symlinkSync(join(folder, base), link);
+    renameSync(link, path);
+    touch('.');
+  }
+
+  function rotatedOf(pattern: RegExp): string[] {
+    return [...files.keys()].filter((name) => pattern.test(name)).toSorted();
+  }
+
+  function isRecognised(name: string): boolean {
+    if (name.endsWith('.tmp')) return false;
+    return name === base || /^kern\.log[.-]/.test(name) || name.startsWith(`${base}.`) || name.startsWith(`${base}-`);
+  }
+
+  function begin(size: number, before: number): string {
+    const number = lines.length;
+    const file = files.get(base) ?? create();
+    const isFirst = before === 0 && file.lines.length === 0;
+    const bytes = isFirst ? Math.max(size, shortest) : size;
+    lines.push({ bytes, ended: false, isLate: false });
+    file.lines.push(number);
+    return `${`IN=${String(number).padStart(8, '0')};`.padEnd(bytes - 2, 'x')};\n`;
+  }
+
+  function lineOf(size: number, name: string): string {
+    const number = lines.length;
+    lines.push({ bytes: size, ended: true, isLate: false });
+    files.get(name)?.lines.push(number);
+    return `${`IN=${String(number).padStart(8, '0')};`.padEnd(size - 2, 'x')};\n`;
   }
 
   function endOfLine(): string {
@@ -89,15 +281,64 @@ export function createWriter(path: string): Writer {
     return end;
   }
 
-  function append(text: string): boolean {
-    const isNew = !existsSync(path);
-    appendFileSync(path, text);
-    return isNew;
+  function append(name: string, text: string): void {
+    if (!files.has(name)) create(name);
+    appendFileSync(join(folder, name), text);
+    touch(name);
   }
 
-  /** What was begun is never ended. */
-  function leave(): void {
-    generation++;
+  function create(name = base): StoredFile {
+    const there = files.get(name);
+    if (there !== undefined) return there;
+    const file: StoredFile = { lines: [], since: now(), dangles: false, isPacked: false, isPartial: false, copyOf: undefined };
+    writeFileSync(join(folder, name), '');
+    files.set(name, file);
+    touch(name);
+    return file;
+  }
+
+  /** In place, what was begun is never ended. */
+  function empty(): void {
     rest = '';
+    const file = files.get(base);
+    if (file === undefined) return;
+    truncateSync(join(folder, base));
+    // A copy knows of what it is a copy.
+    files.set(base, { ...file, lines: [], dangles: false });
+    file.lines = [];
+    touch(base);
+  }
+
+  function moveAway(to: string): void {
+    const file = files.get(base);
+    if (file === undefined) return;
+    file.dangles = rest !== '';
+    rest = '';
+    rename(base, to);
+    renamed = { name: to, at: now() };
+  }
+
+  function rename(from: string, to: string): void {
+    const file = files.get(from);
+    if (file === undefined) return;
+    renameSync(join(folder, from), join(folder, to));
+    files.delete(from);
+    files.set(to, file);
+    if (renamed?.name === from) renamed.name = to;
+    touch('.');
+  }
+
+  function remove(name: string): void {
+    if (!files.delete(name)) return;
+    unlinkSync(join(folder, name));
+    if (renamed?.name === name) renamed = undefined;
+    touch('.');
+  }
+
+  /** The clock of the file system is that of the test. */
+  function touch(name: string): void {
+    const seconds = now() / 1000;
+    if (existsSync(join(folder, name))) utimesSync(join(folder, name), seconds, seconds);
+    if (name !== '.') utimesSync(folder, seconds, seconds);
   }
 }

@@ -12,7 +12,7 @@ import {
 } from './candidate.ts';
 import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
 import type { DoneFile } from './heads.ts';
-import { closeLog, type Obstacle } from './open-log.ts';
+import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
 
 /** Where to begin with a log. */
@@ -22,17 +22,28 @@ export interface Beginning {
   done: DoneFile[];
   /** Of the files that were being read, the newest is not there any more. */
   isReplaced: boolean;
+  /** Places in files that were not found, and may be yet. */
+  sought: FilePosition[];
 }
+
+/** While files are being renamed, a look may miss one. */
+const maxLooks = 10;
 
 /** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
 export function beginLog(path: string, saved: Position | undefined, from: 'start' | 'end'): Beginning | Obstacle {
-  const live = openCandidate(path, false);
   const position = readLogPosition(saved);
-  if (position === undefined && 'kind' in live) return live;
-  const rotated = siblingsOf(path)
-    .map(({ path: file, isPacked }) => openCandidate(file, isPacked))
-    .filter((found): found is Candidate => !('kind' in found));
-  const there = distinct('kind' in live ? rotated : [...rotated, live]);
+  let there: Candidate[] = [];
+  let live: Candidate | Obstacle;
+  for (let looks = 0; ; looks++) {
+    const opened = there;
+    live = reopened(path, false, opened);
+    there = filesOf(path, live, opened);
+    if (looks === maxLooks || !hasMissed(path, there)) break;
+  }
+  if (position === undefined && 'kind' in live) {
+    for (const { log } of there) closeLog(log);
+    return live;
+  }
   try {
     const beginning = position === undefined ? afresh(there, from) : goingOn(there, position);
     if (beginning.entries.length > 0 || !('kind' in live)) return beginning;
@@ -43,11 +54,34 @@ export function beginLog(path: string, saved: Position | undefined, from: 'start
   }
 }
 
+/** The oldest first, the one at the path last. `opened`: at the look before; of these those come first that have no name any more. */
+function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
+  const rotated = siblingsOf(path)
+    .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
+    .filter((found): found is Candidate => !('kind' in found));
+  const named = 'kind' in live ? rotated : [...rotated, live];
+  return distinct([...opened.filter((each) => !named.includes(each)), ...new Set(named)]);
+}
+
+function reopened(path: string, isPacked: boolean, opened: readonly Candidate[]): Candidate | Obstacle {
+  const there = lookAt(path);
+  const known = 'kind' in there ? undefined : opened.find(({ log }) => isSame(log.identity, there));
+  return known ?? openCandidate(path, isPacked);
+}
+
+/** Whether there is a file now that was not opened. */
+function hasMissed(path: string, opened: readonly Candidate[]): boolean {
+  return [...siblingsOf(path).filter(({ isPacked }) => !isPacked), { path }].some((sibling) => {
+    const there = lookAt(sibling.path);
+    return !('kind' in there) && !opened.some(({ log }) => isSame(log.identity, there));
+  });
+}
+
 /** Only the file that stands there now. */
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const live = there.at(-1) as Candidate;
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
-  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false };
+  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, sought: [] };
 }
 
 function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition): Beginning {
@@ -62,9 +96,14 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     }
   }
   const newest = there.findLastIndex((each) => places.has(each));
-  const beginning: Beginning = { entries: [], done: [], isReplaced: false };
-  // Rotated files go from the oldest on: if not even the newest is left, all others came after it.
-  beginning.isReplaced = files.length > 0 && ![...places.values()].includes(files.at(-1) as FilePosition);
+  const found = new Set(places.values());
+  const sought = files.filter((file) => !found.has(file));
+  const beginning: Beginning = {
+    entries: [],
+    done: [],
+    isReplaced: sought.includes(files.at(-1) as FilePosition),
+    sought,
+  };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     const isNew = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;

@@ -17,6 +17,8 @@ export type FilePosition = Pick<Identity, 'device' | 'inode'> &
     /** Digest of the first `headLength` bytes. */
     head: string;
     headLength: number;
+    /** Bytes it had at the last look, or null: of a packed file. */
+    size: number | null;
   };
 
 export const startOfFile: Place = { offset: 0, skipping: false };
@@ -26,10 +28,10 @@ export const tellingLength = 64;
 
 /** Undefined if it is none, or was written by another kind of source. */
 function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
-  const { device, inode, offset, head, headLength, skipping } = saved ?? {};
+  const { device, inode, offset, head, headLength, skipping, size = null } = saved ?? {};
   if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
   if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
-  return { device, inode, offset, head, headLength, skipping };
+  return { device, inode, offset, head, headLength, skipping, size: isCount(size) ? size : null };
 }
 
 /** Of all files of a log that are not done with, the oldest first. */

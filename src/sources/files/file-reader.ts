@@ -6,7 +6,7 @@ import type { OpenLog } from './open-log.ts';
 /** Cuts one file into lines from a place on, and sees that it goes on as it began. */
 export interface FileReader {
   /** After the last line that was handed over. */
-  readonly position: FilePosition;
+  readonly position: Omit<FilePosition, 'size'>;
   readonly counts: Readonly<ScanCounts>;
   /** Where the next block has to begin. */
   readonly offset: number;

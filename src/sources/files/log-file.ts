@@ -23,6 +23,8 @@ export interface LogFile {
   readonly size: number;
   /** Looks whether the file goes on as it began, and takes in more of its beginning. */
   verify: () => void;
+  /** Bytes when it was last seen to go on as it began. */
+  readonly lastSize: number;
   /** Reads one block, if there is one. */
   pump: () => void;
   /** Stops reading; the file stays open. */
@@ -94,6 +96,9 @@ export function createLogFile(options: LogFileOptions): LogFile {
         // Then it is as it was.
       }
       return size;
+    },
+    get lastSize() {
+      return trusted;
     },
     verify,
     pump() {

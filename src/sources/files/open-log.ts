@@ -7,6 +7,12 @@ export interface Identity {
   inode: string;
 }
 
+/** A file as it was at one look. */
+export interface Seen extends Identity {
+  /** Another one whenever something was written to it. */
+  version: string;
+}
+
 /** A log that is held open: its content stays, whatever becomes of its name. */
 export interface OpenLog {
   fd: number;
@@ -20,10 +26,12 @@ export interface Obstacle {
 }
 
 /** Looks at what stands at a path, without opening it. Never throws. */
-export function lookAt(path: string): Identity | Obstacle {
+export function lookAt(path: string): Seen | Obstacle {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stat === undefined ? missing(path) : identityOf(path, stat);
+    if (stat === undefined) return missing(path);
+    const identity = identityOf(path, stat);
+    return 'kind' in identity ? identity : { ...identity, version: `${stat.size}.${stat.mtimeNs}` };
   } catch (error) {
     return obstacle(path, error);
   }

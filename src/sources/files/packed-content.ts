@@ -49,7 +49,8 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange 
 
 /** The first bytes of what was packed; undefined if that is no gzip file, or not enough of one yet. */
 export function unpackedHead(fd: number): Buffer | undefined {
-  const packed = Buffer.alloc(64 * 1024);
+  // Packed, it is hardly ever longer.
+  const packed = Buffer.alloc(4 * headLength);
   try {
     const start = packed.subarray(0, readSync(fd, packed, 0, packed.length, 0));
     return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, headLength);

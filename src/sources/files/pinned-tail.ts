@@ -3,8 +3,8 @@ import { Tail } from 'tail';
 import type { Content, ContentListener } from './content.ts';
 import type { OpenLog } from './open-log.ts';
 
-/** Read at a time; other work has its turn in between. */
-const blockSize = 1024 * 1024;
+/** Asked for at a time. It comes in pieces of 64 KiB, between which other work has its turn. */
+const blockSize = 4 * 1024 * 1024;
 
 /**
  * The package `tail`, held to one file: as block reader and to notice changes. It reads through the descriptor

@@ -6,7 +6,7 @@ import type { Notice, Position } from '../source.ts';
 import { beginLog } from './begin-log.ts';
 import { type Entry, passOver } from './candidate.ts';
 import type { OpenContent } from './content.ts';
-import { type LogPosition, startOfFile } from './file-position.ts';
+import { type FilePosition, type LogPosition, startOfFile } from './file-position.ts';
 import { createDoneFiles } from './heads.ts';
 import { createLogFile, type LogFile } from './log-file.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
@@ -92,6 +92,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   /** In the order of their making: those that are read on, the one that is current, those that wait. */
   const files: LogFile[] = [];
   const done = createDoneFiles();
+  const passed = new Map<string, Buffer>();
 
   let state: RotatedLog['state'] = 'waiting';
   let { from } = options;
@@ -103,6 +104,9 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   let obstructed = 0;
   let looksInARow = 0;
   let lastDeleted: LogFile | undefined;
+  /** Places of an earlier run in files that were not found. */
+  let sought: FilePosition[] = [];
+  let looksForSought = 0;
   let lastPosition = saved;
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   /** Could be read no further at the last attempt. */
@@ -139,6 +143,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     const beginning = beginLog(path, lastPosition, from);
     if ('kind' in beginning) return wait(beginning);
     for (const file of beginning.done) done.add(file);
+    sought = beginning.sought;
     for (const entry of beginning.entries) insert(entry, undefined);
     if (beginning.isReplaced)
       notify({
@@ -188,6 +193,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function look(): void {
     looks.set(lookInterval);
     seek();
+    giveUpSeeking();
     if (live !== undefined && 'kind' in live) complain(live);
     else obstructed = 0;
     retry();
@@ -207,7 +213,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     // What was cut off goes on in a copy, which must come before other files that are found.
     for (const file of files.slice()) file.verify();
     for (let again = true; again && !isStopped();) {
-      const found = seekFiles({ path, files, done, now: now() });
+      const found = seekFiles({ path, files, done, passed, sought, now: now() });
       if (found.isUndecided) stamp = undefined;
       live = found.live;
       again = found.entries.length > 0 && files.length + found.entries.length <= maxFiles;
@@ -264,6 +270,16 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       onOverwritten: startOver,
       onError: fail,
     });
+  }
+
+  /** Files that an earlier run had begun to read are not there any more. */
+  function giveUpSeeking(): void {
+    if (sought.length === 0 || ++looksForSought < 2) return;
+    const unread = sought.map(({ size, offset }) => (size === null ? undefined : Math.max(0, size - offset)));
+    sought = [];
+    const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
+    if (known > 0) lost(known, `was rotated away while nobody read it: ${known} bytes or more had not been read`);
+    else if (unread.includes(undefined)) lost(undefined, 'was rotated away while nobody read it');
   }
 
   /** A file was renamed or deleted: another one takes its place about now. */
@@ -342,7 +358,8 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     for (const file of files.slice(0, current)) {
       if (!isAtEnd(file) || (live !== undefined && !('kind' in live) && isSame(file.log.identity, live))) continue;
       const isShort = files.length > manyFiles || isDeleted(file);
-      if (now() - file.lastNews < (isShort ? lingerShort : linger)) continue;
+      // Nobody writes to a file any more that was packed.
+      if (!file.isPacked && now() - file.lastNews < (isShort ? lingerShort : linger)) continue;
       file.reader.end();
       if (isStopped()) return;
       const { log, reader } = file;
@@ -371,9 +388,10 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       if (first === undefined || offset < first) places.set(file, offset);
     }
     const position: LogPosition = {
-      files: files.map(({ number, reader }) => {
+      files: files.map(({ number, reader, isPacked, lastSize }) => {
+        const place = { ...reader.position, size: isPacked ? null : lastSize };
         const offset = places.get(number);
-        return offset === undefined ? reader.position : { ...reader.position, offset, skipping: false };
+        return offset === undefined ? place : { ...place, offset, skipping: false };
       }),
       modified: modifiedAt(files.at(-1)),
     };

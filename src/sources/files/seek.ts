@@ -1,6 +1,6 @@
 import type { Millis } from '../../model.ts';
-import { type Candidate, distinct, type Entry, openCandidate, passOver } from './candidate.ts';
-import { startOfFile, tellingLength } from './file-position.ts';
+import { type Candidate, distinct, type Entry, isCopyOf, isFileOf, openCandidate } from './candidate.ts';
+import { type FilePosition, type Place, startOfFile, tellingLength } from './file-position.ts';
 import { type DoneFiles, isCopy } from './heads.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
@@ -20,6 +20,10 @@ export interface SeekOptions {
   path: string;
   files: readonly LogFile[];
   done: DoneFiles;
+  /** First bytes of files that are known and not to be read, from the look before; those of this look afterwards. */
+  passed: Map<string, Buffer>;
+  /** Places in files that had not been found; those that are, are taken out. */
+  sought: FilePosition[];
   now: Millis;
 }
 
@@ -27,9 +31,10 @@ export interface SeekOptions {
 const copying: Millis = 1000;
 
 /** Looks for files that are not known yet, under all the names that a file of this log gets. Never throws. */
-export function seekFiles({ path, files, done, now }: SeekOptions): Found {
+export function seekFiles({ path, files, done, passed, sought, now }: SeekOptions): Found {
   const found: Found = { live: { kind: 'missing', text: '' }, entries: [], isUndecided: false };
   const seen: Buffer[] = [];
+  const stillPassed = new Map<string, Buffer>();
   /** Without a known file behind them yet. */
   let waiting: Entry[] = [];
   const place = (before: LogFile | undefined): void => {
@@ -46,17 +51,26 @@ export function seekFiles({ path, files, done, now }: SeekOptions): Found {
       place(known);
       continue;
     }
+    const key = `${there.device}.${there.inode}.${there.version}`;
+    const passedHead = passed.get(key);
+    if (passedHead !== undefined) {
+      seen.push(passedHead);
+      stillPassed.set(key, passedHead);
+      continue;
+    }
     const candidate = openCandidate(sibling.path, sibling.isPacked);
     if ('kind' in candidate) {
       found.isUndecided = true;
       continue;
     }
     seen.push(candidate.head);
-    if (isKnown(candidate)) closeLog(candidate.log);
-    else if (candidate.head.length < tellingLength && now - candidate.modified < copying) {
+    if (isKnown(candidate)) {
+      closeLog(candidate.log);
+      stillPassed.set(key, candidate.head);
+    } else if (candidate.head.length < tellingLength && now - candidate.modified < copying) {
       closeLog(candidate.log);
       found.isUndecided = true;
-    } else waiting.push({ ...candidate, place: startOfFile });
+    } else waiting.push({ ...candidate, place: placeIn(candidate) });
   }
 
   found.live = lookAt(path);
@@ -69,6 +83,8 @@ export function seekFiles({ path, files, done, now }: SeekOptions): Found {
     if (!('kind' in found.live)) openLive();
   }
   done.keepOnly(seen);
+  passed.clear();
+  for (const [key, head] of stillPassed) passed.set(key, head);
   return found;
 
   function openLive(): void {
@@ -84,6 +100,13 @@ export function seekFiles({ path, files, done, now }: SeekOptions): Found {
     found.entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
   }
 
+  /** Where an earlier run had stopped, if it had read this file. */
+  function placeIn(candidate: Candidate): Place {
+    const index = sought.findIndex((saved) => isCopyOf(candidate, saved) || isPlaceIn(candidate, saved));
+    const [{ offset, skipping } = startOfFile] = index < 0 ? [] : sought.splice(index, 1);
+    return { offset, skipping };
+  }
+
   function fileOf(identity: Identity): LogFile | undefined {
     return files.find(({ log }) => isSame(log.identity, identity));
   }
@@ -94,15 +117,26 @@ export function seekFiles({ path, files, done, now }: SeekOptions): Found {
   }
 }
 
+function isPlaceIn(candidate: Candidate, place: FilePosition): boolean {
+  try {
+    return isFileOf(candidate, place);
+  } catch {
+    // Then reading it fails too, and says so.
+    return false;
+  }
+}
+
 /** A copy of what is not there any more, that goes on past `offset`; the caller owns it. */
 export function findCopy(path: string, head: Buffer, offset: number, files: readonly LogFile[]): Candidate | undefined {
-  // The newest first: an older one may be from a time before.
-  for (const { path: file, isPacked } of siblingsOf(path).toReversed()) {
-    const candidate = openCandidate(file, isPacked);
-    if ('kind' in candidate) continue;
-    const isOpen = files.some(({ log }) => isSame(log.identity, candidate.log.identity));
-    if (!isOpen && candidate.size >= offset && isCopy(head, candidate.head)) return candidate;
-    passOver(candidate);
+  // Twice, as files may be renamed meanwhile. The newest first: an older one may be from a time before.
+  for (let looks = 0; looks < 2; looks++) {
+    for (const { path: file, isPacked } of siblingsOf(path).toReversed()) {
+      const candidate = openCandidate(file, isPacked);
+      if ('kind' in candidate) continue;
+      const isOpen = files.some(({ log }) => isSame(log.identity, candidate.log.identity));
+      if (!isOpen && candidate.size >= offset && isCopy(head, candidate.head)) return candidate;
+      closeLog(candidate.log);
+    }
   }
   return undefined;
 }

@@ -3,8 +3,9 @@ import type { Millis } from '../../model.ts';
 
 /** What is used of a child process. */
 export interface Child {
-  stdout: Output;
-  stderr: Output;
+  /** Not there when the system has no more descriptors: an `error` follows. */
+  stdout: Output | undefined;
+  stderr: Output | undefined;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'close', listener: (code: number | null, signal: string | null) => void): unknown;
   kill: (signal: 'SIGKILL') => unknown;
@@ -37,7 +38,7 @@ const fields = ['MESSAGE', '_TRANSPORT', 'SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER',
 
 /**
  * `--follow` alone reads this boot only, and the latest ten records: `--merge` and `--no-tail` undo that. `--after-cursor`
- * skips a record that was never read when the one with the cursor is gone (systemd before 256), so `--cursor` it is.
+ * skips a record that was never read when the one with the cursor is gone (seen in systemd 252), so `--cursor` it is.
  */
 export function journalctlArguments(directory: string | undefined, from: Beginning): string[] {
   return [
@@ -85,19 +86,19 @@ export function runJournalctl(spawn: Spawn, args: readonly string[], listener: J
     [child.stdout, listener.onOutput],
     [child.stderr, listener.onErrorOutput],
   ] as const) {
-    output.on('data', (chunk) => {
+    output?.on('data', (chunk) => {
       if (!isOver) heard(chunk);
     });
     // What matters is that it ends.
-    output.on('error', () => {});
+    output?.on('error', () => {});
   }
   return () => {
     if (isOver) return;
     isOver = true;
     // It only reads: there is nothing that it would have to tidy up.
     child.kill('SIGKILL');
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
     child.unref();
   };
 }
