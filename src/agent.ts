@@ -101,7 +101,9 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
     const timer = setInterval(() => {
       lists.sweep(now());
       troubles.clock(connection.clockSkew);
+      // What was counted is worth more: rotated files may be deleted before they could be read again.
       if (++upkeeps % upkeepsBetweenPositions === 0) void keeper.keepPositions();
+      else void keeper.keep();
       unreadable = sources.every(({ state }) => state === 'failed') ? unreadable + 1 : 0;
       if (unreadable < 2) return;
       log.error({ sources: sources.map(({ name }) => name) }, 'Nothing can be read: ending');

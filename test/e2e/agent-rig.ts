@@ -178,3 +178,21 @@ export function dropLine(
 ): string {
   return `${time.toISOString()} ${host} kernel: calico-drop: IN=eth0 OUT=eth1 MAC= SRC=${source} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0\n`;
 }
+
+/** Packets that the Events tell of, of one object or of all. */
+export function sumOf(events: StoredEvent[], object?: string): number {
+  return events
+    .filter(({ involvedObject }) => object === undefined || involvedObject.name === object)
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Waits until a scrape of the agent has that line. */
+export async function untilMetric(agent: AgentProcess, expected: RegExp): Promise<void> {
+  const deadline = performance.now() + 70_000;
+  for (;;) {
+    const { body } = await agent.get('/metrics');
+    if (expected.test(body)) return;
+    if (performance.now() > deadline) throw new Error(`${expected} is not in\n${body}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

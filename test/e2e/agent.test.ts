@@ -9,6 +9,8 @@ import {
   nodeObject,
   podObject,
   type StoredEvent,
+  sumOf,
+  untilMetric,
 } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
@@ -397,12 +399,6 @@ async function through({ port }: Gate): Promise<string> {
   return path;
 }
 
-function sumOf(events: StoredEvent[], object?: string): number {
-  return events
-    .filter(({ involvedObject }) => object === undefined || involvedObject.name === object)
-    .reduce((sum, { count }) => sum + count, 0);
-}
-
 function messagesOf(events: StoredEvent[]): Record<string, string[]> {
   const messages: Record<string, string[]> = {};
   for (const { involvedObject, message } of events) (messages[involvedObject.name] ??= []).push(message);
@@ -413,14 +409,4 @@ type Agent = ReturnType<AgentRig['start']>;
 
 async function untilCounted(agent: Agent, packets: number): Promise<void> {
   await untilMetric(agent, new RegExp(`packets_total\\{verdict="dropped"\\} ${packets}$`, 'm'));
-}
-
-async function untilMetric(agent: Agent, expected: RegExp): Promise<void> {
-  const deadline = performance.now() + 70_000;
-  for (;;) {
-    const { body } = await agent.get('/metrics');
-    if (expected.test(body)) return;
-    if (performance.now() > deadline) throw new Error(`${expected} is not in\n${body}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

@@ -1,70 +1,114 @@
 import { createFollowFile } from '../../src/sources/follow-file.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
-import { type FakeTime, fakeTime } from './fake-time.ts';
+import type { FakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
-import { openAtOnce } from './files/at-once.ts';
+import { type Contents, createContents } from './files/at-once.ts';
 import { wholeLine } from './log-writer.ts';
 
-/** Follows what a `Writer` writes, by one source after the other, each with the position of the one before. */
+/** Follows what a `Writer` writes, by one source after the other, each with a position of the one before. */
 export interface Follower {
-  time: FakeTime;
   heard: Heard;
-  /** Numbers of the whole lines so far. */
-  seen: readonly number[];
-  /** Of all sources. */
-  counts: { lines: number; tooLong: number };
-  /** Of the file that the position is in. */
-  readonly inode: string | undefined;
+  /** Numbers of the whole lines that were taken, up to the position that the present source began with, and since. */
+  readonly seen: readonly number[];
+  /** Of all sources, each up to where the next one began. */
+  readonly counts: { lines: number; tooLong: number };
+  tell: (isMoved: boolean) => void;
   start: () => void;
-  /** At once, or when so many more lines have been handed over, if that is soon. */
-  stop: (after?: number) => void;
+  /** Keeps what is to be kept, at once or when so many more lines have been handed over. */
+  save: (after: number) => void;
+  /** At once, or when so many more lines have been handed over, if that is soon; keeps all. */
+  stop: (after: number) => void;
+  /** What has been seen since it was last kept is as good as not seen. */
+  kill: () => void;
+}
+
+export interface FollowerOptions {
+  path: string;
+  time: FakeTime;
+  /** `told`: the kernel tells of changes; `deaf`: it should, but does not. */
+  changesAre: 'told' | 'deaf' | 'polled';
+  /** Blocks come some time after they were asked for. */
+  isDelayed: boolean;
+  blockSize: number;
 }
 
 const soon = 200;
 
-export function createFollower(path: string): Follower {
-  const time = fakeTime(Date.UTC(2026, 10, 21, 12));
-  const seen: number[] = [];
-  const counts = { lines: 0, tooLong: 0 };
+export function createFollower({ path, time, changesAre, isDelayed, blockSize }: FollowerOptions): Follower {
+  let kept: { position: Position | undefined; seen: number[]; counts: Follower['counts'] } = {
+    position: undefined,
+    seen: [],
+    counts: { lines: 0, tooLong: 0 },
+  };
+  let seen: number[] = [];
+  /** Counts when the present source began. */
+  let begun = kept.counts;
   let source: Source | undefined;
-  let position: Position | undefined;
-  let linesLeft = Infinity;
+  let contents: Contents | undefined;
+  let [untilStop, untilSave] = [0, 0];
   const { heard, listener } = listening(() => {
     const [, number] = wholeLine.exec(heard.lines.at(-1)?.text ?? '') ?? [];
     if (number !== undefined) seen.push(Number(number));
-    if (--linesLeft === 0) source?.stop();
+    if (--untilSave === 0) keep();
+    if (--untilStop === 0) source?.stop();
   });
 
   return {
-    time,
     heard,
-    seen,
-    counts,
-    get inode() {
-      return position?.['inode'] as string | undefined;
+    get seen() {
+      return seen;
+    },
+    get counts() {
+      return countsNow();
+    },
+    tell(isMoved) {
+      if (changesAre === 'told') contents?.tell(isMoved);
     },
     start() {
-      linesLeft = Infinity;
+      untilStop = untilSave = 0;
+      seen = [...kept.seen];
+      begun = kept.counts;
+      contents = createContents({
+        isWatched: changesAre !== 'polled',
+        blockSize,
+        ...(isDelayed ? { schedule: time.schedule } : {}),
+      });
       source = createFollowFile({
         path,
         needles: ['IN='],
-        saved: position,
+        saved: kept.position,
         from: 'start',
         listener,
         now: time.now,
-        openContent: openAtOnce,
+        openContent: contents.open,
         schedule: time.schedule,
       });
       source.start();
+      keep();
     },
-    stop(after = 0) {
-      if (source === undefined) return;
-      linesLeft = after;
+    save(after) {
+      if (after === 0) keep();
+      untilSave = after;
+    },
+    stop(after) {
+      untilStop = after;
       if (after > 0) time.advance(soon);
-      source.stop();
-      position = source.position && (JSON.parse(JSON.stringify(source.position)) as Position);
-      counts.lines += source.counts.lines;
-      counts.tooLong += source.counts.tooLong;
+      source?.stop();
+      keep();
+    },
+    kill() {
+      source?.stop();
+      seen = [...kept.seen];
     },
   };
+
+  function countsNow(): Follower['counts'] {
+    const { lines = 0, tooLong = 0 } = source?.counts ?? {};
+    return { lines: begun.lines + lines, tooLong: begun.tooLong + tooLong };
+  }
+
+  function keep(): void {
+    const position = source?.position && (JSON.parse(JSON.stringify(source.position)) as Position);
+    kept = { position, seen: [...seen], counts: countsNow() };
+  }
 }

@@ -24,7 +24,10 @@ export interface StoredFile {
   isPacked: boolean;
   /** Not wholly written yet. */
   isPartial: boolean;
-  copyOf: StoredFile | undefined;
+  /** How often it was emptied. */
+  truncations: number;
+  /** What it was copied from, before that was emptied again. */
+  copyOf: { file: StoredFile; truncations: number } | undefined;
 }
 
 export type Style = 'create' | 'numbered' | 'gzip' | 'delayed gzip' | 'kubelet' | 'copytruncate';
@@ -69,6 +72,8 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   const path = join(folder, 'kern.log');
   /** Of the file that is written to, or that the symbolic link points to. */
   let base = 'kern.log';
+  /** The line that is being written, and what is left of it. */
+  let begun: WrittenLine | undefined;
   let rest = '';
   let names = 0;
   let renamed: { name: string; at: Millis } | undefined;
@@ -84,13 +89,13 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     writeLines(count, size) {
       let text = endOfLine();
       for (let i = 0; i < count; i++) {
-        rest = begin(size, i === 0 ? text.length : 1);
+        rest = begin(size);
         text += endOfLine();
       }
       append(base, text);
     },
     writePart(size) {
-      if (rest === '') rest = begin(size, 0);
+      if (rest === '') rest = begin(size);
       const length = Math.floor((rest.length - 2) / 2);
       append(base, rest.slice(0, length));
       rest = rest.slice(length);
@@ -184,14 +189,15 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   function* pack(from: string, to: string): Generator<'changed' | 'moved', void, void> {
     const file = files.get(from);
     if (file === undefined) return;
+    const origin = { file, truncations: file.truncations };
     const packed = gzipSync(readFileSync(join(folder, from)), { level: 1 });
     writeFileSync(join(folder, to), packed.subarray(0, packed.length / 2));
-    files.set(to, { ...file, since: now(), isPacked: true, isPartial: true, copyOf: file });
+    files.set(to, { ...file, since: now(), isPacked: true, isPartial: true, copyOf: origin });
     touch(to);
     yield 'changed';
     writeFileSync(join(folder, to), packed);
     // What is written late from here on is not packed.
-    files.set(to, { ...file, lines: [...file.lines], since: now(), isPacked: true, isPartial: false, copyOf: file });
+    files.set(to, { ...file, lines: [...file.lines], since: now(), isPacked: true, isPartial: false, copyOf: origin });
     touch(to);
     yield 'changed';
     if (to.endsWith('.tmp')) {
@@ -207,12 +213,13 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     const file = files.get(base);
     if (file === undefined) return;
     const copy = `${base}.1`;
+    const origin = { file, truncations: file.truncations };
     writeFileSync(join(folder, copy), readFileSync(join(folder, base)).subarray(0, 100));
-    files.set(copy, { ...file, lines: [], since: now(), isPartial: true, copyOf: file });
+    files.set(copy, { ...file, lines: [], since: now(), isPartial: true, copyOf: origin });
     touch(copy);
     yield 'changed';
     copyFileSync(join(folder, base), join(folder, copy));
-    files.set(copy, { ...file, lines: [...file.lines], since: now(), isPartial: false, dangles: rest !== '', copyOf: file });
+    files.set(copy, { ...file, lines: [...file.lines], since: now(), isPartial: false, dangles: rest !== '', copyOf: origin });
     touch(copy);
     yield 'changed';
     empty();
@@ -256,12 +263,12 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     return name === base || /^kern\.log[.-]/.test(name) || name.startsWith(`${base}.`) || name.startsWith(`${base}-`);
   }
 
-  function begin(size: number, before: number): string {
+  function begin(size: number): string {
     const number = lines.length;
     const file = files.get(base) ?? create();
-    const isFirst = before === 0 && file.lines.length === 0;
-    const bytes = isFirst ? Math.max(size, shortest) : size;
-    lines.push({ bytes, ended: false, isLate: false });
+    const bytes = file.lines.length === 0 ? Math.max(size, shortest) : size;
+    begun = { bytes, ended: false, isLate: false };
+    lines.push(begun);
     file.lines.push(number);
     return `${`IN=${String(number).padStart(8, '0')};`.padEnd(bytes - 2, 'x')};\n`;
   }
@@ -276,8 +283,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   function endOfLine(): string {
     const end = rest;
     rest = '';
-    const last = lines.at(-1);
-    if (end !== '' && last !== undefined) last.ended = true;
+    if (end !== '' && begun !== undefined) begun.ended = true;
     return end;
   }
 
@@ -290,7 +296,15 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   function create(name = base): StoredFile {
     const there = files.get(name);
     if (there !== undefined) return there;
-    const file: StoredFile = { lines: [], since: now(), dangles: false, isPacked: false, isPartial: false, copyOf: undefined };
+    const file: StoredFile = {
+      lines: [],
+      since: now(),
+      dangles: false,
+      isPacked: false,
+      isPartial: false,
+      truncations: 0,
+      copyOf: undefined,
+    };
     writeFileSync(join(folder, name), '');
     files.set(name, file);
     touch(name);
@@ -303,9 +317,8 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     const file = files.get(base);
     if (file === undefined) return;
     truncateSync(join(folder, base));
-    // A copy knows of what it is a copy.
-    files.set(base, { ...file, lines: [], dangles: false });
     file.lines = [];
+    file.truncations++;
     touch(base);
   }
 
@@ -324,6 +337,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     renameSync(join(folder, from), join(folder, to));
     files.delete(from);
     files.set(to, file);
+    if (!isRecognised(from)) file.since = now();
     if (renamed?.name === from) renamed.name = to;
     touch('.');
   }

@@ -59,11 +59,17 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
     const isAgain = candidates.some(
       (other, place) =>
         (place > index && isSame(each.log.identity, other.log.identity)) ||
-        (each.isPacked && !other.isPacked && isCopy(each.head, other.head)),
+        (each.isPacked && !other.isPacked && isCopy(each.head, other.head)) ||
+        (place > index && isCopyInMaking(each, other)),
     );
     if (isAgain) closeLog(each.log);
     return !isAgain;
   });
+}
+
+/** Whether a file is copied there, before it is cut off: then it is read itself. */
+export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
+  return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
 }
 
 /** Closes a file that is not to be read. */

@@ -316,6 +316,8 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
     } else if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had not been read`);
     else lost(undefined, 'was truncated: what was written just before may not have been read');
+    // From here on its content is told from a copy of it.
+    files.find((each) => each.log === log)?.verify();
   }
 
   function fail(file: LogFile, error: unknown): void {

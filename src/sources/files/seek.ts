@@ -1,5 +1,5 @@
 import type { Millis } from '../../model.ts';
-import { type Candidate, distinct, type Entry, isCopyOf, isFileOf, openCandidate } from './candidate.ts';
+import { type Candidate, distinct, type Entry, isCopyInMaking, isCopyOf, isFileOf, openCandidate } from './candidate.ts';
 import { type FilePosition, type Place, startOfFile, tellingLength } from './file-position.ts';
 import { type DoneFiles, isCopy } from './heads.ts';
 import type { LogFile } from './log-file.ts';
@@ -95,6 +95,10 @@ export function seekFiles({ path, files, done, passed, sought, now }: SeekOption
     seen.push(candidate.head);
     const isAgain = found.entries.some(({ entry }) => isSame(entry.log.identity, candidate.log.identity));
     if (isAgain || fileOf(candidate.log.identity) !== undefined) return closeLog(candidate.log);
+    for (const each of found.entries.filter(({ entry }) => isCopyInMaking(entry, candidate))) {
+      closeLog(each.entry.log);
+      found.entries.splice(found.entries.indexOf(each), 1);
+    }
     const earlier = done.find(candidate.log.identity, candidate.head);
     const isBack = earlier !== undefined && candidate.size >= earlier.place.offset;
     found.entries.push({ entry: { ...candidate, place: isBack ? earlier.place : startOfFile }, before: undefined });
