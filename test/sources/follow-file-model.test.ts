@@ -97,7 +97,7 @@ test('one file and any number of restarts: each line once, to the byte', () => {
       expect(heard.losses).toStrictEqual([]);
       expect(heard.notices.map(({ key }) => key)).not.toContain('replaced');
     }),
-    { numRuns: only ? 1 : numRuns, ...(only ? { examples: [[JSON.parse(only)]] } : {}) },
+    { numRuns: only ? 1 : numRuns, ...(only ? { endOnFailure: true,  examples: [[JSON.parse(only)]] } : {}) },
   );
 }, patience);
 
@@ -110,7 +110,7 @@ test('rotated in every style while it is followed: nothing is lost', () => {
       expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
       if (excused.size === 0) expect(heard.losses.filter(({ count }) => count !== undefined)).toStrictEqual([]);
     }),
-    { numRuns: only ? 1 : numRuns, ...(only ? { examples: [[JSON.parse(only)]] } : {}) },
+    { numRuns: only ? 1 : numRuns, ...(only ? { endOnFailure: true,  examples: [[JSON.parse(only)]] } : {}) },
   );
 }, patience);
 
@@ -124,7 +124,7 @@ test('rotated, truncated, deleted and replaced, also between restarts: none twic
       expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
       expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
     }),
-    { numRuns: only ? 1 : numRuns, ...(only ? { examples: [[JSON.parse(only)]] } : {}) },
+    { numRuns: only ? 1 : numRuns, ...(only ? { endOnFailure: true,  examples: [[JSON.parse(only)]] } : {}) },
   );
 }, patience);
 
@@ -157,6 +157,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   /** Losses there were when one more came due. */
   let owed: { losses: number; at: number } | undefined;
 
+  pass(1);
   begin();
   for (const action of actions) act(action);
   writer.writeLines(1, 100);
@@ -192,23 +193,26 @@ function perform({ style, actions, ...following }: Program): Outcome {
         notice();
         for (const number of unordered) if (!follower.seen.includes(number)) excused.add(number);
         for (const each of action.down) write(each);
+        excuseUnknown();
         return begin();
       default:
         return write(action);
     }
   }
 
+  /** A file that was empty when it was renamed is like any other: what came into it late may not be looked for. */
+  function excuseUnknown(): void {
+    const taken = new Set(follower.seen);
+    for (const file of writer.found())
+      if (file.lines.every((line) => writer.lines[line]?.isLate && !taken.has(line)))
+        for (const line of file.lines) excused.add(line);
+  }
+
   function begin(): void {
-    const told = heard.notices.length;
-    const newest = Math.max(-1, ...follower.seen);
     follower.start();
     runningSince = time.now();
     for (const file of writer.found()) held.add(file);
     notice();
-    const isTold = heard.notices.slice(told).some(({ key }) => key === 'replaced');
-    // The file that was read last is gone, and not all of it had been read.
-    void newest;
-    void isTold;
   }
 
   function write(action: Write): void {

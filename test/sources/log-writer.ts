@@ -228,8 +228,8 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
 
   function writeLate(count: number, size: number): void {
     const file = files.get(renamed?.name ?? '');
-    // Much later nobody reads it any more.
-    if (renamed === undefined || file === undefined || now() - renamed.at > 20_000) return;
+    // Much later nobody reads it any more, and an empty one may be taken for one of another log.
+    if (renamed === undefined || file === undefined || file.lines.length === 0 || now() - renamed.at > 20_000) return;
     const fd = openSync(join(folder, renamed.name), 'a');
     if (file.dangles) writeSync(fd, '\n');
     file.dangles = false;

@@ -87,7 +87,6 @@ function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
 function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition): Beginning {
   // An empty file may be any: it says only that nothing of it was read.
   const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
-  const empty = saved.filter((file) => !files.includes(file));
   const places = new Map<Candidate, FilePosition>();
   for (const isOne of [isFileOf, isCopyOf]) {
     for (const file of files) {
@@ -107,9 +106,9 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
   };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
-    const wasEmpty = !each.isPacked && empty.some((earlier) => isSame(earlier, each.log.identity));
-    const isNew =
-      wasEmpty || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
+    // It was empty then, or has been written anew, or another one has its inode now.
+    const isAnew = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
+    const isNew = isAnew || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
     if (file !== undefined)
       beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
     else if (isNew) beginning.entries.push({ ...each, place: startOfFile });

@@ -390,8 +390,9 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       if (first === undefined || offset < first) places.set(file, offset);
     }
     const position: LogPosition = {
-      files: files.map(({ number, reader, isPacked, lastSize }) => {
-        const place = { ...reader.position, size: isPacked ? null : lastSize };
+      files: files.map(({ number, reader, lastSize }) => {
+        // Of a packed file it is known once all of it was read.
+        const place = { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
         const offset = places.get(number);
         return offset === undefined ? place : { ...place, offset, skipping: false };
       }),

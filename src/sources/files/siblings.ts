@@ -1,5 +1,5 @@
-import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 /** A file that stood at a path once, by its name. */
 export interface Sibling {
@@ -11,6 +11,9 @@ export interface Sibling {
 const numbered = /^\.(\d{1,4})(\.gz)?$/;
 /** `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), `.gz` behind them or not. */
 const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
+
+/** As many as the kernel follows (path_resolution(7)). */
+const maxLinks = 40;
 
 /** The rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
 export function siblingsOf(path: string): Sibling[] {
@@ -53,10 +56,17 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Where a symbolic link points to, also if nothing is there: while a log is rotated there may be none for a moment. */
 function targetOf(path: string): string | undefined {
-  try {
-    return lstatSync(path).isSymbolicLink() ? realpathSync.native(path) : undefined;
-  } catch {
-    return undefined;
+  let place = path;
+  for (let links = 0; links < maxLinks; links++) {
+    try {
+      const target = readlinkSync(place);
+      place = resolve(realpathSync.native(dirname(place)), target);
+    } catch {
+      // It is no link, or not there.
+      break;
+    }
   }
+  return place === path ? undefined : place;
 }
