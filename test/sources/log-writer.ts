@@ -33,6 +33,9 @@ export interface StoredFile {
 export type Style = 'create' | 'numbered' | 'gzip' | 'delayed gzip' | 'kubelet' | 'copytruncate';
 export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 'switch';
 
+/** After each something has happened to the content of a file, or to a name. */
+export type Steps = Generator<'changed' | 'moved', void, void>;
+
 /** Writes a log of numbered lines, and does to it what is done to logs. */
 export interface Writer {
   path: string;
@@ -48,7 +51,7 @@ export interface Writer {
   /** Writes lines to the file that was renamed last. */
   writeLate: (count: number, size: number) => void;
   /** Step by step. */
-  change: (what: Change) => Generator<'changed' | 'moved', void, void>;
+  change: (what: Change) => Steps;
 }
 
 export interface WriterOptions {
@@ -104,61 +107,72 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     change,
   };
 
-  function* change(what: Change): Generator<'changed' | 'moved', void, void> {
+  function* change(what: Change): Steps {
     switch (what) {
       case 'rotate':
-        return yield* rotate();
+        yield* rotate();
+        break;
       case 'truncate':
-        if (!files.has(base)) return;
         empty();
-        return yield 'changed';
+        yield 'changed';
+        break;
       case 'delete':
         rest = '';
         remove(base);
         yield 'moved';
         create();
-        return yield 'changed';
+        yield 'changed';
+        break;
       case 'replace':
         rest = '';
         create('new');
         append('new', lineOf(shortest, 'new'));
         yield 'changed';
         rename('new', base);
-        return yield 'moved';
+        yield 'moved';
+        break;
       case 'rewrite':
         empty();
         append(base, lineOf(shortest, base));
-        return yield 'changed';
+        yield 'changed';
+        break;
       case 'switch':
         rest = '';
         switchOver();
-        return yield 'moved';
+        yield 'moved';
+        break;
       default:
         what satisfies never;
     }
   }
 
-  function* rotate(): Generator<'changed' | 'moved', void, void> {
-    if (style === 'kubelet') return yield* rotateAsKubelet();
-    if (style === 'create') {
-      const old = rotatedOf(new RegExp(`^${base}-`));
-      if (old.length >= keep) remove(old[0] ?? '');
-      moveAway(`${base}-${dateOfNames}-${String(++names).padStart(10, '0')}`);
-      yield 'moved';
-      create();
-      return yield 'changed';
+  function* rotate(): Steps {
+    if (style === 'kubelet') yield* rotateAsKubelet();
+    else if (style === 'create') yield* rotateByDate();
+    else {
+      yield* shift();
+      if (style === 'copytruncate') yield* copyAndTruncate();
+      else yield* startNew(`${base}.1`);
+      const toPack = style === 'gzip' ? 1 : 2;
+      if (style.endsWith('gzip')) yield* pack(`${base}.${toPack}`, `${base}.${toPack}.gz`);
     }
-    yield* shift();
-    if (style === 'copytruncate') return yield* copyAndTruncate();
-    moveAway(`${base}.1`);
+  }
+
+  function* rotateByDate(): Steps {
+    const old = rotatedOf(new RegExp(`^${base}-`));
+    if (old.length >= keep) remove(old[0] ?? '');
+    yield* startNew(`${base}-${dateOfNames}-${String(++names).padStart(10, '0')}`);
+  }
+
+  /** The log gets that name, and for a moment there is none. */
+  function* startNew(name: string): Steps {
+    moveAway(name);
     yield 'moved';
     create();
     yield 'changed';
-    const toPack = style === 'gzip' ? 1 : 2;
-    if (style !== 'numbered') yield* pack(`${base}.${toPack}`, `${base}.${toPack}.gz`);
   }
 
-  function* shift(): Generator<'changed' | 'moved', void, void> {
+  function* shift(): Steps {
     for (let number = keep; number > 0; number--) {
       for (const end of ['', '.gz']) {
         const name = `${base}.${number}${end}`;
@@ -170,7 +184,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     }
   }
 
-  function* rotateAsKubelet(): Generator<'changed' | 'moved', void, void> {
+  function* rotateAsKubelet(): Steps {
     const old = rotatedOf(new RegExp(`^${base}\\.`));
     for (const name of old.splice(0, Math.max(0, old.length - keep + 1))) {
       remove(name);
@@ -180,13 +194,10 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
       if (name.endsWith('.gz')) continue;
       yield* pack(name, `${name}.tmp`);
     }
-    moveAway(`${base}.${dateOfNames}-${String(++names).padStart(6, '0')}`);
-    yield 'moved';
-    create();
-    yield 'changed';
+    yield* startNew(`${base}.${dateOfNames}-${String(++names).padStart(6, '0')}`);
   }
 
-  function* pack(from: string, to: string): Generator<'changed' | 'moved', void, void> {
+  function* pack(from: string, to: string): Steps {
     const file = files.get(from);
     if (file === undefined) return;
     const origin = { file, truncations: file.truncations };
@@ -209,7 +220,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     yield 'moved';
   }
 
-  function* copyAndTruncate(): Generator<'changed' | 'moved', void, void> {
+  function* copyAndTruncate(): Steps {
     const file = files.get(base);
     if (file === undefined) return;
     const copy = `${base}.1`;
@@ -219,7 +230,14 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch(copy);
     yield 'changed';
     copyFileSync(join(folder, base), join(folder, copy));
-    files.set(copy, { ...file, lines: [...file.lines], since: now(), isPartial: false, dangles: rest !== '', copyOf: origin });
+    files.set(copy, {
+      ...file,
+      lines: [...file.lines],
+      since: now(),
+      isPartial: false,
+      dangles: rest !== '',
+      copyOf: origin,
+    });
     touch(copy);
     yield 'changed';
     empty();

@@ -26,8 +26,8 @@ export interface DoneFiles {
   keepOnly: (seen: readonly Buffer[]) => void;
 }
 
-/** Each has up to 1 KiB. */
-const maxFiles = 256;
+/** Each has up to 1 KiB. Of more rotated files than that, the oldest would be taken for new ones. */
+const maxFiles = 4096;
 
 export function createDoneFiles(): DoneFiles {
   let files: { file: DoneFile; missed: number }[] = [];

@@ -58,12 +58,11 @@ export function openLog(path: string): OpenLog | Obstacle {
   return identity;
 }
 
-/** Bytes; undefined if that cannot be found out. */
-export function sizeOf({ fd }: OpenLog): number | undefined {
+export function isDeleted({ fd }: OpenLog): boolean {
   try {
-    return fstatSync(fd).size;
+    return fstatSync(fd).nlink === 0;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

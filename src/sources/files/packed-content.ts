@@ -1,5 +1,4 @@
 import { createReadStream, readSync } from 'node:fs';
-import { pipeline, type Transform } from 'node:stream';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import type { Content, ContentListener } from './content.ts';
 import { headLength } from './fingerprint.ts';
@@ -10,42 +9,58 @@ import type { OpenLog } from './open-log.ts';
  * a copy on disk; whoever packs a file does so once, so it does not change.
  */
 export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange }: ContentListener): Content {
-  let stream: Transform | undefined;
+  let stop: (() => void) | undefined;
   let size = Infinity;
 
   return {
     isWatched: true,
     get isBusy() {
-      return stream !== undefined;
+      return stop !== undefined;
     },
     size: () => size,
     read(from) {
-      if (stream !== undefined) return;
+      if (stop !== undefined) return;
       let at = 0;
       const packed = createReadStream('', { fd, start: 0, autoClose: false });
       const unpacked = createGunzip();
-      stream = unpacked;
+      const end = (): void => {
+        packed.destroy();
+        unpacked.destroy();
+      };
+      const fail = (error: unknown): void => {
+        if (stop !== end) return;
+        stop = undefined;
+        end();
+        onError(error);
+      };
+      stop = end;
+      packed.on('error', fail);
+      // Not `pipeline`: it is done before all has come out, and an error after that would have no listener.
+      unpacked.on('error', fail);
       unpacked.on('data', (block: Buffer) => {
-        if (stream !== unpacked) return;
+        if (stop !== end) return;
         const news = block.subarray(Math.max(0, Math.min(block.length, from - at)));
         at += block.length;
         if (news.length > 0) onBlock(news);
       });
-      pipeline(packed, unpacked, (error) => {
-        if (stream !== unpacked) return;
-        stream = undefined;
-        if (error) return onError(error);
+      unpacked.on('end', () => {
+        if (stop !== end) return;
+        stop = undefined;
         size = at;
         onChange();
       });
+      packed.pipe(unpacked);
     },
     close() {
-      const last = stream;
-      stream = undefined;
-      last?.destroy();
+      const last = stop;
+      stop = undefined;
+      last?.();
     },
   };
 }
+
+/** Bytes of a gzip file in which nothing is packed (RFC 1952: header and trailer). */
+const shortest = 18;
 
 /** The first bytes of what was packed; undefined if that is no gzip file, or not enough of one yet. */
 export function unpackedHead(fd: number): Buffer | undefined {
@@ -53,6 +68,7 @@ export function unpackedHead(fd: number): Buffer | undefined {
   const packed = Buffer.alloc(4 * headLength);
   try {
     const start = packed.subarray(0, readSync(fd, packed, 0, packed.length, 0));
+    if (start.length < shortest) return undefined;
     return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, headLength);
   } catch {
     return undefined;

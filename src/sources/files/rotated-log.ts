@@ -1,4 +1,3 @@
-import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model.ts';
 import { reasonOf } from '../../system-error.ts';
 import { type Schedule, schedule as inTime } from '../schedule.ts';
@@ -6,11 +5,13 @@ import type { Notice, Position } from '../source.ts';
 import { beginLog } from './begin-log.ts';
 import { type Entry, passOver } from './candidate.ts';
 import type { OpenContent } from './content.ts';
-import { type FilePosition, type LogPosition, startOfFile } from './file-position.ts';
+import { type FilePosition, startOfFile } from './file-position.ts';
 import { createDoneFiles } from './heads.ts';
 import { createLogFile, type LogFile } from './log-file.ts';
-import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
+import { closeLog, isDeleted, isSame, lookAt } from './open-log.ts';
 import { openPinnedTail } from './pinned-tail.ts';
+import { createReadingOrder, isAtEnd } from './reading-order.ts';
+import { createReport } from './report.ts';
 import { findCopy, type Found, seekFiles } from './seek.ts';
 import { stampOf } from './siblings.ts';
 import { createTimer, type Timer } from './timer.ts';
@@ -88,15 +89,14 @@ const manyFiles = 32;
  * what is written and cut off before it was read; where that can be noticed it is told.
  */
 export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
-  const { path, needles, saved, onNotice, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
-  /** In the order of their making: those that are read on, the one that is current, those that wait. */
-  const files: LogFile[] = [];
+  const { path, needles, saved, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
+  const order = createReadingOrder();
+  const files = order.all;
+  const report = createReport(options);
   const done = createDoneFiles();
   const passed = new Map<string, Buffer>();
 
-  let state: RotatedLog['state'] = 'waiting';
   let { from } = options;
-  let current = 0;
   let begun = 0;
   let live: Found['live'] | undefined;
   let stamp: string | undefined;
@@ -108,97 +108,76 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   let sought: FilePosition[] = [];
   let looksForSought = 0;
   let lastPosition = saved;
-  const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   /** Could be read no further at the last attempt. */
   const failed = new Set<LogFile>();
-  /** Why nothing can be read, as it was told. */
-  let told: string | undefined;
   const [beginnings, turns, looks, looksSoon] = [begin, turn, look, lookSoon].map((task) =>
     createTimer(schedule, now, task),
   ) as [Timer, Timer, Timer, Timer];
 
   return {
     get state() {
-      return state;
+      return report.state;
     },
     get position() {
       return files.length > 0 ? positionNow() : lastPosition;
     },
     get counts() {
-      return total();
+      return order.counts;
     },
     get atEnd() {
-      return files.length > 0 && files.every((file) => isAtEnd(file));
+      return files.length > 0 && files.every(isAtEnd);
     },
     start: begin,
     stop() {
       if (files.length > 0) lastPosition = positionNow();
-      state = 'stopped';
+      report.state = 'stopped';
       for (const timer of [beginnings, turns, looks, looksSoon]) timer.cancel();
-      for (const file of files.splice(0)) letGo(file);
+      for (const file of files.slice()) order.remove(file);
     },
   };
 
   function begin(): void {
     const beginning = beginLog(path, lastPosition, from);
-    if ('kind' in beginning) return wait(beginning);
+    if ('kind' in beginning) {
+      // What comes into being from here on is news from its first line.
+      if (beginning.kind !== 'unreadable') from = 'start';
+      beginnings.set(beginning.kind === 'missing' ? lookInterval : patience);
+      return report.waiting(beginning);
+    }
     for (const file of beginning.done) done.add(file);
     sought = beginning.sought;
     for (const entry of beginning.entries) insert(entry, undefined);
-    if (beginning.isReplaced)
-      notify({
-        level: 'warn',
-        key: 'replaced',
-        text: `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
-      });
+    if (beginning.isReplaced) report.replaced();
     stamp = stampOf(path, now());
     turns.set(0);
     looks.set(lookInterval);
-    well();
-  }
-
-  function wait({ kind, text }: Obstacle): void {
-    // What comes into being from here on is news from its first line.
-    if (kind !== 'unreadable') from = 'start';
-    beginnings.set(kind === 'missing' ? lookInterval : patience);
-    if (kind === 'missing') unwell('waiting', { level: 'warn', key: kind, text });
-    else unwell('failed', { level: 'error', key: kind, text });
+    report.well();
   }
 
   /** Reads a block of each file that has more. */
   function turn(): void {
-    for (const file of files.slice(0, current + 1)) file.pump();
-    if (isStopped()) return;
+    for (const file of order.readable) file.pump();
+    if (report.isStopped) return;
     const newest = files.at(-1);
     // The kernel tells of it as of any other change, as long as the file is held open.
-    if (newest !== undefined && newest !== lastDeleted && isDeleted(newest)) {
+    if (newest !== undefined && newest !== lastDeleted && isDeleted(newest.log)) {
       lastDeleted = newest;
       lookAtOnce();
     }
-    if (goOn()) return turns.set(0);
-    const isPolled = files.slice(0, current + 1).some(({ isWatched }) => !isWatched);
-    if (isPolled) turns.setEarliest(pollInterval);
-  }
-
-  /** To the next file, if this one is at its end. */
-  function goOn(): boolean {
-    // In that order: a writer that has begun the next file is done with this one.
-    const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
-    const file = files[current];
-    if (!hasNext || file === undefined || !isAtEnd(file)) return false;
-    current++;
-    return true;
+    if (order.goOn()) turns.set(0);
+    else if (order.readable.some(({ isWatched }) => !isWatched)) turns.setEarliest(pollInterval);
   }
 
   function look(): void {
     looks.set(lookInterval);
     seek();
     giveUpSeeking();
-    if (live !== undefined && 'kind' in live) complain(live);
-    else obstructed = 0;
+    // Between renaming a log and beginning the next one there is none, for a moment.
+    if (live === undefined || !('kind' in live)) obstructed = 0;
+    else if (++obstructed === 2) report.obstructed(live);
     retry();
     release();
-    if (!isStopped()) turn();
+    if (!report.isStopped) turn();
   }
 
   function seek(): void {
@@ -212,34 +191,31 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     }
     // What was cut off goes on in a copy, which must come before other files that are found.
     for (const file of files.slice()) file.verify();
-    for (let again = true; again && !isStopped();) {
+    for (let again = true; again && !report.isStopped;) {
       const found = seekFiles({ path, files, done, passed, sought, now: now() });
       if (found.isUndecided) stamp = undefined;
       live = found.live;
-      again = found.entries.length > 0 && files.length + found.entries.length <= maxFiles;
+      const known = files.length;
+      const hasRoom = known + found.entries.length <= maxFiles;
       for (const { entry, before: next } of found.entries) insert(entry, next);
+      // One that could not be opened is tried again at the next look.
+      again = hasRoom && files.length > known;
     }
   }
 
-  function insert(entry: Entry, before: LogFile | undefined, number = begun++): void {
+  function insert(entry: Entry, next: LogFile | undefined, number = begun++): void {
     if (files.length >= maxFiles) {
       // Not later either, now that it is told.
       done.add(passOver(entry));
-      return lost(
-        Number.isFinite(entry.size) ? entry.size : undefined,
-        'was replaced more often than it could be read',
-      );
+      const bytes = Number.isFinite(entry.size) ? entry.size : undefined;
+      return report.lost(bytes, 'was replaced more often than it could be read');
     }
-    let file: LogFile;
     try {
-      file = open(entry, number);
+      order.insert(open(entry, number), next);
     } catch (error) {
       closeLog(entry.log);
-      return unwell('failed', { level: 'error', key: 'read', text: `${path} cannot be read: ${reasonOf(error)}` });
+      report.failed(`: ${reasonOf(error)}`);
     }
-    const index = before === undefined ? files.length : files.indexOf(before);
-    files.splice(index, 0, file);
-    if (index < current) current = index;
   }
 
   /** Throws the system's error. */
@@ -254,15 +230,11 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       openContent,
       now,
       onLine(file, text, cut, line) {
-        if (!isStopped()) options.onLine(text, { file: file.number, offset: file.reader.lineStart }, cut, line);
+        if (!report.isStopped) options.onLine(text, { file: file.number, offset: file.reader.lineStart }, cut, line);
       },
-      onTooLong(_, line) {
-        if (total().tooLong > 1) return;
-        const text = `${path}: line ${line} is longer than 64 KiB and was skipped; further ones are only counted`;
-        notify({ level: 'warn', key: 'too-long', text });
-      },
+      onTooLong: (_, line) => report.tooLong(line, order.counts.tooLong),
       onRead() {
-        well();
+        report.well();
         turns.set(0);
       },
       onChange: () => turns.setEarliest(coalescing),
@@ -278,8 +250,9 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     const unread = sought.map(({ size, offset }) => (size === null ? undefined : Math.max(0, size - offset)));
     sought = [];
     const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-    if (known > 0) lost(known, `was rotated away while nobody read it: ${known} bytes or more had not been read`);
-    else if (unread.includes(undefined)) lost(undefined, 'was rotated away while nobody read it');
+    if (known > 0)
+      report.lost(known, `was rotated away while nobody read it: ${known} bytes or more had not been read`);
+    else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while nobody read it');
   }
 
   /** A file was renamed or deleted: another one takes its place about now. */
@@ -291,7 +264,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function lookSoon(): void {
     const known = files.length;
     seek();
-    if (isStopped()) return;
+    if (report.isStopped) return;
     turns.setEarliest(0);
     if (files.length === known && ++looksInARow < maxSoon) looksSoon.set(soon);
   }
@@ -302,7 +275,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     // What had not been read may be in a copy.
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
-    if (isStopped()) return;
+    if (report.isStopped) return;
     done.add({ identity: { device: '', inode: '' }, head: reader.head, place: reader.position });
     replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile }, begun++);
     const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
@@ -313,165 +286,62 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
         files.find((each) => each.log === log),
         number,
       );
-      if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
-    } else if (unread > 0) lost(unread, `was truncated: ${unread} bytes or more had not been read`);
-    else lost(undefined, 'was truncated: what was written just before may not have been read');
+      if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
+    } else if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had not been read`);
+    else report.lost(undefined, 'was truncated: what was written just before may not have been read');
     // From here on its content is told from a copy of it.
     files.find((each) => each.log === log)?.verify();
   }
 
   function fail(file: LogFile, error: unknown): void {
-    const { isPacked, reader } = file;
-    if (isPacked) return giveUp(file, error);
+    if (file.isPacked) {
+      // Whoever packs a file does so once: it will not get better.
+      order.remove(file);
+      report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
+      return turns.setEarliest(0);
+    }
     failed.add(file);
-    const text = `${path} cannot be read past byte ${reader.offset}: ${reasonOf(error)}. It is tried again every second`;
-    unwell('failed', { level: 'error', key: 'read', text });
+    report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
   }
 
   function retry(): void {
-    for (const file of failed) {
-      failed.delete(file);
+    const again = [...failed];
+    failed.clear();
+    for (const file of again) {
       const { offset, skipping } = file.reader.position;
       replace(file, { ...file, head: file.reader.head, place: { offset, skipping } }, file.number);
     }
   }
 
-  /** Whoever packs a file does so once: it will not get better. */
-  function giveUp(file: LogFile, error: unknown): void {
-    remove(file);
-    lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
-    turns.setEarliest(0);
-  }
-
   function replace(file: LogFile, by: Start, number: number): void {
-    let next: LogFile;
     try {
-      next = open(by, number);
+      order.replace(file, open(by, number));
+      turns.setEarliest(0);
     } catch (error) {
-      return fail(file, error);
+      fail(file, error);
     }
-    addTo(earlier, file.reader.counts);
-    files[files.indexOf(file)] = next;
-    turns.setEarliest(0);
   }
 
-  /** Files that were read to their end, after a while. */
+  /** Lets files go that were read to their end, after a while. */
   function release(): void {
-    for (const file of files.slice(0, current)) {
+    const needed = new Set(Array.from(options.undelivered?.() ?? [], ({ file }) => file));
+    for (const file of order.past) {
+      if (needed.has(file.number)) continue;
       if (!isAtEnd(file) || (live !== undefined && !('kind' in live) && isSame(file.log.identity, live))) continue;
-      const isShort = files.length > manyFiles || isDeleted(file);
+      const isShort = files.length > manyFiles || isDeleted(file.log);
       // Nobody writes to a file any more that was packed.
       if (!file.isPacked && now() - file.lastNews < (isShort ? lingerShort : linger)) continue;
-      file.reader.end();
-      if (isStopped()) return;
       const { log, reader } = file;
+      reader.end();
+      if (report.isStopped) return;
       done.add({ identity: log.identity, head: reader.head, place: reader.position });
-      remove(file);
+      order.remove(file);
     }
-  }
-
-  function remove(file: LogFile): void {
-    const index = files.indexOf(file);
-    files.splice(index, 1);
-    if (index < current) current--;
-    letGo(file);
-  }
-
-  function letGo(file: LogFile): void {
-    addTo(earlier, file.reader.counts);
-    file.close();
-    closeLog(file.log);
   }
 
   function positionNow(): Position {
-    const places = new Map<number, number>();
-    for (const { file, offset } of options.undelivered?.() ?? []) {
-      const first = places.get(file);
-      if (first === undefined || offset < first) places.set(file, offset);
-    }
-    const position: LogPosition = {
-      files: files.map(({ number, reader, lastSize }) => {
-        // Of a packed file it is known once all of it was read.
-        const place = { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
-        const offset = places.get(number);
-        return offset === undefined ? place : { ...place, offset, skipping: false };
-      }),
-      modified: modifiedAt(files.at(-1)),
-    };
-    return { ...position };
-  }
-
-  function complain({ kind, text }: Obstacle): void {
-    // Between renaming a log and beginning the next one there is none, for a moment.
-    if (++obstructed !== 2) return;
-    if (kind !== 'missing')
-      return notify({ level: 'error', key: kind, text: `${text}. The file that was there before it is still read` });
-    notify({
-      level: 'warn',
-      key: 'deleted',
-      text: `${path} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
-    });
-  }
-
-  function isStopped(): boolean {
-    return state === 'stopped';
-  }
-
-  function total(): RotatedLog['counts'] {
-    const sum = { ...earlier };
-    for (const { reader } of files) addTo(sum, reader.counts);
-    return sum;
-  }
-
-  function well(): void {
-    state = 'reading';
-    if (told === undefined) return;
-    told = undefined;
-    notify({ level: 'info', key: 'well', text: `${path} is read now` });
-  }
-
-  function unwell(how: 'waiting' | 'failed', notice: Notice): void {
-    state = how;
-    if (told === notice.text) return;
-    told = notice.text;
-    notify(notice);
-  }
-
-  function lost(bytes: number | undefined, what: string): void {
-    if (!isStopped()) options.onLost(bytes, `${path} ${what}`);
-  }
-
-  function notify(notice: Notice): void {
-    if (!isStopped()) onNotice(notice);
+    return order.position(options.undelivered?.() ?? []);
   }
 }
 
 type Start = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
-
-type Counts = RotatedLog['counts'];
-
-function addTo(sum: { -readonly [Key in keyof Counts]: number }, { lines, bytes, tooLong }: Counts): void {
-  sum.lines += lines;
-  sum.bytes += bytes;
-  sum.tooLong += tooLong;
-}
-
-function isAtEnd({ isBusy, size, reader }: LogFile): boolean {
-  return !isBusy && size === reader.offset;
-}
-
-function isDeleted({ log }: LogFile): boolean {
-  try {
-    return fstatSync(log.fd).nlink === 0;
-  } catch {
-    return false;
-  }
-}
-
-function modifiedAt(file: LogFile | undefined): Millis {
-  try {
-    return file === undefined ? 0 : fstatSync(file.log.fd).mtimeMs;
-  } catch {
-    return 0;
-  }
-}

@@ -1,5 +1,13 @@
 import type { Millis } from '../../model.ts';
-import { type Candidate, distinct, type Entry, isCopyInMaking, isCopyOf, isFileOf, openCandidate } from './candidate.ts';
+import {
+  type Candidate,
+  distinct,
+  type Entry,
+  isCopyInMaking,
+  isCopyOf,
+  isFileOf,
+  openCandidate,
+} from './candidate.ts';
 import { type FilePosition, type Place, startOfFile, tellingLength } from './file-position.ts';
 import { type DoneFiles, isCopy } from './heads.ts';
 import type { LogFile } from './log-file.ts';

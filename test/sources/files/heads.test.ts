@@ -23,12 +23,6 @@ describe('one is a copy of the other, going by their beginnings', () => {
 });
 
 describe('files that are done with', () => {
-  const file = (inode: string, head: string): DoneFile => ({
-    identity: identity(inode),
-    head: Buffer.from(head),
-    place: startOfFile,
-  });
-
   test('are known by their inode as long as they begin as they did', () => {
     const done = createDoneFiles();
     const one = file('1', 'abc');
@@ -65,14 +59,18 @@ describe('files that are done with', () => {
     expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
   });
 
-  test('the oldest of more than 256 are forgotten', () => {
+  test('the oldest of more than 4,096 are forgotten', () => {
     const done = createDoneFiles();
-    for (let inode = 0; inode < 257; inode++) done.add(file(String(inode), 'abc'));
+    for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
     const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;
-    expect([known(0), known(1), known(256)]).toStrictEqual([false, true, true]);
+    expect([known(0), known(1), known(4096)]).toStrictEqual([false, true, true]);
   });
 });
 
 function identity(inode: string): Identity {
   return { device: '1', inode };
+}
+
+function file(inode: string, head: string): DoneFile {
+  return { identity: identity(inode), head: Buffer.from(head), place: startOfFile };
 }

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
+import type { Choice, KernelSource } from '../../src/sources/auto.ts';
+import type { Notice } from '../../src/sources/source.ts';
+import { nine } from '../builders.ts';
+
+type Settings = OpenSourcesOptions['config']['sources'];
+
+function opened(sources: Settings, choice: Partial<Choice> = {}): { names: string[]; notices: [string, Notice][] } {
+  const notices: [string, Notice][] = [];
+  const { sources: made } = openSources({
+    config: { sources, timeZone: 'UTC', containers: [], podLogs: '/var/log/pods' },
+    positions: {},
+    once: undefined,
+    first: true,
+    pipeline: { take: () => {}, lost: () => {} },
+    onNotice: (source, notice) => void notices.push([source, notice]),
+    onLost: () => {},
+    now: () => nine,
+    choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
+  });
+  return { names: made.map(({ name }) => name), notices };
+}
+
+test('each by the name that its position is kept under', () => {
+  const { names, notices } = opened([
+    { kind: 'kernel' },
+    { kind: 'file', path: '/var/log/kern.log' },
+    { kind: 'journal', directory: undefined },
+    { kind: 'containers' },
+  ]);
+  expect(names).toEqual(['/dev/kmsg', '/var/log/kern.log', 'journal', 'containers']);
+  expect(notices).toEqual([]);
+});
+
+test.each<[string, KernelSource, string]>([
+  ['the journal', { kind: 'journal', directory: '/run/log/journal' }, 'journal'],
+  ['a file', { kind: 'file', path: '/var/log/messages' }, '/var/log/messages'],
+  ['the ring buffer', { kind: 'ring', path: '/dev/kmsg' }, '/dev/kmsg'],
+])('auto is %s, where that was found, and it is said', (_, source, name) => {
+  const { names, notices } = opened([{ kind: 'auto' }, { kind: 'containers' }], { source });
+  expect(names).toEqual([name, 'containers']);
+  expect(notices).toEqual([['auto', { level: 'info', key: 'chosen', text: 'Reading it' }]]);
+});
+
+test('what was found and asked for, too, is read once', () => {
+  const path = '/var/log/kern.log';
+  expect(opened([{ kind: 'file', path }, { kind: 'auto' }], { source: { kind: 'file', path } }).names).toEqual([path]);
+});
+
+test('a doubtful choice is a warning', () => {
+  const { notices } = opened([{ kind: 'auto' }], { source: { kind: 'file', path: '/a' }, isCertain: false });
+  expect(notices).toMatchObject([['auto', { level: 'warn' }]]);
+});
+
+test('where nothing can be read it is an error, and the ring buffer is tried again', () => {
+  const { names, notices } = opened([{ kind: 'auto' }], { isCertain: false, text: 'nothing\n- help' });
+  expect(names).toEqual(['/dev/kmsg']);
+  expect(notices).toMatchObject([['auto', { level: 'error', text: 'Nothing\n- help' }]]);
+});
