@@ -59,6 +59,8 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
       case 'kernel':
         return createKernelRing({ ...common, since });
+      default:
+        return setting satisfies never;
     }
   });
   return { sources, once };

@@ -23,7 +23,7 @@ const place = { device: '1', inode: '2', offset: 3, head: '', headLength: 0, ski
 
 function onAnotherDevice(source: Source): Position {
   const { files, ...rest } = kept(source);
-  return { ...rest, files: (files as Position[]).map((file) => ({ ...file, device: '0' })) };
+  return { ...rest, files: (files as Position[]).map((file) => Object.assign({}, file, { device: '0' })) };
 }
 
 describe('lines', () => {

@@ -305,7 +305,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   }
 
   function retry(): void {
-    const again = [...failed];
+    const again = [...failed].filter((file) => files.includes(file));
     failed.clear();
     for (const file of again) {
       const { offset, skipping } = file.reader.position;
