@@ -551,3 +551,13 @@ describe('what stands in a message cannot say that the kernel wrote it, if somet
     expect(read(`4,1,1000,-;4,1,1000,-;${packet}`)).toMatchObject({ origin: 'kernel' });
   });
 });
+
+test('a kernel record that journald took in late has the time at which the kernel wrote it', () => {
+  const stamps = { __REALTIME_TIMESTAMP: '1795000000000000', __MONOTONIC_TIMESTAMP: '90000000' };
+  const record = { MESSAGE: 'x', _TRANSPORT: 'kernel', SYSLOG_IDENTIFIER: 'kernel', ...stamps };
+  const timeOf = (more: object): number | undefined =>
+    readEnvelope(JSON.stringify({ ...record, ...more }), createClock({ latest: 0 })).time;
+  expect(timeOf({ _SOURCE_MONOTONIC_TIMESTAMP: '30000000' })).toBe(1_795_000_000_000 - 60_000);
+  expect(timeOf({ _SOURCE_MONOTONIC_TIMESTAMP: '90000001' })).toBe(1_795_000_000_000);
+  expect(timeOf({})).toBe(1_795_000_000_000);
+});

@@ -46,7 +46,7 @@ function readJournal(envelope: Envelope, record: Record): void {
   const host = record['_HOSTNAME'];
   if (typeof host === 'string' && host !== '') envelope.host = host;
   const micros = Number(record['__REALTIME_TIMESTAMP'] ?? record['_SOURCE_REALTIME_TIMESTAMP']);
-  setTime(envelope, micros / 1000);
+  setTime(envelope, (micros - delayOf(record)) / 1000);
   const transport = record['_TRANSPORT'];
   const identifier = record['SYSLOG_IDENTIFIER'];
   if (typeof transport !== 'string') {
@@ -63,6 +63,12 @@ function readJournal(envelope: Envelope, record: Record): void {
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   // Named in any case: else what a message to /dev/kmsg says of its writer would be believed.
   envelope.program = typeof identifier === 'string' ? identifier : 'unnamed';
+}
+
+/** Microseconds between the kernel's writing of a record and journald's taking it: a journald that starts takes in what is old. */
+function delayOf(record: Record): number {
+  const delay = Number(record['__MONOTONIC_TIMESTAMP']) - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
+  return delay > 0 ? delay : 0;
 }
 
 function parseRecord(text: string): Record | undefined {

@@ -1,8 +1,11 @@
-import { createReadStream, readSync } from 'node:fs';
+import { createReadStream, open, read, readSync } from 'node:fs';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import type { Content, ContentListener } from './content.ts';
 import { headLength } from './fingerprint.ts';
 import type { OpenLog } from './open-log.ts';
+
+/** The descriptor belongs to whoever opened it, but a stream that is destroyed closes it, `autoClose` or not. */
+const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
 
 /**
  * What a file that was rotated and packed (gzip) holds. Offsets are those of what was packed. It is read in one go, without
@@ -21,7 +24,7 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange 
     read(from) {
       if (stop !== undefined) return;
       let at = 0;
-      const packed = createReadStream('', { fd, start: 0, autoClose: false });
+      const packed = createReadStream('', { fd, start: 0, autoClose: false, fs: borrowed });
       const unpacked = createGunzip();
       const end = (): void => {
         packed.destroy();

@@ -34,7 +34,14 @@ export interface JournalctlListener {
 export type Beginning = { cursor: string } | { since: Millis };
 
 /** All that `readEnvelope` asks for; cursor and time always come with it. */
-const fields = ['MESSAGE', '_TRANSPORT', 'SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER', '_HOSTNAME'];
+const fields = [
+  'MESSAGE',
+  '_SOURCE_MONOTONIC_TIMESTAMP',
+  '_TRANSPORT',
+  'SYSLOG_FACILITY',
+  'SYSLOG_IDENTIFIER',
+  '_HOSTNAME',
+];
 
 /**
  * `--follow` alone reads this boot only, and the latest ten records: `--merge` and `--no-tail` undo that. `--after-cursor`

@@ -1,4 +1,5 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLogFile, type LogFile } from '../../../src/sources/files/log-file.ts';
@@ -161,4 +162,17 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
   });
   expect(told).toStrictEqual(['line 1 is too long']);
   expect(most).toBeLessThan(100 * mebibyte);
+});
+
+test.each(['read', 'closed'])('when it was %s, its descriptor is still that of its owner', async (what) => {
+  const log = written(gzipSync('a\n'.repeat(mebibyte)));
+  if (what === 'read') await readAll(log, 0);
+  else {
+    const content = openPackedContent(log, { onBlock() {}, onError() {}, onChange() {}, onMoved() {} });
+    content.read(0);
+    content.close();
+  }
+  // What is done to descriptors is done in turn, in other threads.
+  for (let turns = 0; turns < 20; turns++) await stat('/');
+  expect(fstatSync(log.fd).isFile()).toBe(true);
 });
