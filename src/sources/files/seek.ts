@@ -75,7 +75,7 @@ export function seekFiles({ path, files, done, passed, sought, now }: SeekOption
     if (isKnown(candidate)) {
       closeLog(candidate.log);
       stillPassed.set(key, candidate.head);
-    } else if (candidate.head.length < tellingLength && now - candidate.modified < copying) {
+    } else if (candidate.head.length < tellingLength && isYoung(candidate, now)) {
       closeLog(candidate.log);
       found.isUndecided = true;
     } else waiting.push({ ...candidate, place: placeIn(candidate) });
@@ -127,6 +127,11 @@ export function seekFiles({ path, files, done, passed, sought, now }: SeekOption
     if (done.find(log.identity, head) !== undefined || done.hasCopyOf(head)) return true;
     return files.some(({ reader }) => isCopy(reader.head, head));
   }
+}
+
+function isYoung({ modified }: Candidate, now: Millis): boolean {
+  // One from the future, by a clock that was set back, would be so for long.
+  return modified <= now && now - modified < copying;
 }
 
 function isPlaceIn(candidate: Candidate, place: FilePosition): boolean {

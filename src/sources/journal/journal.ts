@@ -52,6 +52,7 @@ export function createJournal(options: JournalOptions): Source {
   let state: Source['state'] = 'waiting';
   /** Of the last record that was taken. */
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
+  const isFirstRun = cursor === undefined;
   /** The cursor that journalctl was started with, until its first record has come: that one was taken already. */
   let sought: string | undefined;
   let wait = shortestWait;
@@ -129,6 +130,8 @@ export function createJournal(options: JournalOptions): Source {
 
   function hand(record: string): void {
     const read = readRecord(record, counts.lines, now());
+    // journald dates what it takes in late, as when it starts, by its own clock.
+    if (read !== undefined && isFirstRun && read.line.time < since) return;
     if (read !== undefined) return listener.onLine(read.line, read.origin);
     const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
     listener.onNotice({ level: 'warn', key: 'unreadable', text });
