@@ -14,6 +14,7 @@ import {
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Position, Source } from '../../src/sources/source.ts';
+import { asNobody } from './files/as-nobody.ts';
 import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();
@@ -372,15 +373,4 @@ test('an error of whom it hands a line to passes through', () => {
 function replaced(file: string): unknown {
   const text = `${file} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`;
   return [{ level: 'warn', key: 'replaced', text }];
-}
-
-/** Root may read everything, so it does this as somebody else. */
-function asNobody<T>(task: () => T): T {
-  if (process.geteuid?.() !== 0) return task();
-  process.seteuid?.(65_534);
-  try {
-    return task();
-  } finally {
-    process.seteuid?.(0);
-  }
 }

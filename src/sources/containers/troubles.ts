@@ -1,4 +1,4 @@
-import { reasonOf } from '../../system-error.ts';
+import { readingAdviceOn } from '../files/open-log.ts';
 import type { Notice, SourceListener } from '../source.ts';
 import type { Look } from './discovery.ts';
 import type { OpenLogs } from './open-logs.ts';
@@ -38,7 +38,7 @@ export function createTroubles({ root, onNotice }: { root: string; onNotice: Sou
 
   function tellOfRoot({ root: state, found, unreadable }: Look): void {
     if (typeof state === 'object') {
-      const text = `${root} cannot be read: ${adviceOn(state.error)}. It is tried again twice a second`;
+      const text = `${root} cannot be read: ${readingAdviceOn(state.error)}. It is tried again twice a second`;
       return tell('root', { level: 'error', key: 'failed', text });
     }
     if (state === 'missing') {
@@ -59,7 +59,7 @@ export function createTroubles({ root, onNotice }: { root: string; onNotice: Sou
       tell(path, {
         level: 'error',
         key: 'unreadable',
-        text: `${path} cannot be read: ${adviceOn(error)}. It is tried again twice a second; the others are read`,
+        text: `${path} cannot be read: ${readingAdviceOn(error)}. It is tried again twice a second; the others are read`,
       });
   }
 
@@ -80,10 +80,4 @@ export function createTroubles({ root, onNotice }: { root: string; onNotice: Sou
     told.set(about, notice.text);
     onNotice(notice);
   }
-}
-
-function adviceOn(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== 'EACCES' && code !== 'EPERM') return reasonOf(error);
-  return 'permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)';
 }

@@ -37,12 +37,12 @@ export function beginLog(path: string, saved: Position | undefined, from: 'start
   for (let looks = 0; ; looks++) {
     const opened = there;
     live = reopened(path, false, opened);
+    if (position === undefined && 'kind' in live) {
+      for (const { log } of opened) closeLog(log);
+      return live;
+    }
     there = filesOf(path, live, opened);
     if (looks === maxLooks || !hasMissed(path, there)) break;
-  }
-  if (position === undefined && 'kind' in live) {
-    for (const { log } of there) closeLog(log);
-    return live;
   }
   try {
     const beginning = position === undefined ? afresh(there, from) : goingOn(there, position);

@@ -3,7 +3,8 @@ import { isSame, type Identity } from './open-log.ts';
 
 /** A file that is done with: its content must not be read again, under whatever name it comes back. */
 export interface DoneFile {
-  identity: Identity;
+  /** Undefined: only copies of it can be found, as the file itself has another content now. */
+  identity: Identity | undefined;
   head: Buffer;
   /** Where reading would go on. */
   place: Place;
@@ -36,7 +37,9 @@ export function createDoneFiles(): DoneFiles {
       files = [...files.slice(1 - maxFiles), { file, missed: 0 }];
     },
     find(identity, head) {
-      const found = files.findLast(({ file }) => isSame(file.identity, identity) && begins(head, file.head));
+      const found = files.findLast(
+        ({ file }) => file.identity !== undefined && isSame(file.identity, identity) && begins(head, file.head),
+      );
       return found?.file;
     },
     hasCopyOf: (head) => files.some(({ file }) => isCopy(file.head, head)),

@@ -86,18 +86,15 @@ function identityOf(path: string, stat: BigIntStats): Identity | Obstacle {
 }
 
 function obstacle(path: string, error: unknown): Obstacle {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return missing(path);
-    case 'EACCES':
-    case 'EPERM':
-      return {
-        kind: 'unreadable',
-        text: `${path} cannot be read: permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)`,
-      };
-    default:
-      return { kind: 'unreadable', text: `${path} cannot be read: ${reasonOf(error)}` };
-  }
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return missing(path);
+  return { kind: 'unreadable', text: `${path} cannot be read: ${readingAdviceOn(error)}` };
+}
+
+/** Why a file or folder of the node cannot be read, and what to do. */
+export function readingAdviceOn(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'EACCES' && code !== 'EPERM') return reasonOf(error);
+  return 'permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)';
 }
 
 function missing(path: string): Obstacle {

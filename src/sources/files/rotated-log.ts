@@ -276,7 +276,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
     if (report.isStopped) return;
-    done.add({ identity: { device: '', inode: '' }, head: reader.head, place: reader.position });
+    done.add({ identity: undefined, head: reader.head, place: reader.position });
     replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile }, begun++);
     const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
     if (copy !== undefined) {

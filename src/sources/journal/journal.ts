@@ -130,11 +130,13 @@ export function createJournal(options: JournalOptions): Source {
 
   function hand(record: string): void {
     const read = readRecord(record, counts.lines, now());
+    if (read === undefined) {
+      const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
+      return listener.onNotice({ level: 'warn', key: 'unreadable', text });
+    }
     // journald dates what it takes in late, as when it starts, by its own clock.
-    if (read !== undefined && isFirstRun && read.line.time < since) return;
-    if (read !== undefined) return listener.onLine(read.line, read.origin);
-    const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
-    listener.onNotice({ level: 'warn', key: 'unreadable', text });
+    if (isFirstRun && read.line.time < since) return;
+    listener.onLine(read.line, read.origin);
   }
 
   function tooLong(bytes: number): void {
