@@ -56,7 +56,7 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
   });
   const { cluster, connection, lists } = knowing;
   const { keeper, publisher } = telling;
-  const { sources, investigation } = counting;
+  const { sources, investigation, incidents } = counting;
 
   const server = await startServer({ address: config.metricsAddress, metrics, health: { live, ready } });
   const minute = createMinuteSummary(log, {
@@ -100,6 +100,7 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
     let unreadable = 0;
     const timer = setInterval(() => {
       lists.sweep(now());
+      if (incidents.nextTick() <= now()) incidents.tick(now());
       troubles.clock(connection.clockSkew);
       // What was counted is worth more: rotated files may be deleted before they could be read again.
       if (++upkeeps % upkeepsBetweenPositions === 0) void keeper.keepPositions();

@@ -29,6 +29,8 @@ export interface Config {
   readonly kubeconfig: string | undefined;
   readonly maxNodes: number;
   readonly maxServices: number;
+  readonly maxEndpointSlices: number;
+  readonly procRoot: string;
 }
 
 interface Setting {
@@ -153,6 +155,22 @@ export const settings = {
     help: 'with more Services than that, none is watched',
     default: '5000',
   },
+  maxEndpointSlices: {
+    flag: 'max-endpoint-slices',
+    env: 'MAX_ENDPOINT_SLICES',
+    value: 'N',
+    help:
+      'with more EndpointSlices than that, none is watched: Pods behind a Service are looked up when they are to be named, and ' +
+      'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
+    default: '1000',
+  },
+  procRoot: {
+    flag: 'proc-root',
+    env: 'PROC_ROOT',
+    value: 'DIR',
+    help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
+    default: '/proc',
+  },
 } as const satisfies Record<keyof Config, Setting>;
 
 const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
@@ -227,6 +245,8 @@ const schema = z.strictObject({
   kubeconfig: z.optional(z.string()),
   maxNodes: wholeNumber,
   maxServices: wholeNumber,
+  maxEndpointSlices: wholeNumber,
+  procRoot: z.string().check(z.regex(/^\//, { error: 'must be an absolute path' })),
 });
 
 /** Settings that cannot be followed; all of them at once. */

@@ -1,10 +1,13 @@
 import type { ReplayOptions } from './cli/replay-options.ts';
+import { causeOf } from './explaining/causes/catalogue.ts';
+import { signOf, signOfTable } from './explaining/causes/sign-of.ts';
 import { explainMartian, explainPacket } from './explaining/findings.ts';
 import { noiseOf } from './explaining/noise.ts';
 import { messageOf } from './explaining/wording.ts';
 import { readSnapshot } from './kubernetes/snapshot.ts';
-import type { Endpoint, Finding, Packet, PacketObservation } from './model.ts';
+import type { Endpoint, Finding, Packet, PacketObservation, ProgramRecord, Sign } from './model.ts';
 import { parse } from './parsing/formats.ts';
+import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import { createPrefixTable, operatorRule, type PrefixTable } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
 import { flagNames } from './publishing/audit.ts';
@@ -58,7 +61,9 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
     ['written by', envelope.program ?? envelope.origin],
     ['message', envelope.text.length > 300 ? `${envelope.text.slice(0, 300)}…` : envelope.text],
   ];
-  const observation = parse(envelope.text, prefixes, envelope.origin !== 'userspace');
+  const observation =
+    parse(envelope.text, prefixes, envelope.origin !== 'userspace') ??
+    (envelope.origin === 'kernel' ? undefined : parseProgramRecord(envelope.text, envelope.program));
   if (observation === undefined) {
     const forged = envelope.origin === 'userspace' && parse(envelope.text, prefixes) !== undefined;
     return [
@@ -102,9 +107,50 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
     }
     case 'unparsable':
       return [...rows, ['format', observation.format], ['problem', observation.reason], ['Event', 'none']];
-    default:
+    case 'program-record':
+      return [...rows, ...recordRows(observation), ...signRows(signOf(observation))];
+    case 'conntrack-full':
+    case 'neighbour-overflow':
+      return [...rows, ['format', observation.kind], ...signRows(signOfTable(observation))];
+    case 'suppressed':
       return [...rows, ['format', observation.kind], ['says', JSON.stringify(observation)]];
+    default:
+      return observation satisfies never;
   }
+}
+
+function recordRows({ program, caller, severity, message, error }: ProgramRecord): Row[] {
+  const rows: Row[] = [
+    ['format', `record of ${program}${caller === '' ? '' : ` (${caller})`}`],
+    ['severity', severity],
+    ['says', message],
+  ];
+  return error === '' ? rows : [...rows, ['error', error.replaceAll('\n', ' | ').slice(0, 300)]];
+}
+
+function signRows(sign: Sign | undefined): Row[] {
+  if (sign === undefined) return [['Event', 'none: it tells neither of a failure nor of a success']];
+  if (sign.kind !== 'failure') {
+    const failed = sign.kind === 'sync-failed';
+    return [
+      [
+        'sign',
+        failed
+          ? 'an attempt to sync has failed; the record before it says why'
+          : 'an attempt to sync has ended; good news unless it had failed',
+      ],
+    ];
+  }
+  const { code, subject, quote } = sign;
+  return [
+    ['sign', `${code}: ${causeOf(code).title}`],
+    ...(subject === undefined ? [] : [['about', subject] satisfies Row]),
+    ['quote', quote],
+    [
+      'Event',
+      `none for one line: ${causeOf(code).reason} when it happens again (docs/causes/${code}-${causeOf(code).name}.md)`,
+    ],
+  ];
 }
 
 function packetRows(observation: PacketObservation): Row[] {

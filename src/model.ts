@@ -22,6 +22,8 @@ export interface LogLine {
   timeIsExact: boolean;
   /** The host name in the envelope, if it had one. */
   host: string | undefined;
+  /** The program that a syslog says has written it: `kube-proxy`. */
+  program?: string | undefined;
 }
 
 /** What the rule that logged the packet did, or went on to do, with it, as far as its prefix tells. */
@@ -140,7 +142,65 @@ export interface Unparsable {
   reason: string;
 }
 
-export type Observation = PacketObservation | ConntrackFull | NeighbourOverflow | Martian | Suppressed | Unparsable;
+/** Who wrote a record into the log of a container. `felix`, `confd` and `bird` are the parts of calico-node. */
+export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
+
+/** A record that a program wrote about its own work: what it says, and nothing about what that means. */
+export interface ProgramRecord {
+  kind: 'program-record';
+  program: Program;
+  severity: 'debug' | 'info' | 'warning' | 'error' | 'fatal';
+  /** Source file without line number, `proxier.go`, `felix/table.go`; '' where the record names none. */
+  caller: string;
+  /** Without quotes and fields: `Failed to execute iptables-restore`. */
+  message: string;
+  /** `ipFamily`, `retryingTime`, `error`, …: decoded values by key, the first 4 KiB of each. Rule dumps (`rules`) are left out. */
+  fields: Readonly<Record<string, string>>;
+  /** Everything that is error text, lines kept apart by `\n`: `err`, `error`, `errorOutput`, `stderr`; '' if there is none. */
+  error: string;
+}
+
+export type Observation =
+  | PacketObservation
+  | ConntrackFull
+  | NeighbourOverflow
+  | Martian
+  | Suppressed
+  | Unparsable
+  | ProgramRecord;
+
+/** Who or what an incident is of: a program, or the kernel. */
+export type Failing = Program | 'kernel';
+
+/** What one line says of an incident that may be there. */
+export type Sign = FailureSign | SyncSign;
+
+export interface FailureSign {
+  kind: 'failure';
+  /** `KN102`: a row of the catalogue of causes. */
+  code: string;
+  failing: Failing;
+  /** `IPv4`, `IPv6`, or '' where the line does not tell. */
+  family: string;
+  /** What varies from line to line within one cause: a chain, a kernel module, a BGP peer, a network namespace. */
+  subject: string | undefined;
+  /** The telling line of the text, for a person; at most 200 characters. */
+  quote: string;
+  /** Of iptables, as far as the text tells: `iptables-restore v1.8.8 (legacy)`. */
+  backend: 'legacy' | 'nf_tables' | undefined;
+}
+
+/**
+ * How a program's attempt to bring its rules up to date ended. kube-proxy logs `SyncProxyRules complete` after a failed
+ * attempt too, right after `Sync failed`.
+ */
+export interface SyncSign {
+  kind: 'sync-failed' | 'sync-complete';
+  failing: Failing;
+  family: string;
+  /** When it will be tried again; undefined where the line does not tell. */
+  retry: Millis | undefined;
+}
 
 /** What an Event needs to know of an API object. `uid` is empty when the object is known by name only. */
 export interface ObjectRef {
@@ -231,14 +291,82 @@ export interface OverflowStory {
   example: FlowStory;
 }
 
-/** A table of the kernel is full: everything on the node suffers. */
-export interface KernelTableStory {
-  kind: 'kernel-table';
-  table: 'conntrack' | 'neighbour';
-  detail: string | undefined;
+/** A Service and the ports of it whose chains were named. */
+export interface NamedService {
+  object: ObjectRef;
+  /** `https`, or the number where it has no name. */
+  ports: string[];
+  /** `shop/db-0 on node-b`: Pods behind it, the first few. */
+  backends: string[];
+  moreBackends: number;
+  /** It had been deleted when its chain was named. */
+  deleted: boolean;
 }
 
-export type Story = FlowStory | OverflowStory | KernelTableStory;
+/** What FelixConfiguration says for one node: `node.<name>` field by field over `default`. Undefined: not set, or of no type that is known. */
+export interface FelixSettings {
+  bpfEnabled: boolean | undefined;
+  bpfKubeProxyIptablesCleanupEnabled: boolean | undefined;
+  logSeverityScreen: string | undefined;
+  iptablesBackend: string | undefined;
+  nftablesMode: string | undefined;
+  /** Name of the object that `bpfEnabled` is from. */
+  bpfFrom: string | undefined;
+}
+
+/** What was found out around an incident, beside its lines. Each part is undefined where nobody could look. */
+export interface NodeFacts {
+  felix:
+    | { kind: 'settings'; settings: FelixSettings }
+    /** No Calico, or none that is configured through the API. */
+    | { kind: 'absent' }
+    | { kind: 'unreadable'; reason: 'forbidden' | 'failed' }
+    | undefined;
+  /** Whether a Pod of kube-proxy runs on the node. */
+  kubeProxyHere: boolean | undefined;
+  conntrack: { count: number | undefined; max: number | undefined } | undefined;
+  /** Who holds most of the connection tracking table, most first: `shop/crawler-0 (10.244.0.7)`. */
+  talkers: readonly { name: string; connections: number }[];
+  /** The backends of iptables that programs of this node were seen to use in the last hour. */
+  backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
+  /** uid of the Pod whose network namespace alone it is about; null: of a namespace, but nobody knows whose. */
+  namespacePod?: string | null | undefined;
+  /** When the host's firewall began to drop, if it did so near the beginning of the incident. */
+  firewallDropsSince: Millis | undefined;
+}
+
+/** Something on the node is broken for longer than a moment. */
+export interface IncidentStory {
+  kind: 'incident';
+  /** `full`: on the culprit, the Node and Services; `pointer`: short, on a Pod that suffers. */
+  role: 'full' | 'pointer';
+  phase: 'open' | 'over';
+  /** As the lines say, and as the facts explain it: a row of the catalogue each. */
+  code: string;
+  diagnosis: string;
+  failing: Failing;
+  /** `kube-system/kube-proxy-x7k2p`; undefined for the kernel. */
+  culprit: string | undefined;
+  since: Millis;
+  /** Last failure. */
+  last: Millis;
+  failures: number;
+  /** How it was seen to be over. */
+  endedBy: 'success' | 'silence' | undefined;
+  ended: Millis | undefined;
+  families: string[];
+  subjects: string[];
+  moreSubjects: number;
+  restarts: number;
+  quote: string;
+  services: NamedService[];
+  moreServices: number;
+  facts: NodeFacts;
+  /** Pods that suffer: how many there are, and the first few by name, those that are unready or restarting first. */
+  affected: { count: number; names: string[] };
+}
+
+export type Story = FlowStory | OverflowStory | IncidentStory;
 
 /** An Observation with its Endpoints and its meaning, ready to be counted. */
 export interface Finding {
@@ -251,6 +379,8 @@ export interface Finding {
   related: ObjectRef | undefined;
   /** Node the line was logged on; empty when unknown. */
   node: string;
+  /** The Event is one for all nodes: whoever tells first tells for all. */
+  shared?: boolean | undefined;
   story: Story;
 }
 

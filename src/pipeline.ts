@@ -1,9 +1,22 @@
-import { explainKernelTable, explainMartian } from './explaining/findings.ts';
+import { explainMartian } from './explaining/findings.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-memo.ts';
-import type { Ends, Finding, LogLine, Martian, Millis, ObjectRef, PacketObservation, Suppressed } from './model.ts';
+import type {
+  ConntrackFull,
+  Ends,
+  Finding,
+  LogLine,
+  Martian,
+  Millis,
+  NeighbourOverflow,
+  PacketObservation,
+  ProgramRecord,
+  Suppressed,
+} from './model.ts';
+import type { NodeIncidents } from './node-incidents.ts';
 import { parse } from './parsing/formats.ts';
 import type { PrefixTable } from './parsing/prefixes.ts';
-import { type Directory, type Moment, nodeRef } from './resolving/directory.ts';
+import { parseProgramRecord } from './parsing/programs/program-record.ts';
+import type { Directory, Moment } from './resolving/directory.ts';
 import { nodeOf, resolveMartian } from './resolving/resolver.ts';
 import type { SeriesTable } from './series/table.ts';
 import type { Origin } from './sources/envelopes/envelope.ts';
@@ -17,6 +30,9 @@ export interface PipelineOptions {
   /** Called for each line that counts, before it is counted: what is due before `time` can be written. */
   advance: (node: string, time: Millis) => void;
   series: (node: string) => SeriesTable;
+  incidents: (node: string) => NodeIncidents;
+  /** The node whose log of a container it is, where nothing else tells. */
+  nodeOfLog?: ((path: string) => string | undefined) | undefined;
   /** Name of the node all lines come from, over what the lines say. */
   node: string | undefined;
   /** Make Events of link-local chatter too. */
@@ -52,7 +68,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const understand = createFlowMemo(directory, options.node);
   return {
     take(line, origin) {
-      const observation = parse(line.text, prefixes, origin !== 'userspace');
+      const observation =
+        parse(line.text, prefixes, origin !== 'userspace') ??
+        (origin === 'kernel' ? undefined : parseProgramRecord(line.text, line.program));
       if (observation === undefined) {
         if (origin === 'userspace' && parse(line.text, prefixes) !== undefined) statistics.notKernel++;
         return;
@@ -65,14 +83,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         case 'martian':
           return takeDrop(line, observation, understandMartian(line, observation), 1);
         case 'conntrack-full':
-          return takeTable(
-            'conntrack',
-            observation.netns === undefined ? undefined : `network namespace ${observation.netns}`,
-            line,
-            at,
-          );
         case 'neighbour-overflow':
-          return takeTable('neighbour', observation.family, line, at);
+        case 'program-record':
+          return takeIncident(line, observation, at);
         case 'suppressed':
           return suppress(observation, nodeOfLine(line, at), line.time);
         case 'unparsable':
@@ -110,6 +123,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     { node, ends, noise, findings }: FlowMeaning,
     weight: number,
   ): void {
+    if (observation.kind === 'packet' && observation.enforcer === 'host-firewall' && noise === undefined)
+      options.incidents(node).firewallDropped(line.time);
     if (noise === undefined && hold?.(line, observation, ends)) return;
     settle(line, observation, ends, node, noise, weight);
     if (noise !== undefined && !includeNoise) return;
@@ -140,17 +155,18 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     options.series(node).suppress(suppressed, node, time);
   }
 
-  function takeTable(table: 'conntrack' | 'neighbour', detail: string | undefined, line: LogLine, at: Moment): void {
-    const name = nodeOfLine(line, at);
-    if (name === '') {
+  function takeIncident(
+    line: LogLine,
+    observation: ProgramRecord | ConntrackFull | NeighbourOverflow,
+    at: Moment,
+  ): void {
+    const node = nodeOfLine(line, at) || (options.nodeOfLog?.(line.source) ?? '');
+    if (node === '') {
       statistics.nodeUnknown++;
       return;
     }
-    const node = directory.node(name);
-    const regarding: ObjectRef = node
-      ? nodeRef(node)
-      : { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
-    report([explainKernelTable(table, detail, regarding)], name, line.time, 1);
+    options.advance(node, line.time);
+    options.incidents(node).take(observation, line);
   }
 
   function report(findings: readonly Finding[], node: string, time: Millis, weight: number): void {

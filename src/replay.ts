@@ -1,23 +1,20 @@
 import type { Readable } from 'node:stream';
-import { createProgress } from './cli/progress.ts';
 import type { ReplayOptions } from './cli/replay-options.ts';
 import { type RunTotals, summarise } from './cli/summary.ts';
 import { writeResult } from './cli/result.ts';
 import { messageOf } from './explaining/wording.ts';
-import { readSnapshot } from './kubernetes/snapshot.ts';
-import { needlesOfAll } from './parsing/formats.ts';
+import { felixOf, readSnapshot } from './kubernetes/snapshot.ts';
 import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
+import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.ts';
+import { readLog } from './replay-log.ts';
 import { auditRow } from './publishing/audit.ts';
 import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from './series/table.ts';
-import { type ClockOptions, createClock } from './sources/clock.ts';
-import { readEnvelope } from './sources/envelope.ts';
-import { withoutHalfValue } from './sources/half-value.ts';
-import { type Input, InputError, openInput } from './sources/input.ts';
+import type { ClockOptions } from './sources/clock.ts';
+import { InputError, openInput } from './sources/input.ts';
 import { peek } from './sources/peek.ts';
-import { createScanner } from './sources/scanner.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 
 /** Where output goes; parameters, so that tests can look. */
@@ -49,7 +46,14 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     messageOf,
     onWrite: options.writes ? (write) => writes.push(write) : undefined,
   });
-  const pipeline = connect(options, directory, statistics, recorder, streams);
+  const incidents = createReplayIncidents({
+    objects: snapshot.objects,
+    directory,
+    felixOf: (node) => felixOf(snapshot, node),
+    series: recorder.series,
+    advance: recorder.advance,
+  });
+  const pipeline = connect(options, directory, statistics, recorder, incidents, streams);
 
   const totals: RunTotals = {
     files: 0,
@@ -58,6 +62,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     tooLong: 0,
     guessedTimes: 0,
     events: 0,
+    incidents: 0,
     packetsPastLimits: { uncounted: 0, overflowed: 0 },
     now: undefined,
   };
@@ -78,7 +83,9 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
       complain(error.message);
     }
   }
+  incidents.finish();
   recorder.finish();
+  totals.incidents = incidents.opened();
   totals.events = recorder.events.size;
   totals.packetsPastLimits = pastLimits(recorder.tables());
   const stranger = ofAnotherCluster(options, directory, statistics);
@@ -98,6 +105,7 @@ function connect(
   directory: Directory,
   statistics: Statistics,
   recorder: Recorder<SeriesTable>,
+  incidents: ReplayIncidents,
   streams: Streams,
 ): Pipeline {
   return createPipeline({
@@ -106,8 +114,10 @@ function connect(
     statistics,
     node: options.node,
     includeNoise: options.includeNoise,
-    advance: recorder.advance,
+    advance: incidents.advance,
     series: recorder.series,
+    incidents: incidents.of,
+    nodeOfLog: incidents.nodeOfLog,
     onDrop: options.output === 'audit' ? (...drop) => streams.out(auditRow(...drop)) : undefined,
   });
 }
@@ -131,55 +141,6 @@ function inOrder(options: ReplayOptions): { name: string; clock: Omit<ClockOptio
     return { name, clock: { ...clock, lastUptime }, first: firstTime ?? -Infinity };
   });
   return logs.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first));
-}
-
-async function readLog(
-  input: Input,
-  clockOptions: ClockOptions,
-  pipeline: Pipeline,
-  totals: RunTotals,
-  streams: Streams,
-  options: ReplayOptions,
-): Promise<void> {
-  const clock = createClock(clockOptions);
-  let lastTime = clockOptions.latest;
-  let scanned = 0;
-  const scanner = createScanner({
-    needles: needlesOfAll,
-    onLine(text, number, cut) {
-      const envelope = readEnvelope(text, clock);
-      if (cut) envelope.text = withoutHalfValue(envelope.text);
-      const time = (lastTime = envelope.time ?? lastTime);
-      const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
-      if (!timeIsExact) totals.guessedTimes++;
-      pipeline.take(
-        { source: input.name, line: number, text: envelope.text, time, timeIsExact, host: envelope.host },
-        envelope.origin,
-      );
-    },
-    onTooLong(number) {
-      if (totals.tooLong++ === 0) streams.err(`${input.name}:${number}: a line of more than 64 KiB was skipped\n`);
-    },
-  });
-  const progress = createProgress(
-    input,
-    streams.terminal ?? process.stderr,
-    !options.quiet && streams.terminal !== undefined,
-  );
-  try {
-    await input.read((block) => {
-      if (scanned === 0 && block.includes(0))
-        streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
-      scanned += block.length;
-      scanner.write(block);
-      progress.step();
-    });
-  } finally {
-    scanner.end();
-    progress.done();
-    totals.lines += scanner.counts.lines;
-    totals.bytes += scanner.counts.bytes;
-  }
 }
 
 /** Interfaces of Pods were seen, and not one is a Pod of the saved objects: they are of another cluster. */

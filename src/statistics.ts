@@ -23,6 +23,8 @@ export interface Statistics {
   conntrackFull: number;
   neighbourOverflow: number;
   martian: number;
+  /** Lines of kube-proxy and calico-node about their own work. */
+  programRecords: number;
   /** Log lines that were suppressed or lost before they were written. */
   suppressed: number;
   /** Lines that look like the kernel's but were written by another program. */
@@ -47,6 +49,7 @@ export function createStatistics(): Statistics {
     conntrackFull: 0,
     neighbourOverflow: 0,
     martian: 0,
+    programRecords: 0,
     suppressed: 0,
     notKernel: 0,
     nodeUnknown: 0,
@@ -82,6 +85,9 @@ export function createStatistics(): Statistics {
         return;
       case 'suppressed':
         statistics.suppressed += observation.count ?? 1;
+        return;
+      case 'program-record':
+        statistics.programRecords++;
         return;
       default:
         observation satisfies never;

@@ -3,13 +3,16 @@ import type {
   Ends,
   Finding,
   FlowStory,
+  IncidentStory,
   LogLine,
+  NodeFacts,
   ObjectRef,
   Packet,
   PacketObservation,
   Series,
 } from '../src/model.ts';
-import type { ClusterObjects, Node, Pod, Service } from '../src/resolving/objects.ts';
+import { packEndpoints } from '../src/resolving/chains/endpoints.ts';
+import type { Backend, ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
 import { createTally } from '../src/series/tally.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
@@ -34,6 +37,9 @@ export function pod(given: Partial<Pod> = {}): Pod {
     role: undefined,
     from: -Infinity,
     until: Infinity,
+    running: true,
+    trouble: undefined,
+    restarted: undefined,
     ...given,
   };
 }
@@ -59,12 +65,34 @@ export function service(given: Partial<Service> = {}): Service {
     resourceVersion: '5',
     addresses: ['10.96.0.80'],
     role: undefined,
+    ports: [{ name: 'http', port: 80, protocol: 'tcp' }],
     ...given,
   };
 }
 
+/** Of the Service above, with one Pod on another node. */
+export function endpointSlice({
+  endpoints = [backend()],
+  ...given
+}: Partial<Omit<EndpointSlice, 'endpoints'> & { endpoints: Backend[] }> = {}): EndpointSlice {
+  const namespace = given.namespace ?? 'shop';
+  return {
+    namespace,
+    name: 'api-x2x7k',
+    resourceVersion: '6',
+    service: 'api',
+    ports: [{ name: 'http', port: 8080, protocol: 'tcp' }],
+    ...given,
+    endpoints: packEndpoints(namespace, endpoints),
+  };
+}
+
+export function backend(given: Partial<Backend> = {}): Backend {
+  return { pod: { namespace: 'shop', name: 'api-0' }, address: '10.65.2.9', node: 'node-b', ready: true, ...given };
+}
+
 export function cluster(given: Partial<ClusterObjects> = {}): ClusterObjects {
-  return { pods: [], nodes: [], services: [], namespaces: [], ...given };
+  return { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [], ...given };
 }
 
 export function packet(given: Partial<Packet> = {}): Packet {
@@ -258,16 +286,54 @@ export function finding(given: Partial<Finding> = {}): Finding {
   };
 }
 
-/** What `count` makes of a full conntrack table. */
+/** What is counted on the Node of a full conntrack table. */
 export function incident(given: Partial<Finding> = {}): Finding {
   return finding({
     identity: 'incident',
     reason: 'ConntrackTableFull',
     regarding: nodeRef(),
-    story: { kind: 'kernel-table', table: 'conntrack', detail: undefined },
+    story: incidentStory(),
     ...given,
   });
 }
+
+/** Of a full conntrack table that was seen for a minute. */
+export function incidentStory(given: Partial<IncidentStory> = {}): IncidentStory {
+  return {
+    kind: 'incident',
+    role: 'full',
+    phase: 'open',
+    code: 'KN401',
+    diagnosis: 'KN401',
+    failing: 'kernel',
+    culprit: undefined,
+    since: nine,
+    last: nine + 60_000,
+    failures: 12,
+    endedBy: undefined,
+    ended: undefined,
+    families: [],
+    subjects: [],
+    moreSubjects: 0,
+    restarts: 0,
+    quote: 'nf_conntrack: table full, dropping packet',
+    services: [],
+    moreServices: 0,
+    facts: noFacts,
+    affected: { count: 0, names: [] },
+    ...given,
+  };
+}
+
+/** Nobody could look. */
+export const noFacts: NodeFacts = {
+  felix: undefined,
+  kubeProxyHere: undefined,
+  conntrack: undefined,
+  talkers: [],
+  backends: {},
+  firewallDropsSince: undefined,
+};
 
 export function series(given: Partial<Series> = {}): Series {
   return {

@@ -19,6 +19,8 @@ const defaults: Config = {
   kubeconfig: undefined,
   maxNodes: 200,
   maxServices: 5000,
+  maxEndpointSlices: 1000,
+  procRoot: '/proc',
 };
 
 type Flags = Parameters<typeof readConfig>[0];
@@ -75,6 +77,8 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
   kubeconfig: ['/kubeconfig', '', '/kubeconfig'],
   maxNodes: ['0', '0', 0],
   maxServices: ['123456789', '123456789', 123_456_789],
+  maxEndpointSlices: ['0', '0', 0],
+  procRoot: ['/host/proc', '/host/proc', '/host/proc'],
 };
 
 const names = Object.keys(settings) as (keyof Config)[];
@@ -185,6 +189,7 @@ describe('what cannot be followed', () => {
     ['max-nodes', '-1', 'must be a whole number'],
     ['max-nodes', '1.5', 'must be a whole number'],
     ['max-services', '1e3', 'must be a whole number'],
+    ['max-endpoint-slices', 'none', 'must be a whole number'],
     ['max-services', '1234567890', 'must be a whole number'],
     ['source', 'journald', 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths'],
     [
@@ -265,6 +270,7 @@ describe('what cannot be followed', () => {
         LOG_LEVEL: 'x',
         MAX_NODES: 'x',
         MAX_SERVICES: 'x',
+        MAX_ENDPOINT_SLICES: 'x',
       },
     );
     expect(problems.map((problem) => problem.replace(/: .*/, ''))).toEqual([
@@ -282,6 +288,7 @@ describe('what cannot be followed', () => {
       'LOG_LEVEL or --log-level "x"',
       'MAX_NODES or --max-nodes "x"',
       'MAX_SERVICES or --max-services "x"',
+      'MAX_ENDPOINT_SLICES or --max-endpoint-slices "x"',
     ]);
   });
 });

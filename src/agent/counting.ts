@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { createInvestigation, type Investigation } from '../investigation.ts';
 import type { Millis } from '../model.ts';
+import type { NodeIncidents } from '../node-incidents.ts';
 import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
 import { createPipeline } from '../pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
@@ -11,6 +12,7 @@ import type { Restored } from '../state/agent-state.ts';
 import { createStatistics, type Statistics } from '../statistics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createWaitingRoom, type WaitingRoom } from '../waiting-room.ts';
+import { createAgentIncidents } from './incidents.ts';
 import type { Knowing } from './knowing.ts';
 import { openSources } from './open-sources.ts';
 import type { Troubles } from './troubles.ts';
@@ -23,6 +25,7 @@ export interface Counting {
   room: WaitingRoom;
   investigation: Investigation;
   table: SeriesTable;
+  incidents: NodeIncidents;
 }
 
 export interface CountingOptions {
@@ -47,6 +50,15 @@ export function createCounting(options: CountingOptions): Counting {
   const { lists, remote, cluster } = knowing;
   const statistics = createStatistics();
   const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
+  const incidents = createAgentIncidents({
+    config,
+    knowing,
+    restored: restored.state?.incidents,
+    count: table.count,
+    onChange: troubles.incident,
+    onFelix: troubles.felix,
+    now,
+  });
   const room = createWaitingRoom(waitingFlows, restored.state?.waiting);
   const investigation = createInvestigation({
     room,
@@ -65,6 +77,7 @@ export function createCounting(options: CountingOptions): Counting {
     // Publishing has a clock of its own.
     advance: () => {},
     series: () => table,
+    incidents: () => incidents,
     node: config.node,
     includeNoise: config.includeNoise,
     hold: investigation.hold,
@@ -79,5 +92,5 @@ export function createCounting(options: CountingOptions): Counting {
     onLost: troubles.lost,
     now,
   });
-  return { sources, once, statistics, room, investigation, table };
+  return { sources, once, statistics, room, investigation, table, incidents };
 }

@@ -7,7 +7,7 @@ import type { TroubleTally } from './troubles.ts';
 export function minuteCounts(
   tally: Readonly<TroubleTally>,
   { remote }: Knowing,
-  { statistics, table, sources }: Counting,
+  { statistics, table, sources, incidents }: Counting,
 ): MinuteCounts {
   const { pods, hostNames } = remote.counts;
   return {
@@ -17,9 +17,16 @@ export function minuteCounts(
     dropsWithoutPod: statistics.withoutPods,
     uncountedPackets: table.counts.uncounted,
     unparsable: statistics.unparsable,
-    longLines: sources.reduce((sum, { counts }) => sum + counts.tooLong, 0),
+    failures: sum(incidents.table.counts.failures),
+    incidentsOpened: sum(incidents.table.counts.opened),
+    incidentsClosed: sum(incidents.table.counts.closed),
+    longLines: sources.reduce((total, { counts }) => total + counts.tooLong, 0),
     podLookupsFailed: pods.failed,
     podLookupsRefused: pods.refused,
     dnsLookupsFailed: hostNames.failed,
   };
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
 }

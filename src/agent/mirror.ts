@@ -1,5 +1,6 @@
 import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
 import type { Connection } from '../kubernetes/connection.ts';
+import type { NodeIncidents } from '../node-incidents.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { LookupCounts } from '../resolving/lookup.ts';
 import type { RemoteLookups } from '../resolving/remote.ts';
@@ -16,6 +17,7 @@ export interface Observed {
   statistics: Statistics;
   table: SeriesTable;
   room: WaitingRoom;
+  incidents: NodeIncidents;
   lists: LiveLists;
   remote: RemoteLookups;
   cluster: ClusterWatch;
@@ -44,6 +46,9 @@ export function mirror(metrics: Metrics, observed: Observed): void {
   metrics.dropsWithoutPod.mirror(statistics.withoutPods);
   metrics.noise.mirror(statistics.noise);
 
+  metrics.programRecords.mirror(statistics.programRecords);
+  mirrorIncidents(metrics, observed.incidents);
+
   metrics.series.set(table.sizes.series);
   metrics.seriesUncountedPackets.mirror(table.counts.uncounted);
   metrics.seriesOverflowPackets.mirror(table.counts.overflowed);
@@ -58,10 +63,18 @@ export function mirror(metrics: Metrics, observed: Observed): void {
   metrics.cachedObjects.set(pods, { resource: 'pods' });
   metrics.cachedObjects.set(nodes, { resource: 'nodes' });
   metrics.cachedObjects.set(services, { resource: 'services' });
+  metrics.cachedObjects.set(lists.chains.sizes.slices, { resource: 'endpointslices' });
   metrics.tombstones.set(tombstones);
   mirrorLookups(metrics.podLookups, remote.counts.pods);
   mirrorLookups(metrics.dnsLookups, remote.counts.hostNames);
   if (connection.clockSkew !== undefined) metrics.clockSkew.set(connection.clockSkew / 1000);
+}
+
+function mirrorIncidents(metrics: Metrics, { table: { counts, incidents } }: NodeIncidents): void {
+  for (const [code, count] of Object.entries(counts.failures)) metrics.failures.mirror(count, { code });
+  for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.mirror(count, { code });
+  const open = new Set(incidents.filter(({ phase }) => phase === 'open').map((incident) => incident.code));
+  for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });
 }
 
 function mirrorLookups(metric: Metrics['podLookups'], counts: Readonly<LookupCounts>): void {

@@ -30,7 +30,7 @@ export interface TellingOptions {
 
 export function createTelling(options: TellingOptions): Telling {
   const { config, stateFile, stateId, knowing, counting, metrics, troubles, now } = options;
-  const { sources, once, table, room } = counting;
+  const { sources, once, table, room, incidents } = counting;
   const keeper = createKeeper({
     file: stateFile,
     snapshot: (): AgentState => ({
@@ -39,9 +39,10 @@ export function createTelling(options: TellingOptions): Telling {
       positions: Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
       once: once.state(),
       series: table.state(),
+      incidents: incidents.state(),
       waiting: room.flows,
     }),
-    revision: () => table.revision,
+    revision: () => table.revision + incidents.revision,
     onSaved(bytes) {
       metrics.stateSaved.set(now() / 1000);
       metrics.stateSize.set(bytes);

@@ -1,7 +1,9 @@
+import { causeOf } from '../explaining/causes/catalogue.ts';
+import type { IncidentChange } from '../incidents/incident.ts';
 import type { RequestReport } from '../kubernetes/connection.ts';
 import type { InformerTrouble } from '../kubernetes/informer.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
-import type { Millis, Series } from '../model.ts';
+import type { Millis, NodeFacts, Series } from '../model.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import type { Result } from '../publishing/publisher.ts';
 import type { Loss, Notice } from '../sources/source.ts';
@@ -25,6 +27,10 @@ export interface Troubles {
   stateSaved: () => void;
   clock: (skew: Millis | undefined) => void;
   node: (name: string, known: boolean, others: readonly string[]) => void;
+  /** What an incident is explained by could be read, or not. */
+  felix: (felix: NodeFacts['felix']) => void;
+  /** Not this program's trouble, but worth a line where somebody looks for it. */
+  incident: (change: IncidentChange) => void;
 }
 
 /** The same in totals, for the line of each minute. */
@@ -49,6 +55,14 @@ export interface TroublesOptions {
 
 /** Exporters throw away Events whose time is further off than that. */
 const tolerableSkew: Millis = 5000;
+
+/** What is done where there are too many objects to be watched from every node. */
+const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
+  pods: 'none is watched',
+  nodes: 'only this one is watched',
+  services: 'none is watched; their addresses stay addresses',
+  endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
+};
 
 const rightsHint = 'grant it with the ClusterRole in deploy/base/rbac.yaml';
 
@@ -92,8 +106,7 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
       complain('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);
     },
     tooMany(resource, count, limit) {
-      const instead =
-        resource === 'nodes' ? 'only this one is watched' : 'none is watched; their addresses stay addresses';
+      const instead = insteadOfWatching[resource];
       complain(
         'info',
         `many ${resource}`,
@@ -194,6 +207,17 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
         `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`,
       );
     },
+    felix(felix) {
+      if (felix === undefined) return;
+      if (felix.kind === 'unreadable' && felix.reason === 'forbidden')
+        return denied('get', 'felixconfigurations', { message: '' });
+      granted('get', 'felixconfigurations');
+    },
+    incident({ kind, incident: { code, failing, failures, quote, endedBy } }) {
+      const about = { code, failing, failures };
+      if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);
+      else if (kind === 'closed') log.info({ ...about, endedBy }, `${code} is over: ${causeOf(code).title}`);
+    },
   };
   return { troubles, tally };
 
@@ -222,10 +246,11 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
     );
   }
 
-  function denied(verb: string, resource: string, { message }: Refusal): void {
+  function denied(verb: string, resource: string, { message }: Pick<Refusal, 'message'>): void {
     metrics.missingPermission.set(1, { verb, resource });
     complain(
-      'error',
+      // Without these, less is explained: all else goes on.
+      resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
       `right ${verb} ${resource}`,
       { verb, resource, answer: message },
       `Missing right: ${verb} ${resource}; ${rightsHint}`,

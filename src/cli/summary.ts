@@ -11,6 +11,7 @@ export interface RunTotals {
   /** Lines whose time was guessed. */
   guessedTimes: number;
   events: number;
+  incidents: number;
   packetsPastLimits: { uncounted: number; overflowed: number };
   now: Millis | undefined;
 }
@@ -48,6 +49,10 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     [statistics.martian, 'martian'],
   ];
   if (kernel.some(([count]) => count > 0)) rows.push(['kernel', listed(kernel)]);
+  if (statistics.programRecords > 0)
+    rows.push(['programs', `${number(statistics.programRecords)} records of kube-proxy and calico-node`]);
+  if (totals.incidents > 0)
+    rows.push(['incidents', `${number(totals.incidents)}; what failed once and not again is none`]);
   if (statistics.suppressed > 0)
     rows.push([
       'suppressed',

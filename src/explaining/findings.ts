@@ -62,24 +62,6 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
   }));
 }
 
-/** A full kernel table hurts everybody on the node, so the Event is the Node's. */
-export function explainKernelTable(
-  table: 'conntrack' | 'neighbour',
-  detail: string | undefined,
-  regarding: ObjectRef,
-): Finding {
-  const reason = table === 'conntrack' ? 'ConntrackTableFull' : 'NeighbourTableFull';
-  return {
-    identity: [reason, regarding.name, detail ?? ''].join(sep),
-    reason,
-    type: 'Warning',
-    regarding,
-    related: undefined,
-    node: regarding.name,
-    story: { kind: 'kernel-table', table, detail },
-  };
-}
-
 /**
  * A dropped ICMP error is bad news for who sent the packet it is about: it will never learn what went wrong. The peer
  * is what could not be reached; the reporter is only the messenger, and has a finding of its own if it is a Pod.

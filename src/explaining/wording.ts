@@ -1,7 +1,8 @@
-import type { Endpoint, FlowStory, KernelTableStory, PolicyName, Series, Tally } from '../model.ts';
+import type { Endpoint, FlowStory, PolicyName, Series, Tally } from '../model.ts';
 import { printable } from '../printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf } from './endpoint-name.ts';
+import { incidentMessage } from './incident-wording.ts';
 import { icmpName, portName } from './names.ts';
 
 /**
@@ -11,21 +12,21 @@ import { icmpName, portName } from './names.ts';
  */
 export function messageOf(series: Series): string {
   const { story, node } = series.finding;
+  const lowerBound = series.suppressed
+    ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
+    : '';
+  if (story.kind === 'incident') return printable(incidentMessage(story, node, lowerBound));
   const sentences = ((): string[] => {
     switch (story.kind) {
       case 'flow':
         return flowSentences(story, series);
       case 'overflow':
         return overflowSentences(story.example, series);
-      case 'kernel-table':
-        return tableSentences(story, node);
       default:
         return story satisfies never;
     }
   })();
-  if (series.suppressed)
-    sentences.push('Log lines were suppressed or lost meanwhile, so there were at least this many.');
-  return printable(sentences.filter((sentence) => sentence !== '').join(' '));
+  return printable([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
 }
 
 function flowSentences(story: FlowStory, series: Series): string[] {
@@ -35,6 +36,7 @@ function flowSentences(story: FlowStory, series: Series): string[] {
     story.ownAddressIsForeign ? `It used the address ${story.ownAddress}, which is not its own.` : '',
     decidedBy(story, series.finding.node),
     adviseOn(story, own),
+    story.martian ? '[KN403]' : '',
   ];
 }
 
@@ -129,24 +131,5 @@ function overflowSentences(example: FlowStory, { finding, peers, ports }: Series
     scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
     'This Pod has more different drops than get an Event each: these are the further ones together.',
     decidedBy({ ...example, path: '', policy: undefined }, finding.node),
-  ];
-}
-
-function tableSentences({ table, detail }: KernelTableStory, node: string): string[] {
-  if (table === 'conntrack' && detail !== undefined) {
-    return [
-      `The connection tracking table of ${detail} on ${node} is full: new connections in that namespace are dropped.`,
-      `Find whose it is with lsns -t net | grep ${detail.replace(/\D/g, '')}. All namespaces share the limit net.netfilter.nf_conntrack_max of the node: raise it, or find who opens so many connections.`,
-    ];
-  }
-  if (table === 'conntrack') {
-    return [
-      `The connection tracking table on ${node} is full: new connections of every Pod on this node are dropped, DNS look-ups first.`,
-      'Raise net.netfilter.nf_conntrack_max (kube-proxy: conntrack.maxPerCore and conntrack.min), or find who opens so many connections: conntrack -S, conntrack -L.',
-    ];
-  }
-  return [
-    `The ${detail ? `${detail} ` : ''}neighbour table on ${node} is full: packets to hosts not in it are dropped.`,
-    `Raise net.${detail === 'IPv6' ? 'ipv6' : 'ipv4'}.neigh.default.gc_thresh1, gc_thresh2 and gc_thresh3.`,
   ];
 }

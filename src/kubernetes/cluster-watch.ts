@@ -4,11 +4,19 @@ import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection } from './connection.ts';
 import { createInformer, type Informer, type InformerTrouble, patience } from './informer.ts';
 import { countAll, type RefusedError } from './paged-list.ts';
-import { slimNode, slimPod, slimService } from './slim.ts';
+import { slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
 
-const resources = ['pods', 'nodes', 'services'] as const;
+/** What Findings are made of: the agent is not ready without. */
+const required = ['pods', 'nodes', 'services'] as const;
 
-export type WatchedResource = (typeof resources)[number];
+const paths = {
+  pods: '/api/v1/pods',
+  nodes: '/api/v1/nodes',
+  services: '/api/v1/services',
+  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
+} as const;
+
+export type WatchedResource = keyof typeof paths;
 
 export interface ClusterWatchOptions {
   connection: Connection;
@@ -16,8 +24,11 @@ export interface ClusterWatchOptions {
   ownNode: string;
   /** `node`: the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
-  /** Nodes or Services are watched only where there are no more of them; of Nodes then only our own. */
-  limits: { nodes: number; services: number };
+  /**
+   * Nodes, Services or EndpointSlices are watched only where there are no more of them; of Nodes then only our own. EndpointSlices
+   * are not even counted where their limit is 0.
+   */
+  limits: { nodes: number; services: number; endpointSlices: number };
   onTrouble: (resource: WatchedResource, trouble: InformerTrouble) => void;
   /** A list is complete, or a watch goes on. */
   onSynced: (resource: WatchedResource) => void;
@@ -31,10 +42,12 @@ export interface ClusterWatchOptions {
 export interface ClusterWatch {
   start: () => void;
   stop: () => Promise<void>;
-  /** Everything that is watched is known for the first time. */
+  /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
   readonly synced: boolean;
   /** What is not. */
   readonly missing: readonly WatchedResource[];
+  /** It is, and what there is of it is known: nothing of it has to be looked up. */
+  watches: (resource: WatchedResource) => boolean;
   readonly informers: ReadonlyMap<WatchedResource, Informer>;
 }
 
@@ -50,15 +63,20 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   return {
     informers,
     get synced() {
-      return resources.every(isSynced);
+      return required.every(isSynced);
     },
     get missing() {
-      return resources.filter((resource) => !isSynced(resource));
+      return required.filter((resource) => !isSynced(resource));
     },
+    watches: (resource) => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start() {
       add('pods', pods());
       void whereFew('nodes', limits.nodes).then((few) => add('nodes', nodes(few)));
       void whereFew('services', limits.services).then((few) => add('services', few ? services() : undefined));
+      if (limits.endpointSlices > 0)
+        void whereFew('endpointslices', limits.endpointSlices).then(
+          (few) => few && add('endpointslices', endpointSlices()),
+        );
     },
     async stop() {
       stopped = true;
@@ -83,7 +101,6 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   function pods(): Informer {
     return createInformer({
       ...common('pods'),
-      path: '/api/v1/pods',
       slim: slimPod,
       ...(podCache === 'node'
         ? { fieldSelector: `spec.nodeName=${ownNode}`, pageSize: undefined }
@@ -96,7 +113,6 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   function nodes(all: boolean): Informer {
     return createInformer({
       ...common('nodes'),
-      path: '/api/v1/nodes',
       slim: slimNode,
       fieldSelector: all ? undefined : `metadata.name=${ownNode}`,
       pageSize: all ? pageSize : undefined,
@@ -108,17 +124,37 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   function services(): Informer {
     return createInformer({
       ...common('services'),
-      path: '/api/v1/services',
       slim: slimService,
       pageSize,
-      onSet: (service) => lists.setService(service),
-      onDelete: ({ namespace, name }) => lists.removeService(namespace, name),
+      onSet: (service) => lists.setService(service, now()),
+      onDelete: ({ namespace, name }) => lists.removeService(namespace, name, now()),
     });
+  }
+
+  function endpointSlices(): Informer {
+    return createInformer({
+      ...common('endpointslices'),
+      slim: slimEndpointSlice,
+      pageSize,
+      onSet: (slice) => lists.chains.setSlice(slice, now()),
+      onDelete: ({ namespace, name }) => lists.chains.removeSlice(namespace, name, now()),
+      onTrouble(trouble) {
+        options.onTrouble('endpointslices', trouble);
+        if (isFinal('endpointslices', trouble.refusal?.status)) giveUp('endpointslices');
+      },
+    });
+  }
+
+  function giveUp(resource: WatchedResource): void {
+    const informer = informers.get(resource);
+    informers.delete(resource);
+    void informer?.stop();
   }
 
   function common(resource: WatchedResource) {
     return {
       connection,
+      path: paths[resource],
       now,
       random: options.random,
       onTrouble: (trouble: InformerTrouble) => options.onTrouble(resource, trouble),
@@ -129,18 +165,25 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
 
   /** Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
   async function whereFew(resource: WatchedResource, limit: number): Promise<boolean> {
-    const count = await backOff(() => countAll(connection, `/api/v1/${resource}`), {
+    const count = await backOff(() => countAll(connection, paths[resource]), {
       ...patience,
       retry: (error) => {
+        if (stopped) return false;
         const { refusal } = error as RefusedError;
         options.onTrouble(resource, { verb: 'list', refusal });
         if (refusal.status === 401) connection.reload();
-        return !stopped && refusal.status !== 403;
+        return refusal.status !== 403 && !isFinal(resource, refusal.status);
       },
-    }).catch(() => 0);
+    }).catch((error: unknown) => (isFinal(resource, (error as RefusedError).refusal.status) ? undefined : 0));
+    if (count === undefined) return false;
     if (count > limit) options.onTooMany(resource, count, limit);
     return count <= limit;
   }
+}
+
+/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not go on asking for it. */
+function isFinal(resource: WatchedResource, status: number | undefined): boolean {
+  return resource === 'endpointslices' && (status === 403 || status === 404);
 }
 
 const nothingToWatch: Informer = {

@@ -1,11 +1,14 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../address.ts';
 import type { Endpoint, Millis } from '../model.ts';
-import type { Node, Pod, Service } from '../resolving/objects.ts';
+import { packEndpoints } from '../resolving/chains/endpoints.ts';
+import { sharedPorts } from '../resolving/chains/shared-ports.ts';
+import type { Backend, EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
 import { workloadOf } from '../resolving/workload.ts';
+import { healthOf } from './pod-health.ts';
+import { at, instant, type Json, list, strings, text } from './json.ts';
 
-/** Any JSON value, looked into without trust. */
-export type Json = unknown;
+export type { Json } from './json.ts';
 
 /** An API object that lacks what makes it usable; the message says what. */
 export class UnusableObject extends Error {
@@ -46,6 +49,7 @@ export function slimPod(object: Json): Pod {
     role: isDns(labels) ? 'dns' : labels['component'] === 'kube-apiserver' ? 'api-server' : undefined,
     from,
     until: endOf(object, from),
+    ...healthOf(object),
   };
 }
 
@@ -86,7 +90,56 @@ export function slimService(object: Json): Service {
       ...balancers,
     ]),
     role: serviceRole(namespace, name),
+    ports: ports(at(object, 'spec', 'ports')),
   };
+}
+
+/** discovery.k8s.io/v1 EndpointSlice → the fields that are kept. Those by host name (`addressType: FQDN`) have no endpoints. */
+export function slimEndpointSlice(object: Json): EndpointSlice {
+  const { namespace, name, resourceVersion } = identity(object, true);
+  return {
+    namespace,
+    name,
+    resourceVersion,
+    service: strings(at(object, 'metadata', 'labels'))['kubernetes.io/service-name'] ?? '',
+    ports: ports(at(object, 'ports')),
+    endpoints: packEndpoints(
+      namespace,
+      list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each)),
+    ),
+  };
+}
+
+/** Of several addresses only the first counts, as the API says and kube-proxy does. Undefined readiness is ready. */
+function backend(namespace: string, endpoint: Json): Backend[] {
+  const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
+  if (address === undefined) return [];
+  const target = at(endpoint, 'targetRef');
+  const name = at(target, 'kind') === 'Pod' ? text(at(target, 'name')) : undefined;
+  return [
+    {
+      address,
+      pod: name === undefined ? undefined : { namespace: text(at(target, 'namespace')) ?? namespace, name },
+      node: text(at(endpoint, 'nodeName')),
+      ready: at(endpoint, 'conditions', 'ready') !== false,
+    },
+  ];
+}
+
+function ports(value: Json): readonly ServicePort[] {
+  return sharedPorts(
+    list(value).flatMap((each): ServicePort[] => {
+      const port = at(each, 'port');
+      // TCP is what it is where nothing is said.
+      const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
+      if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
+      return [{ name: text(at(each, 'name')) ?? '', port, protocol }];
+    }),
+  );
+}
+
+function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'] {
+  return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
 /** Addresses of the tunnel devices, by which a node's own packets reach Pods elsewhere. */
@@ -144,35 +197,6 @@ function identity(
     uid: text(at(object, 'metadata', 'uid')) ?? '',
     resourceVersion: text(at(object, 'metadata', 'resourceVersion')),
   };
-}
-
-function at(value: Json, ...path: string[]): Json {
-  let here = value;
-  for (const key of path) {
-    if (typeof here !== 'object' || here === null) return undefined;
-    here = (here as Record<string, Json>)[key];
-  }
-  return here;
-}
-
-function list(value: Json): Json[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function text(value: Json): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function strings(value: Json): Record<string, string> {
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  );
-}
-
-function instant(value: Json): Millis | undefined {
-  const time = typeof value === 'string' ? Date.parse(value) : NaN;
-  return Number.isNaN(time) ? undefined : time;
 }
 
 /** Canonical and unique; host names, `None` and a CIDR's length are dropped. */

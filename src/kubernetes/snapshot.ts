@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
+import type { NodeFacts } from '../model.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
 import { reasonOf } from '../system-error.ts';
-import { type Json, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
+import { settingsOf } from './felix-configuration.ts';
+import { type Json, slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 
 export interface Snapshot {
   objects: ClusterObjects;
+  /** FelixConfigurations as they are, by name. */
+  felixConfigurations: Map<string, Json>;
   /** One line a problem, each naming the file and the place. */
   problems: string[];
 }
@@ -15,7 +19,11 @@ export interface Snapshot {
  * in `problems`; the rest counts.
  */
 export function readSnapshot(files: readonly string[]): Snapshot {
-  const snapshot: Snapshot = { objects: { pods: [], nodes: [], services: [], namespaces: [] }, problems: [] };
+  const snapshot: Snapshot = {
+    objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
+    felixConfigurations: new Map(),
+    problems: [],
+  };
   for (const file of files) {
     try {
       // Descriptor 0 instead of a path: what a shell's `<(kubectl …)` gives has a path of its own, `-` has not.
@@ -27,6 +35,16 @@ export function readSnapshot(files: readonly string[]): Snapshot {
     }
   }
   return snapshot;
+}
+
+/** What FelixConfiguration said for a node; undefined where none was saved. */
+export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
+  if (felixConfigurations.size === 0) return undefined;
+  const own = `node.${node}`;
+  return {
+    kind: 'settings',
+    settings: settingsOf(felixConfigurations.get('default'), felixConfigurations.get(own), own),
+  };
 }
 
 function tooLarge(error: unknown): boolean {
@@ -89,14 +107,17 @@ function takeObject(value: Json, place: string, snapshot: Snapshot, top: boolean
 }
 
 /** In a PodList and its like the items do not repeat their kind. */
-function takeItem(item: Json, listKind: string | undefined, place: string, { objects, problems }: Snapshot): void {
+function takeItem(item: Json, listKind: string | undefined, place: string, snapshot: Snapshot): void {
+  const { objects, problems } = snapshot;
   const own = typeof item === 'object' && item !== null ? (item as { kind?: Json }).kind : undefined;
   const kind = typeof own === 'string' ? own : listKind;
   try {
     if (kind === 'Pod') objects.pods.push(slimPod(item));
     else if (kind === 'Node') objects.nodes.push(slimNode(item));
     else if (kind === 'Service') objects.services.push(slimService(item));
+    else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(item));
     else if (kind === 'Namespace') objects.namespaces.push(slimNode(item).name);
+    else if (kind === 'FelixConfiguration') snapshot.felixConfigurations.set(slimNode(item).name, item);
     // Other kinds do no harm: people save `kubectl get all`.
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;

@@ -45,7 +45,13 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
 
   return async (series) => {
     const told = { ...series.published, base: baseBy(series), at: now(), suppressed: series.suppressed };
-    const own = { count: series.count, first: series.first, last: series.last, told: series.published };
+    const own: Own = {
+      count: series.count,
+      first: series.first,
+      last: series.last,
+      told: series.published,
+      shared: series.finding.shared === true,
+    };
     const event = eventOf(
       { ...series, published: { ...series.published, base: told.base } },
       options.messageOf(series),
@@ -88,6 +94,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     }
     const stored = found.event;
     if (stored.component !== component) return { kind: 'foreign', component: stored.component };
+    if (own.shared && !isOurs(stored)) return toldByAnother(own, told);
     const joined = { ...told, ...joinedTo(stored, own) };
     const answer = await store.update(marked(onTopOf(stored, event, own, joined), joined), stored.resourceVersion);
     if (answer.kind === 'stored') return written('update', own, joined, answer.event);
@@ -118,6 +125,10 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     };
   }
 
+  function isOurs({ annotations }: StoredEvent): boolean {
+    return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
+  }
+
   function marked(event: CoreEvent, { base, overlap }: Published): CoreEvent {
     const owner = [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
     return { ...event, metadata: { ...event.metadata, annotations: { [stateAnnotation]: owner } } };
@@ -131,6 +142,8 @@ interface Own {
   last: Millis;
   /** By an earlier write. */
   told: Published;
+  /** It is enough when the agent of any node tells it. */
+  shared: boolean;
 }
 
 /**
@@ -139,6 +152,12 @@ interface Own {
  */
 function baseBy({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
+}
+
+/** The agent of another node has told it for all. It is tried again at the next count, when that Event may be gone. */
+function toldByAnother({ count, told: { writes } }: Own, told: Published): Outcome {
+  const next: Published = { ...told, count, writes: writes + 1, resourceVersion: undefined, overlap: undefined };
+  return { kind: 'written', verb: 'create', packets: 0, told: next };
 }
 
 function written(verb: 'create' | 'update', own: Own, told: Published, { resourceVersion }: StoredEvent): Outcome {

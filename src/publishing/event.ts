@@ -41,11 +41,14 @@ export interface CoreEvent {
  */
 export function eventOf(series: Series, message: string, now: Millis): CoreEvent {
   const { finding, window, count, first, last, published } = series;
-  const { regarding, related, node, reason, type } = finding;
+  const { regarding, related, node, reason, type, shared } = finding;
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(regarding.name, finding.identity, node, window), namespace: namespaceOf(regarding) },
+    metadata: {
+      name: eventName(regarding.name, finding.identity, shared === true ? '' : node, window),
+      namespace: namespaceOf(regarding),
+    },
     involvedObject: reference(regarding),
     ...(related ? { related: reference(related) } : {}),
     reason,

@@ -203,7 +203,7 @@ function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence):
   };
 }
 
-function podRef(pod: Pod): ObjectRef {
+export function podRef(pod: Pod): ObjectRef {
   return {
     apiVersion: 'v1',
     kind: 'Pod',

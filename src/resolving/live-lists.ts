@@ -1,4 +1,5 @@
 import type { Millis } from '../model.ts';
+import { type ChainIndex, createChainIndex } from './chains/chain-index.ts';
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
 import type { Node, Pod, Service } from './objects.ts';
 import { createPodIndex } from './pod-index.ts';
@@ -10,6 +11,9 @@ export interface LiveLimits {
   tombstones: number;
 }
 
+/** How long a Pod is in trouble for having been restarted. */
+const recently: Millis = 600_000;
+
 export const defaultLiveLimits: LiveLimits = { tombstoneAge: 600_000, tombstones: 4096 };
 
 /**
@@ -18,12 +22,16 @@ export const defaultLiveLimits: LiveLimits = { tombstoneAge: 600_000, tombstones
  */
 export interface LiveLists {
   directory: EditableDirectory;
+  /** Of its Services; whoever watches EndpointSlices gives them to it. */
+  chains: ChainIndex;
   setPod: (pod: Pod, now: Millis) => void;
   removePod: (namespace: string, name: string, now: Millis) => void;
   setNode: (node: Node) => void;
   removeNode: (name: string) => void;
-  setService: (service: Service) => void;
-  removeService: (namespace: string, name: string) => void;
+  setService: (service: Service, now: Millis) => void;
+  removeService: (namespace: string, name: string, now: Millis) => void;
+  /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
+  podsHere: (now: Millis) => Pod[];
   /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
@@ -40,6 +48,7 @@ export function createLiveLists(
   const services = new Map<string, Service>();
   /** Oldest first. */
   const tombstones = new Map<Pod, Millis>();
+  const chains = createChainIndex();
   let nodeList: Node[] | undefined;
   let serviceList: Service[] | undefined;
   const directory = directoryOf({
@@ -55,6 +64,7 @@ export function createLiveLists(
 
   return {
     directory,
+    chains,
     get sizes() {
       return { pods: pods.size, tombstones: tombstones.size, nodes: nodes.size, services: services.size };
     },
@@ -69,7 +79,8 @@ export function createLiveLists(
       const after = intern({ ...pod, from, until });
       if (before !== undefined) {
         if (before.uid === pod.uid && isSameTo(before, after)) {
-          before.resourceVersion = after.resourceVersion;
+          const { resourceVersion, running, trouble, restarted } = after;
+          Object.assign(before, { resourceVersion, running, trouble, restarted } satisfies Partial<Pod>);
           return;
         }
         leave(before, after, now);
@@ -97,19 +108,31 @@ export function createLiveLists(
       nodeList = undefined;
       directory.changed('nodes');
     },
-    setService(service) {
+    setService(service, now) {
+      chains.setService(service, now);
       const key = keyOf(service.namespace, service.name);
-      if (isEqual(services.get(key), service)) return;
+      const before = services.get(key);
+      // Nobody asks the directory for ports.
+      if (before !== undefined && isEqual({ ...before, ports: service.ports }, service)) {
+        before.ports = service.ports;
+        return;
+      }
       services.set(key, service);
       serviceList = undefined;
       directory.changed('services');
     },
-    removeService(namespace, name) {
+    removeService(namespace, name, now) {
+      chains.removeService(namespace, name, now);
       if (!services.delete(keyOf(namespace, name))) return;
       serviceList = undefined;
       directory.changed('services');
     },
+    podsHere(now) {
+      const here = [...pods.values()].filter((pod) => pod.node === ownNode);
+      return here.map((pod) => (isRestartedAt(pod, now) ? Object.assign({}, pod, { trouble: 'restarting' }) : pod));
+    },
     sweep(now) {
+      chains.sweep(now);
       for (const [pod, since] of tombstones) {
         if (since > now - limits.tombstoneAge && tombstones.size <= limits.tombstones) break;
         bury(pod);
@@ -134,6 +157,10 @@ export function createLiveLists(
     index.remove(pod);
     directory.changed('pods');
   }
+}
+
+function isRestartedAt({ restarted }: Pod, now: Millis): boolean {
+  return restarted !== undefined && restarted > now - recently;
 }
 
 function keyOf(namespace: string, name: string): string {

@@ -16,6 +16,12 @@ export interface Pod {
   /** It held its addresses from `from` until before `until` (Infinity while it runs). */
   from: Millis;
   until: Millis;
+  /** Neither Succeeded nor Failed. */
+  running: boolean;
+  /** A container is not there and was restarted before, or it runs and is not ready. A recent restart is `restarted`. */
+  trouble: 'restarting' | 'unready' | undefined;
+  /** When a container that was started again had ended last. */
+  restarted: Millis | undefined;
 }
 
 export interface Node {
@@ -38,6 +44,37 @@ export interface Service {
   /** Canonical: cluster, external and load balancer addresses. */
   addresses: string[];
   role: Endpoint['role'];
+  ports: readonly ServicePort[];
+}
+
+export type ServiceProtocol = 'tcp' | 'udp' | 'sctp';
+
+export interface ServicePort {
+  /** '' for the only port of a Service, if it has none. */
+  name: string;
+  /** Of a Service its own, of an EndpointSlice that of its endpoints. */
+  port: number;
+  protocol: ServiceProtocol;
+}
+
+export interface EndpointSlice {
+  namespace: string;
+  name: string;
+  resourceVersion: string | undefined;
+  /** In the same namespace; '' where it is no Service's. */
+  service: string;
+  ports: readonly ServicePort[];
+  /** As `packEndpoints` writes them. */
+  endpoints: string;
+}
+
+/** What a Service sends its traffic to. */
+export interface Backend {
+  pod: { namespace: string; name: string } | undefined;
+  /** Canonical. */
+  address: string;
+  node: string | undefined;
+  ready: boolean;
 }
 
 /** What is known of a cluster, from wherever. */
@@ -45,6 +82,7 @@ export interface ClusterObjects {
   pods: Pod[];
   nodes: Node[];
   services: Service[];
+  endpointSlices: EndpointSlice[];
   /** Names only. */
   namespaces: string[];
 }

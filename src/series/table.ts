@@ -224,6 +224,8 @@ export function createSeriesTable({
     if (time > series.last) series.last = time;
     else if (time < series.first) series.first = time;
     const { story } = finding;
+    // An incident is told as it is known now, not as it began.
+    if (story.kind === 'incident') series.finding = finding;
     if (story.kind === 'flow') {
       if (series.finding.story.kind === 'overflow') {
         tally(series.peers, story.peer.identity);
@@ -287,14 +289,18 @@ export function createSeriesTable({
 
 function bearsOn(affects: Suppressed['affects'], { finding: { story } }: Series): boolean {
   if (affects === 'everything') return true;
-  return affects === 'kernel-warnings' && (story.kind === 'kernel-table' || (story.kind === 'flow' && story.martian));
+  return (
+    affects === 'kernel-warnings' &&
+    ((story.kind === 'incident' && story.failing === 'kernel') || (story.kind === 'flow' && story.martian))
+  );
 }
 
-/** Incidents before drops, what nobody has heard of before updates, then who has waited longest. */
+/** Incidents before drops, short pointers to incidents last; what nobody has heard of before updates, then who has waited longest. */
 function byUrgency(a: Series, b: Series): number {
   return rank(a) - rank(b) || a.due - b.due || (a.finding.identity < b.finding.identity ? -1 : 1);
 }
 
-function rank({ finding, published }: Series): number {
-  return (finding.story.kind === 'kernel-table' ? 0 : 2) + (published.writes === 0 ? 0 : 1);
+function rank({ finding: { story }, published }: Series): number {
+  const kind = story.kind !== 'incident' ? 2 : story.role === 'full' ? 0 : 4;
+  return kind + (published.writes === 0 ? 0 : 1);
 }

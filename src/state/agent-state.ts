@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
+import type { NodeIncidentsState } from '../node-incidents.ts';
 import type { SeriesState } from '../series/state.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { WaitingFlow } from '../waiting-room.ts';
@@ -16,6 +17,8 @@ export interface AgentState {
   once: Json;
   series: SeriesState;
   waiting: readonly WaitingFlow[];
+  /** Undefined in what a version before 0.2 has written. */
+  incidents?: NodeIncidentsState | undefined;
 }
 
 export interface Restored {
@@ -42,6 +45,7 @@ const shape = z.looseObject({
     counts: z.looseObject({}),
   }),
   waiting: z.array(z.unknown()),
+  incidents: z.optional(z.looseObject({})),
 });
 
 /** Reads what an earlier run has kept for this node. Never throws. */

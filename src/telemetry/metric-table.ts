@@ -15,6 +15,7 @@ export const prefix = 'kube_netfilter_tailer_';
 
 const source = 'a source of lines';
 const resource = 'a kind of object: pods, events, …';
+const code = 'a cause: KN102, …; see docs/causes';
 const found = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** Every metric of the program itself; docs/metrics.md is checked against it. */
@@ -80,6 +81,25 @@ export const metricTable = {
     name: 'noise_total',
     labels: {},
     help: 'Lost packets that are chatter of the link (multicast, broadcast, DHCP, …) and make no Event.',
+  },
+  programRecords: {
+    type: 'counter',
+    name: 'program_records_total',
+    labels: {},
+    help: 'Records that kube-proxy and calico-node wrote about their own work and that could be read.',
+  },
+  failures: {
+    type: 'counter',
+    name: 'failures_total',
+    labels: { code },
+    help: 'Failures of kube-proxy, calico-node and kernel tables, also those that happened once and are no incident.',
+  },
+  incidentsOpen: { type: 'gauge', name: 'incident_open', labels: { code }, help: '1 while an incident lasts, else 0.' },
+  incidentsOpened: {
+    type: 'counter',
+    name: 'incidents_opened_total',
+    labels: { code },
+    help: 'Incidents: failures that came again.',
   },
   series: { type: 'gauge', name: 'series', labels: {}, help: 'Problems that are being counted.' },
   seriesUncountedPackets: {

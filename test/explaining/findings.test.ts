@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { explainKernelTable, explainMartian, explainPacket } from '../../src/explaining/findings.ts';
+import { explainMartian, explainPacket } from '../../src/explaining/findings.ts';
 import { type Endpoint, type Finding, type PacketObservation, TcpFlag } from '../../src/model.ts';
 import {
   ends,
   externalEnd,
   icmp,
   nodeEnd,
-  nodeRef,
   observation,
   packet,
   podEnd,
@@ -209,18 +208,6 @@ test('a martian is a drop without a rule', () => {
     protocol: '',
     port: undefined,
     verdict: 'dropped',
-  });
-});
-
-test.each([
-  ['conntrack', 'ConntrackTableFull'],
-  ['neighbour', 'NeighbourTableFull'],
-] as const)('a full %s table is the Node’s', (table, reason) => {
-  expect(explainKernelTable(table, 'IPv6', nodeRef())).toMatchObject({
-    reason,
-    regarding: nodeRef(),
-    node: 'node-a',
-    story: { kind: 'kernel-table', table, detail: 'IPv6' },
   });
 });
 

@@ -1,18 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/explaining/wording.ts';
 import type { FlowStory, Series, Tally } from '../../src/model.ts';
-import {
-  externalEnd,
-  finding,
-  flow,
-  incident,
-  nodeEnd,
-  podEnd,
-  podRef,
-  series,
-  serviceEnd,
-  workerEnd,
-} from '../builders.ts';
+import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
 
 const tallyOf = (values: string[], past = 0): Tally => ({ seen: new Set(values), past });
 const message = (story: Partial<FlowStory>, given: Partial<Series> = {}): string =>
@@ -72,25 +61,10 @@ describe('in full', () => {
       { martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' },
       {},
       "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). Logged on node-a. The kernel's reverse-path filter refused it: " +
-        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2.',
+        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2. [KN403]',
     ],
   ])('%s', (_, story, given, expected) => {
     expect(message(story, given)).toBe(expected);
-  });
-
-  test('a full conntrack table', () => {
-    expect(messageOf(series({ finding: incident() }))).toBe(
-      'The connection tracking table on node-a is full: new connections of every Pod on this node are dropped, DNS look-ups first. ' +
-        'Raise net.netfilter.nf_conntrack_max (kube-proxy: conntrack.maxPerCore and conntrack.min), or find who opens so many connections: conntrack -S, conntrack -L.',
-    );
-  });
-
-  test('a full neighbour table', () => {
-    expect(
-      messageOf(series({ finding: incident({ story: { kind: 'kernel-table', table: 'neighbour', detail: 'IPv6' } }) })),
-    ).toBe(
-      'The IPv6 neighbour table on node-a is full: packets to hosts not in it are dropped. Raise net.ipv6.neigh.default.gc_thresh1, gc_thresh2 and gc_thresh3.',
-    );
   });
 });
 

@@ -63,6 +63,9 @@ describe('slimPod', () => {
       role: undefined,
       from: clock('09:00:00'),
       until: Infinity,
+      running: true,
+      trouble: undefined,
+      restarted: undefined,
     });
   });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { readSnapshot, type Snapshot } from '../../src/kubernetes/snapshot.ts';
+import { felixOf, readSnapshot, type Snapshot } from '../../src/kubernetes/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'snapshot-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,9 +16,9 @@ function read(...contents: string[]): Snapshot {
     writeFileSync(path, content);
     return path;
   });
-  const { objects, problems } = readSnapshot(paths);
+  const { problems, ...found } = readSnapshot(paths);
   return {
-    objects,
+    ...found,
     problems: problems.map((problem) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), problem)),
   };
 }
@@ -30,7 +30,9 @@ const pod = (name: string, kind: string | undefined = 'Pod'): object => ({
 });
 const json = JSON.stringify;
 const names = ({ objects }: Snapshot): string[] =>
-  [...objects.pods, ...objects.nodes, ...objects.services].map(({ name }) => name).concat(objects.namespaces);
+  [...objects.pods, ...objects.nodes, ...objects.services, ...objects.endpointSlices]
+    .map(({ name }) => name)
+    .concat(objects.namespaces);
 
 describe('shapes', () => {
   test.each([
@@ -42,10 +44,11 @@ describe('shapes', () => {
           pod('a'),
           { kind: 'Node', metadata: { name: 'n' } },
           pod('s', 'Service'),
+          pod('e', 'EndpointSlice'),
           { kind: 'Namespace', metadata: { name: 'shop' } },
         ],
       }),
-      expected: ['a', 'n', 's', 'shop'],
+      expected: ['a', 'n', 's', 'e', 'shop'],
     },
     {
       name: 'PodList, whose items do not repeat their kind',
@@ -159,5 +162,21 @@ describe('problems', () => {
     const snapshot = readSnapshot([missing, folder, path]);
     expect(snapshot.problems).toEqual([`${missing}: no such file`, `${folder}: is a folder; name the files in it`]);
     expect(names(snapshot)).toEqual(['a']);
+  });
+});
+
+const felix = (name: string, spec: object): string =>
+  JSON.stringify({ apiVersion: 'crd.projectcalico.org/v1', kind: 'FelixConfiguration', metadata: { name }, spec });
+
+describe('FelixConfiguration', () => {
+  test('is known for each node, its own over the common one', () => {
+    const snapshot = read(felix('default', { bpfEnabled: true }), felix('node.node-b', { bpfEnabled: false }));
+    expect(snapshot.problems).toEqual([]);
+    expect(felixOf(snapshot, 'node-a')).toMatchObject({ settings: { bpfEnabled: true, bpfFrom: 'default' } });
+    expect(felixOf(snapshot, 'node-b')).toMatchObject({ settings: { bpfEnabled: false, bpfFrom: 'node.node-b' } });
+  });
+
+  test('that was not saved is not known', () => {
+    expect(felixOf(read(JSON.stringify(pod('a'))), 'node-a')).toBeUndefined();
   });
 });

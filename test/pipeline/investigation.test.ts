@@ -11,6 +11,7 @@ import type { AgentState } from '../../src/state/agent-state.ts';
 import { createStatistics } from '../../src/statistics.ts';
 import { createWaitingRoom, type WaitingRoom } from '../../src/waiting-room.ts';
 import { cluster, line, nine, pod } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
 
 const second = 1000;
 /** How often it is looked again, at least. */
@@ -84,6 +85,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     statistics: createStatistics(),
     advance: () => {},
     series: () => table,
+    incidents: () => nodeIncidents(table.count),
     node: 'node-a',
     includeNoise: false,
     hold: investigation.hold,

@@ -18,6 +18,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { createStatistics, type Statistics } from '../../src/statistics.ts';
 import { createWaitingRoom, type WaitingFlow, type WaitingRoom } from '../../src/waiting-room.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -163,9 +164,9 @@ describe('remembered flows', () => {
       case 'no node':
         return lists.removeNode('node-a');
       case 'service':
-        return lists.setService(service({ addresses: edit.addresses }));
+        return lists.setService(service({ addresses: edit.addresses }), now);
       case 'no service':
-        return lists.removeService('shop', 'api');
+        return lists.removeService('shop', 'api', now);
       case 'sweep':
         return lists.sweep(now);
       default:
@@ -315,6 +316,7 @@ describe('a packet whose ends are being found out', () => {
       statistics,
       advance: () => {},
       series: () => table,
+      incidents: () => nodeIncidents(table.count),
       node: 'node-a',
       includeNoise: false,
       hold: investigation.hold,

@@ -6,7 +6,9 @@ import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { createStatistics, type Statistics } from '../../src/statistics.ts';
+import type { NodeIncidents } from '../../src/node-incidents.ts';
 import { cluster, line, nine, node, pod } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
 
 const [veth = ''] = interfaceNames('shop', 'web-0');
 const directory = createDirectory(
@@ -32,6 +34,12 @@ type Text =
 /** What becomes of these lines. */
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   const tables = new Map<string, SeriesTable>();
+  const incidents = new Map<string, NodeIncidents>();
+  const series = (name: string): SeriesTable => {
+    const known = tables.get(name) ?? createSeriesTable();
+    tables.set(name, known);
+    return known;
+  };
   const statistics = createStatistics();
   const [drops, advanced]: [string[], string[]] = [[], []];
   const pipeline = createPipeline({
@@ -41,9 +49,11 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
     node: undefined,
     includeNoise: false,
     advance: (name) => void advanced.push(name),
-    series(name) {
-      const known = tables.get(name) ?? createSeriesTable();
-      tables.set(name, known);
+    series,
+    incidents(name) {
+      const known =
+        incidents.get(name) ?? nodeIncidents((...counted) => series(name).count(...counted), { node: name });
+      incidents.set(name, known);
       return known;
     },
     onDrop: (_, { kind }, ends, name, noise) =>
@@ -55,7 +65,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
     pipeline.take(line({ text, time, host: 'host' in rest ? rest.host : 'node-a' }), origin);
   }
   const all = [...tables.values()].flatMap((table) => table.due(Infinity));
-  const series = all.map(({ finding: { node: name, reason, regarding }, count }) =>
+  const told = all.map(({ finding: { node: name, reason, regarding }, count }) =>
     [
       name,
       reason,
@@ -63,7 +73,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       `x${count}`,
     ].join(' '),
   );
-  return { statistics, series: series.toSorted(), all, drops, advanced };
+  return { statistics, series: told.toSorted(), all, drops, advanced };
 }
 
 /** As the kernel prints a SYN. */
@@ -176,7 +186,8 @@ describe('what only the kernel can say', () => {
       neighbourOverflow: 0,
     });
     for (const origin of ['kernel', 'unknown'] as const) {
-      const taken = run([{ text, origin }]);
+      // A full table is told when it is seen again.
+      const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
       expect(taken.series).not.toEqual([]);
       expect(taken.statistics.notKernel).toBe(0);
     }
@@ -187,34 +198,62 @@ describe('what only the kernel can say', () => {
   });
 });
 
+/** Ten seconds apart. */
+const twice = (text: string, host?: string): Text[] => [0, 10_000].map((later) => ({ text, time: nine + later, host }));
+
 describe('a full table of the kernel', () => {
+  const full = 'nf_conntrack: nf_conntrack: table full, dropping packet';
+
   test.each([
-    ['nf_conntrack: nf_conntrack: table full, dropping packet', 'node-a ConntrackTableFull node-a x1'],
-    ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x1'],
-  ])('is the Node’s: %s', (text, expected) => {
-    const { series, all } = run([text]);
+    [full, 'node-a ConntrackTableFull node-a x2'],
+    ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x2'],
+  ])('is the Node’s when it is seen again: %s', (text, expected) => {
+    const { series, all } = run(twice(text, 'node-a'));
     expect(series).toEqual([expected]);
     expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
   });
 
-  test('of a Node that is not known is told by its name', () => {
-    const { series, all } = run([{ text: 'nf_conntrack: table full, dropping packet', host: 'node-z' }]);
-    expect(series).toEqual(['node-z ConntrackTableFull node-z x1']);
-    expect(all[0]?.finding.regarding).toMatchObject({ kind: 'Node', uid: '' });
+  test('that is seen once is only counted', () => {
+    const { series, statistics } = run([full]);
+    expect(series).toEqual([]);
+    expect(statistics.conntrackFull).toBe(1);
   });
 
   test('of nobody knows which node is counted', () => {
-    const { series, statistics } = run([{ text: 'nf_conntrack: table full, dropping packet', host: undefined }]);
+    const { series, statistics } = run(twice(full));
     expect(series).toEqual([]);
-    expect(statistics).toMatchObject({ nodeUnknown: 1, conntrackFull: 1 });
+    expect(statistics).toMatchObject({ nodeUnknown: 2, conntrackFull: 2 });
+  });
+});
+
+const failure = (minute: number, origin: 'kernel' | 'userspace' = 'userspace'): Text => ({
+  text: `E1121 09:0${minute}:00.836390       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock" ipFamily="IPv4"`,
+  origin,
+  time: nine + minute * 60_000,
+  host: undefined,
+});
+
+const ofNodeB = (): string => 'node-b';
+
+describe('a record of a program', () => {
+  test('is of the node that was given', () => {
+    expect(run([failure(0), failure(1)], { node: 'node-b' }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
   });
 
-  test('of a network namespace is not that of the node', () => {
-    const { all } = run([
-      'nf_conntrack: nf_conntrack: table full in netns 4026532317, dropping packet',
-      'nf_conntrack: table full, dropping packet',
-    ]);
-    expect(all).toHaveLength(2);
+  test('is else of the node that its log is from', () => {
+    expect(run([failure(0), failure(1)], { nodeOfLog: ofNodeB }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
+  });
+
+  test('is no drop, however its text looks', () => {
+    const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
+    expect(run([{ text, origin: 'userspace' }]).statistics).toMatchObject({
+      programRecords: 1,
+      verdicts: { dropped: 0 },
+    });
+  });
+
+  test('is refused where the kernel is said to have written it', () => {
+    expect(run([failure(0, 'kernel'), failure(1, 'kernel')], { node: 'node-b' }).series).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { alignColumns, describeEvents, humanDuration } from '../../src/publishing/describe.ts';
+import { humanDuration } from '../../src/duration.ts';
+import { alignColumns, describeEvents } from '../../src/publishing/describe.ts';
 import { eventOf } from '../../src/publishing/event.ts';
 import { nine, series } from '../builders.ts';
 

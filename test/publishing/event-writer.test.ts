@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Series } from '../../src/model.ts';
 import { component, type CoreEvent, eventOf, timestamp } from '../../src/publishing/event.ts';
 import { createEventWriter, type Outcome, stateAnnotation } from '../../src/publishing/event-writer.ts';
-import { nine, series as seriesOf } from '../builders.ts';
+import { finding, nine, series as seriesOf } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from './memory-store.ts';
 
 const second = 1000;
@@ -338,6 +338,53 @@ test('an Event of somebody else is left alone', async () => {
   expect(await write()).toEqual({ kind: 'foreign', component: 'kubelet' });
   expect(store.requests).toEqual(['create', 'read']);
   expect(event()).toEqual(foreign);
+});
+
+describe('an Event that is one for all nodes', () => {
+  const shared = { finding: finding({ shared: true, node: 'node-a' }) };
+
+  test('has the same name whichever node tells it', () => {
+    const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
+    expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
+    expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
+      keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-b' }) }), '', nine)),
+    );
+  });
+
+  test('is left as it is where the agent of another node has told it', async () => {
+    const { store, series, write, count, event } = rig({ given: shared });
+    store.put(theirs(series, { count: 7 }));
+    expect(await write()).toMatchObject({ kind: 'written', packets: 0, told: { count: 3, writes: 1 } });
+    count(2);
+    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, told: { count: 5, writes: 2 } });
+    expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
+    expect(event()).toMatchObject({ count: 7, message: 'an older message' });
+  });
+
+  test('is told by us with all that we have counted, once theirs is gone', async () => {
+    const { store, series, write, count, event, key } = rig({ given: shared });
+    store.put(theirs(series, { count: 7 }));
+    await write();
+    store.remove(key);
+    count(2);
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create' });
+    expect(event()?.count).toBe(5);
+  });
+
+  test('is changed by us as long as it is ours', async () => {
+    const { write, count, event } = rig({ given: shared });
+    await write();
+    count(2);
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 2 });
+    expect(event()?.count).toBe(5);
+  });
+
+  test('is ours after a crash too', async () => {
+    const { store, series, write, event } = rig({ given: shared });
+    store.put(theirs(series, { owner: 'ours 0', count: 2 }));
+    expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
+    expect(event()?.count).toBe(3);
+  });
 });
 
 describe('an Event that another run counted, whose memory is lost', () => {

@@ -399,7 +399,7 @@ test('only Pods of this node are known by an interface', () => {
 });
 
 const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
-const serviceAgain = (given: Partial<Service>) => (lists: LiveLists) => lists.setService(service(given));
+const serviceAgain = (given: Partial<Service>) => (lists: LiveLists) => lists.setService(service(given), nine);
 
 describe('version', () => {
   interface Row {
@@ -426,6 +426,8 @@ describe('version', () => {
       edit: again({ workload: { kind: 'Deployment', namespace: 'shop', name: 'api' } }),
       counts: true,
     },
+    { what: 'a Pod’s trouble', edit: again({ trouble: 'unready', restarted: nine }), counts: false },
+    { what: 'that a Pod runs no longer', edit: again({ running: false }), counts: false },
     { what: 'another Pod of that name', edit: again({ uid: 'another' }), counts: true },
     { what: 'a Pod less', edit: (lists) => lists.removePod('shop', 'web-0', nine), counts: true },
     { what: 'a stranger less', edit: (lists) => lists.removePod('shop', 'web-9', nine), counts: false },
@@ -440,18 +442,76 @@ describe('version', () => {
     { what: 'a Service as it was', edit: serviceAgain({}), counts: false },
     { what: 'a Service’s resourceVersion', edit: serviceAgain({ resourceVersion: '6' }), counts: false },
     { what: 'a Service’s addresses', edit: serviceAgain({ addresses: ['10.96.0.81'] }), counts: true },
+    { what: 'a Service’s ports', edit: serviceAgain({ ports: [] }), counts: false },
     { what: 'a Service’s role', edit: serviceAgain({ role: 'dns' }), counts: true },
-    { what: 'a Service less', edit: (lists) => lists.removeService('shop', 'api'), counts: true },
-    { what: 'a strange Service less', edit: (lists) => lists.removeService('shop', 'web'), counts: false },
+    { what: 'a Service less', edit: (lists) => lists.removeService('shop', 'api', nine), counts: true },
+    { what: 'a strange Service less', edit: (lists) => lists.removeService('shop', 'web', nine), counts: false },
     { what: 'a sweep of nothing', edit: (lists) => lists.sweep(nine + age), counts: false },
   ])('$what: $counts', ({ edit, counts }) => {
     const lists = create();
     lists.setPod({ ...known }, nine);
     lists.setNode(node());
-    lists.setService(service());
+    lists.setService(service(), nine);
     const { version } = lists.directory;
     edit(lists);
     expect(lists.directory.version !== version).toBe(counts);
+  });
+});
+
+describe('the Pods of this node', () => {
+  test('are those that are here now', () => {
+    const lists = create();
+    lists.setPod(pod(), nine);
+    lists.setPod(pod({ name: 'web-1', node: 'node-b' }), nine);
+    lists.setPod(pod({ name: 'web-2' }), nine);
+    lists.setPod(pod({ name: 'web-3', node: undefined }), nine);
+    lists.removePod('shop', 'web-2', nine);
+    expect(lists.podsHere(nine)).toEqual([pod()]);
+  });
+
+  test('are shown as they are now, though no answer of the directory is another', () => {
+    const lists = create();
+    lists.setPod(pod(), nine);
+    lists.setPod(pod({ trouble: 'unready' }), nine);
+    expect(lists.podsHere(nine)).toMatchObject([{ trouble: 'unready', running: true }]);
+    lists.setPod(pod({ running: false }), nine);
+    expect(lists.podsHere(nine)).toMatchObject([{ trouble: undefined, running: false }]);
+  });
+
+  test('are restarting for ten minutes', () => {
+    const lists = create();
+    lists.setPod(pod({ trouble: 'unready', restarted: nine }), nine);
+    const troubleAt = (time: number) => lists.podsHere(time)[0]?.trouble;
+    expect([nine, nine + 10 * minute - 1, nine + 10 * minute].map(troubleAt)).toEqual([
+      'restarting',
+      'restarting',
+      'unready',
+    ]);
+  });
+});
+
+const nginx = (port: string): Service =>
+  service({ namespace: 'default', name: 'nginx', ports: [{ name: port, port: 80, protocol: 'tcp' }] });
+
+describe('chains', () => {
+  const chain = 'KUBE-SVC-2CMXP7HKUVJN7L6M';
+
+  test('are those of the Services, and forgotten a day after them', () => {
+    const lists = create();
+    lists.setService(nginx(''), nine);
+    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: false });
+    lists.removeService('default', 'nginx', nine);
+    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: true });
+    lists.sweep(nine + 24 * 60 * minute);
+    expect(lists.chains.ownerOf(chain)).toBeUndefined();
+  });
+
+  test('follow ports that change alone', () => {
+    const lists = create();
+    lists.setService(nginx('http'), nine);
+    expect(lists.chains.ownerOf(chain)).toBeUndefined();
+    lists.setService(nginx(''), nine);
+    expect(lists.chains.ownerOf(chain)).toMatchObject({ port: '80', deleted: false });
   });
 });
 
@@ -491,12 +551,12 @@ describe('Nodes', () => {
 test('Services are found by their addresses, as they are now', () => {
   const { directory, ...lists } = create();
   const find = (address: string): string | undefined => directory.byAddress(address, at(nine)).object?.name;
-  lists.setService(service());
-  lists.setService(service({ name: 'db', addresses: ['10.96.0.90', 'fd00:96::90'] }));
+  lists.setService(service(), nine);
+  lists.setService(service({ name: 'db', addresses: ['10.96.0.90', 'fd00:96::90'] }), nine);
   expect([find('10.96.0.80'), find('10.96.0.90'), find('fd00:96::90')]).toEqual(['api', 'db', 'db']);
-  lists.setService(service({ name: 'db', addresses: ['10.96.0.91'] }));
+  lists.setService(service({ name: 'db', addresses: ['10.96.0.91'] }), nine);
   expect([find('10.96.0.90'), find('10.96.0.91')]).toEqual([undefined, 'db']);
-  lists.removeService('shop', 'api');
+  lists.removeService('shop', 'api', nine);
   expect(find('10.96.0.80')).toBeUndefined();
 });
 

@@ -59,7 +59,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
   const lists = createLiveLists('node-a', remote);
   lists.setNode(node({ podRanges: ['10.65.1.0/24'] }));
   lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
-  lists.setService(service());
+  lists.setService(service(), nine);
   lists.setPod(pod(), nine);
 
   const who = (address: string): Endpoint => lists.directory.byAddress(address, { time: clock.now, exact: true });

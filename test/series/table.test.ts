@@ -244,7 +244,7 @@ describe('limits', () => {
   test('incidents are not held back', () => {
     const table = createSeriesTable({ limits: { perObject: 0, total: 100 } });
     table.count(incident(), start);
-    expect(kinds(table)).toEqual(['kernel-table']);
+    expect(kinds(table)).toEqual(['incident']);
   });
 
   test('past the total packets are only counted', () => {

@@ -1,8 +1,8 @@
 /** What decides which lines without a header belong to a record. */
 export type RecordKind = 'klog' | 'other';
 
-/** `E1121 02:04:30.836390   20506 proxier.go:1564] ` (k8s.io/klog, formatHeader). */
-const klog = /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,8}\d{1,10} [^ :]{1,256}:\d{1,9}\]/;
+/** `E1121 02:04:30.836390   20506 proxier.go:1564] ` (k8s.io/klog, formatHeader); copies lose spaces before the thread. */
+const klog = /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,20}(?:\s{1,8}\d{1,10})?\s[^\s:]{1,256}:\d{1,9}\]/;
 /**
  * JSON; the stamps of logrus (`2026-11-21 10:00:00.000 [INFO][77] felix/…`), of svlogd and of others that write ISO 8601;
  * logrus without a terminal (`time="…`); bird, which writes no stamp.

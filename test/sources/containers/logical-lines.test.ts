@@ -55,6 +55,10 @@ describe('what belongs together', () => {
     ],
     ['klog, oldest form', [[klog('Failed: exit status 1 (iptables-restore: line 7 failed'), ')'], [klog('next')]]],
     ['klog without indentation', [[klog("exit status 2 (Bad argument `KUBE-SVC-X'"), 'Error occurred at line: 33']]],
+    [
+      'klog that lost the space before its thread',
+      [['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"], [klog('next')]],
+    ],
     ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
     ['nothing belongs to a klog record that is closed', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
     ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],

@@ -1,0 +1,135 @@
+import type { Config } from '../config.ts';
+import { createFactFinder, type FactFinder } from '../incidents/facts.ts';
+import type { Incident, IncidentChange } from '../incidents/incident.ts';
+import type { Recent } from '../incidents/recent.ts';
+import { type Backend, type Chains, serviceLimit } from '../incidents/subjects.ts';
+import { createBackendLookup } from '../kubernetes/backend-lookup.ts';
+import { createFelixReader } from '../kubernetes/felix-configuration.ts';
+import type { Failing, Finding, Millis, NodeFacts, ObjectRef } from '../model.ts';
+import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../node-incidents.ts';
+import { createProc } from '../proc/proc.ts';
+import { podOf } from '../resolving/program-pod.ts';
+import { nodeRef } from '../resolving/directory.ts';
+import { createLookup } from '../resolving/lookup.ts';
+import type { Knowing } from './knowing.ts';
+
+export interface AgentIncidentsOptions {
+  config: Config;
+  knowing: Knowing;
+  restored: NodeIncidentsState | undefined;
+  count: (finding: Finding, time: Millis, weight: number) => void;
+  onChange: (change: IncidentChange) => void;
+  /** FelixConfiguration was read, or could not be. */
+  onFelix: (felix: NodeFacts['felix']) => void;
+  now: () => Millis;
+}
+
+/** Longest wait for what explains an incident; then it is told without. */
+const longestWait: Millis = 1000;
+
+/** Of Services whose EndpointSlices are not watched: one request for each that an incident names. */
+const backendBudget = { rate: 6 / 60, burst: 8 };
+const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
+
+/** What is wrong with this node, with all that the agent can find out about it. */
+export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
+  const { config, knowing, restored, count, onChange, now } = options;
+  const { lists, connection } = knowing;
+  const chains = createChains(knowing, now);
+  const proc = createProc(config.procRoot);
+  let finder: FactFinder | undefined;
+
+  return createNodeIncidents({
+    node: config.node,
+    nodeRef: ownNode,
+    podOf: (failing: Failing) => podOf(failing, lists.podsHere(now())),
+    podsHere: () => lists.podsHere(now()),
+    chains,
+    async findFacts(incident: Incident, recent: Recent): Promise<NodeFacts> {
+      finder ??= createFactFinder({
+        felix: createFelixReader({ connection, node: config.node, now }).read,
+        proc,
+        recent,
+        kubeProxyHere: () =>
+          knowing.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
+        nameOf,
+        timeout: longestWait,
+      });
+      // What was logged while nobody read it is read at the start, before anything is known of the cluster.
+      await inTime(knowing.whenSynced, longestWait);
+      const [facts] = await Promise.all([finder.find(incident), chains.prepare(incident.subjects)]);
+      options.onFelix(facts.felix);
+      return facts;
+    },
+    count,
+    isReady: () => knowing.cluster.synced,
+    onChange,
+    restored,
+  });
+
+  function ownNode(): ObjectRef {
+    const known = lists.directory.node(config.node);
+    if (known !== undefined) return nodeRef(known);
+    return {
+      apiVersion: 'v1',
+      kind: 'Node',
+      namespace: undefined,
+      name: config.node,
+      uid: '',
+      resourceVersion: undefined,
+    };
+  }
+
+  function nameOf(address: string): string | undefined {
+    const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
+    if (object === undefined) return undefined;
+    return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+  }
+}
+
+/** Services by their chains; backends as they are watched, else looked up when an incident names the Service. */
+function createChains(
+  { lists, connection, cluster }: Knowing,
+  now: () => Millis,
+): Chains & { prepare: (subjects: readonly string[]) => Promise<void> } {
+  const find = createBackendLookup(connection);
+  let settled = Promise.withResolvers<void>();
+  const looked = createLookup<readonly Backend[]>({
+    find: async (key) => {
+      const [namespace = '', name = ''] = key.split('/');
+      const backends = await find(namespace, name);
+      return backends.length === 0 ? undefined : backends;
+    },
+    onSettled() {
+      settled.resolve();
+      settled = Promise.withResolvers();
+    },
+    budget: backendBudget,
+    concurrency: 2,
+    entries: 256,
+    ages: backendAges,
+    now,
+  });
+  const isWatched = (): boolean => cluster.watches('endpointslices');
+
+  return {
+    ownerOf: (chain) => lists.chains.ownerOf(chain),
+    backendsOf: (namespace, name) =>
+      isWatched() ? lists.chains.backendsOf(namespace, name) : (looked.get(`${namespace}/${name}`) ?? []),
+    async prepare(subjects) {
+      if (isWatched()) return;
+      const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
+      const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
+      const deadline = now() + longestWait;
+      while (now() < deadline && [...keys].some((key) => looked.ask(key) === 'pending'))
+        await inTime(settled.promise, deadline - now());
+    },
+  };
+}
+
+async function inTime(work: Promise<void>, limit: Millis): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, limit);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,89 @@
+import type { IncidentStory } from '../../model.ts';
+import type { Cause } from './cause.ts';
+import { felixSettings, onlyFamily, program, short, subjects } from './texts.ts';
+import { syncEvery, unreachable } from './hurts.ts';
+
+/* Causes that no line tells: what the lines say is explained by what was found out around them. */
+
+const never = () => undefined;
+
+export const felixDeletesChains: Cause = {
+  code: 'KN101',
+  name: 'felix-deletes-kube-proxy-chains',
+  title: "kube-proxy's chains are deleted by Calico",
+  severity: 'serious',
+  reason: 'CalicoDeletesServiceChains',
+  overReason: 'ServiceChainsRestored',
+  rhythm: syncEvery,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: Calico deletes its chains${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
+  why: (story) =>
+    `FelixConfiguration ${objectName(story)} has bpfEnabled: true and does not turn off the cleanup, so felix removes KUBE- chains while kube-proxy still runs and needs them.`,
+  fix: (story) =>
+    `${patch(objectName(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
+    `Or, without eBPF: "bpfEnabled":false in the same way. Or, if Calico's eBPF shall replace kube-proxy: remove kube-proxy.`,
+  hurts: unreachable,
+};
+
+function objectName(story: IncidentStory): string {
+  const name = felixSettings(story)?.bpfFrom ?? '';
+  // Longer than any name would leave no room; it is the text of an API object and goes into a command.
+  return /^[a-z0-9][a-z0-9.-]{0,79}$/.test(name) ? name : 'default';
+}
+
+function patch(name: string, setting: string): string {
+  return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
+}
+
+export const mixedBackends: Cause = {
+  code: 'KN110',
+  name: 'mixed-iptables-backends',
+  title: 'Two backends of iptables on one node',
+  severity: 'serious',
+  reason: 'MixedIptablesBackends',
+  overReason: 'IptablesBackendsAgree',
+  rhythm: syncEvery,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `On ${node} programs write their rules into two backends of iptables that do not see each other; ${program(story)} fails over it.`,
+  why(story) {
+    const used = Object.entries(story.facts.backends).map(([name, backend]) => `${short(name, 20)} uses ${backend}`);
+    return `${used.length > 0 ? `${used.slice(0, 4).join(', ')}. ` : ''}Both sets of rules apply to each packet, and one deletes or misses what the other made.`;
+  },
+  fix: (story) =>
+    `Choose the backend of the host (iptables -V). Calico: ${patch('default', `"iptablesBackend":"${choice(story)}"`)} ` +
+    'kube-proxy: use its own image, which follows the host. Then reboot the node, so that the rules of the other are gone.',
+  hurts: unreachable,
+};
+
+/** What kube-proxy found on the host is what felix should use. */
+function choice({ facts: { backends } }: IncidentStory): string {
+  if (backends['kube-proxy'] === 'legacy') return 'Legacy';
+  return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';
+}
+
+export const firewallReload: Cause = {
+  code: 'KN205',
+  name: 'firewall-reload',
+  title: "A reload of the host's firewall broke the rules of Pods",
+  severity: 'serious',
+  reason: 'FirewallReloaded',
+  overReason: 'FirewallCalm',
+  rhythm: 180_000,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `The host's firewall on ${node} was reloaded and changed the rules of ${program(story)}: Pods may have lost the outside world.`,
+  why: (story) =>
+    `A reload of firewalld or ufw flushes iptables or puts its own rules first; ${
+      story.facts.firewallDropsSince === undefined
+        ? 'rules were found changed at that time'
+        : "the host's firewall began to drop packets of Pods at that time"
+    }.`,
+  fix: () =>
+    'Turn it off on nodes: systemctl disable --now firewalld (or ufw disable). Else let it accept Pods: firewall-cmd --permanent --zone=trusted --add-source=POD_RANGE. Now: restart calico-node and kube-proxy of this node, which write their rules anew.',
+  hurts: () => 'Traffic of this Pod may be dropped by the firewall of its node.',
+};

@@ -1,0 +1,97 @@
+import type { Cause } from './cause.ts';
+import { list, short, subjects } from './texts.ts';
+
+/** The kernel prints these at most ten times in five seconds, as long as it lasts. */
+const rhythm = 30_000;
+const never = () => undefined;
+
+export const conntrackFull: Cause = {
+  code: 'KN401',
+  name: 'conntrack-full',
+  title: 'The connection tracking table is full',
+  severity: 'serious',
+  reason: 'ConntrackTableFull',
+  overReason: 'ConntrackTableHasRoom',
+  rhythm,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `New connections fail at random on ${node}: the connection tracking table${subjects(story) !== '' ? ` of ${subjects(story)}` : ''} is full${levels(story.facts.conntrack)}.`,
+  why({ facts: { talkers } }) {
+    if (talkers.length === 0)
+      return 'Each flow has an entry until it times out; too many Pods, clients without keep-alive, UDP floods or scans fill the table.';
+    const named = talkers.map(
+      ({ name, connections }) =>
+        `${short(name, 54)}: ${Number.isFinite(connections) ? Math.max(0, Math.trunc(connections)) : 'many'}`,
+    );
+    return `Most entries have ${list(named, 0, 3, 68)}.`;
+  },
+  fix({ facts: { conntrack, namespacePod }, subjects: named }) {
+    const inode = namespacePod === null ? /\d{1,10}/.exec(named[0] ?? '')?.[0] : undefined;
+    const max = conntrack?.max;
+    const known = max !== undefined && Number.isFinite(max) && max > 0 && max < 2 ** 31;
+    return (
+      `At once: sysctl -w net.netfilter.nf_conntrack_max=${known ? 2 * Math.trunc(max) : 'TWICE_AS_MANY'}. To keep it: conntrack.maxPerCore and conntrack.min in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. ` +
+      (inode === undefined
+        ? 'Who fills it: conntrack -L -o extended | head; reuse connections there.'
+        : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
+    );
+  },
+  hurts: () => 'New connections from and to this Pod may fail at random.',
+};
+
+function levels(conntrack: { count: number | undefined; max: number | undefined } | undefined): string {
+  const [count, max] = [conntrack?.count, conntrack?.max].map((n) =>
+    n !== undefined && Number.isFinite(n) ? Math.trunc(n) : undefined,
+  );
+  if (max === undefined) return '';
+  return count === undefined ? ` (it holds ${max})` : ` (${count} of ${max} entries)`;
+}
+
+export const neighbourFull: Cause = {
+  code: 'KN402',
+  name: 'neighbour-table-full',
+  title: 'The ARP or neighbour table is full',
+  severity: 'serious',
+  reason: 'NeighbourTableFull',
+  overReason: 'NeighbourTableHasRoom',
+  rhythm,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `${node} cannot reach addresses that it has not talked to lately: its ${tables(story.families)} table is full.`,
+  why: () =>
+    'More neighbours (Pods, nodes and other machines of the same networks) than gc_thresh3 allows; large flat networks and scans do that.',
+  fix: (story) => {
+    const name = story.families.length === 1 && story.families[0] === 'IPv6' ? 'ipv6' : 'ipv4';
+    return (
+      `On the node: sysctl -w net.${name}.neigh.default.gc_thresh3=16384 net.${name}.neigh.default.gc_thresh2=8192 net.${name}.neigh.default.gc_thresh1=4096, ` +
+      'and the same in /etc/sysctl.d/. How many there are: ip -s neigh | wc -l.'
+    );
+  },
+  hurts: () => 'Connections to Pods and machines not talked to lately may fail.',
+};
+
+function tables(families: readonly string[]): string {
+  if (families.length !== 1) return 'neighbour';
+  return families[0] === 'IPv6' ? 'neighbour (IPv6)' : families[0] === 'IPv4' ? 'ARP (IPv4)' : 'neighbour';
+}
+
+export const martianPackets: Cause = {
+  code: 'KN403',
+  name: 'martian-packets',
+  title: 'Packets with impossible addresses',
+  severity: 'warning',
+  reason: 'PacketDrop',
+  overReason: 'MartianPacketsGone',
+  rhythm,
+  programs: [],
+  match: never,
+  what: (story, node) =>
+    `The kernel of ${node} drops packets whose source cannot be where they come from${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
+  why: () =>
+    'Its routes say that the source is behind another interface: asymmetric routing, a missing route back, or a forged address.',
+  fix: () =>
+    'Compare ip route get SOURCE with the interface in the line. Fix the route; if the other way is meant, set net.ipv4.conf.INTERFACE.rp_filter=2.',
+  hurts: undefined,
+};

@@ -1,0 +1,118 @@
+import type { Millis, NodeFacts } from '../model.ts';
+import type { Incident } from './incident.ts';
+import type { Recent } from './recent.ts';
+
+export interface FactFinderOptions {
+  /** Reads FelixConfiguration; undefined where no API server is asked. */
+  felix: (() => Promise<NodeFacts['felix']>) | undefined;
+  /** What /proc tells; undefined where it is another machine's. */
+  proc: ConnectionTracking | undefined;
+  recent: Recent;
+  /** Whether a Pod of kube-proxy runs on the node. */
+  kubeProxyHere: () => boolean | undefined;
+  /** `shop/crawler-0`: who has an address now. */
+  nameOf: (address: string) => string | undefined;
+  /** As `schedule` of the sources: once, `delay` from now; returns how to call it off. */
+  schedule?: (task: () => void, delay: Millis) => () => void;
+  /** How long everything together may take. */
+  timeout?: Millis;
+}
+
+/** Of the host, or of the network namespace with that inode. */
+export interface ConnectionTracking {
+  conntrack: (netns: number | undefined) => Promise<NodeFacts['conntrack']>;
+  talkers: (
+    netns: number | undefined,
+  ) => Promise<{ top: readonly { address: string; connections: number }[] } | undefined>;
+  /** Uid of the Pod that a network namespace is of. */
+  podOf: (netns: number) => Promise<string | undefined>;
+}
+
+export interface FactFinder {
+  /** Asks only what bears on the cause, all at once. What is late or fails is undefined; never rejects. */
+  find: (incident: Incident) => Promise<NodeFacts>;
+}
+
+/** What is known without asking anybody. */
+export function factsOfLog(incident: Incident, recent: Recent): NodeFacts {
+  return {
+    ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
+    felix: undefined,
+    kubeProxyHere: undefined,
+    conntrack: undefined,
+    talkers: [],
+    backends: recent.backends(incident.last),
+    firewallDropsSince: recent.firewallDropsSince(incident.first),
+  };
+}
+
+export function createFactFinder(options: FactFinderOptions): FactFinder {
+  const { felix, proc, recent, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
+
+  return {
+    async find(incident) {
+      const { promise: late, resolve } = Promise.withResolvers<undefined>();
+      const cancel = schedule(() => resolve(undefined), timeout);
+      const isTable = incident.code === 'KN401';
+      const netns = isTable ? namespaceIn(incident.subjects) : undefined;
+      const [configuration, conntrack, talkers, namespacePod] = await Promise.all([
+        inTime(felixBears(incident) ? felix : undefined),
+        inTime(isTable && proc !== undefined ? () => proc.conntrack(netns) : undefined),
+        inTime(isTable && proc !== undefined ? () => proc.talkers(netns) : undefined),
+        inTime(netns !== undefined && proc !== undefined ? () => proc.podOf(netns) : undefined),
+      ]);
+      cancel();
+      return {
+        ...factsOfLog(incident, recent),
+        felix: configuration,
+        kubeProxyHere: attempt(kubeProxyHere),
+        conntrack,
+        ...(namespacePod === undefined ? {} : { namespacePod }),
+        talkers: talkers?.top.map(({ address, connections }) => ({ name: named(address), connections })) ?? [],
+      };
+
+      async function inTime<T>(ask: (() => Promise<T | undefined>) | undefined): Promise<T | undefined> {
+        try {
+          return await Promise.race([ask?.(), late]);
+        } catch {
+          return undefined;
+        }
+      }
+    },
+  };
+
+  function named(address: string): string {
+    const name = attempt(() => nameOf(address));
+    return name === undefined ? address : `${name} (${address})`;
+  }
+}
+
+function onTimer(task: () => void, delay: Millis): () => void {
+  const timer = setTimeout(task, delay);
+  return () => clearTimeout(timer);
+}
+
+function attempt<T>(ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch {
+    return undefined;
+  }
+}
+
+/** kube-proxy's trouble may be felix's doing, and felix and BGP go by the configuration; the kernel's tables do not. */
+function felixBears({ code, failing }: Incident): boolean {
+  return failing !== 'kernel' && /^KN[123]/.test(code);
+}
+
+/** A namespace of its own has a table of its own: the host and other Pods do not suffer. */
+function isOfNamespaces({ code, subjects }: Incident): boolean {
+  return code === 'KN401' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
+}
+
+/** The inode in `4026532317` or `netns 4026532317`; undefined: the host's, or more than one. */
+function namespaceIn(subjects: readonly string[]): number | undefined {
+  if (subjects.length !== 1) return undefined;
+  const [inode] = /\d{1,10}/.exec(subjects[0] ?? '') ?? [];
+  return inode === undefined ? undefined : Number(inode);
+}

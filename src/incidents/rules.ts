@@ -1,0 +1,74 @@
+import type { Failing, Millis } from '../model.ts';
+
+/** Lines no further apart than this are of one attempt: a restore that fails prints several, each family and table its own. */
+export const attemptSpan: Millis = 2000;
+/** How long flaps, and incidents that are over, are remembered: what comes back within it is the same trouble. */
+export const memory: Millis = 900_000;
+/** A container that was started anew so often within that time is not well, whatever it says. */
+export const restartsToOpen = 3;
+export const restartSpan: Millis = 600_000;
+export const restarting = 'KN117';
+
+/** What is retried every few seconds may still pause for a minute: fewer Services change, a lock is free for once. */
+const leastSilence: Millis = 90_000;
+/** No log is read a day late. A time so far ahead was written before the clock was set. */
+const farAhead: Millis = 86_400_000;
+const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
+
+/**
+ * Causes that make a sync fail, so that a sync that succeeds proves them gone. Not among them: what is complained of beside
+ * a sync (a clean-up of another mode, KN109; what nft cannot list, KN114; one IPVS service, KN115; rules that somebody overwrites between two syncs, KN204).
+ */
+const provenBySync = new Set(
+  'KN102 KN103 KN104 KN105 KN106 KN107 KN108 KN111 KN112 KN113 KN116 KN201 KN202'.split(' '),
+);
+
+/** Causes that no program ever died of: they are complained of at any time, also before it is started anew for another reason. */
+const survived = new Set([restarting, 'KN109', 'KN204', 'KN206', 'KN301', 'KN302']);
+
+/** Whether a program that was started anew was so for another reason. */
+export function endsNoProgram(code: string): boolean {
+  return survived.has(code);
+}
+
+/** Whether a sync that succeeds shows that the cause is gone. */
+export function isProvenBySync(code: string): boolean {
+  return provenBySync.has(code);
+}
+
+/** kube-proxy logs at the end of each attempt that it is complete, also when it failed; others only when it succeeded. */
+export function completesWhatFailed(failing: Failing): boolean {
+  return failing === 'kube-proxy';
+}
+
+/** What is started anew together: felix, confd and bird run in the container of calico-node. */
+export function containerOf(failing: Failing): Failing {
+  return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
+}
+
+/** How long an attempt goes on after its first error, until it says how it ended: a large restore takes seconds. */
+export const verdictTime: Millis = 10_000;
+
+/** A retry as the line tells it, within reason; undefined when it tells none. */
+export function retryOf(told: Millis | undefined): Millis | undefined {
+  if (told === undefined || !(told > 0)) return undefined;
+  return Math.min(Math.max(told, shortestRetry), longestRetry);
+}
+
+/**
+ * How long nothing must have failed until it is over. A fight (it failed again after it had been well) is over only when it
+ * has been calm for twice as long as it ever was before, or for as long as anything is remembered.
+ */
+export function calmOf(fight: boolean, longestGap: Millis, rhythm: Millis): Millis {
+  return Math.max(3 * rhythm, leastSilence, fight ? Math.min(2 * longestGap, memory) : 0);
+}
+
+/** How long a failure waits for its repeat: what is retried once an hour must not be forgotten before it fails again. */
+export function patienceOf(rhythm: Millis): Millis {
+  return Math.max(memory, 2 * rhythm + attemptSpan);
+}
+
+/** Whether a time, beside one that was read later, is one of a clock that was wrong. */
+export function isFarAhead(time: Millis, now: Millis): boolean {
+  return time > now + farAhead;
+}

@@ -1,0 +1,143 @@
+import type { FelixSettings, Millis, NodeFacts } from '../model.ts';
+import type { Connection } from './connection.ts';
+import type { Json } from './slim.ts';
+
+export interface FelixReaderOptions {
+  connection: Pick<Connection, 'request'>;
+  node: string;
+  now: () => Millis;
+}
+
+/** What FelixConfiguration says for this node. */
+export interface FelixReader {
+  /** At most a minute old; calls at the same time share the requests. Never rejects. */
+  read: () => Promise<NonNullable<NodeFacts['felix']>>;
+}
+
+type Felix = NonNullable<NodeFacts['felix']>;
+
+/**
+ * Where the objects are: as custom resources that Calico calls its backing store, or by Calico's API server, which newer
+ * releases replace by custom resources of the same group.
+ */
+const groups = ['crd.projectcalico.org', 'projectcalico.org'] as const;
+type Group = (typeof groups)[number];
+const versionOf: Record<Group, string> = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' };
+
+const cachedFor: Millis = 60_000;
+
+/**
+ * Reads `default` and `node.<name>`, which wins field by field (felix/config/config_params.go, sources in descending order).
+ * Two sources of felix are not seen here: its environment, which wins over both, and objects with a `nodeSelector` (Calico
+ * since 2026), which stand between the two.
+ */
+export function createFelixReader({ connection, node, now }: FelixReaderOptions): FelixReader {
+  let known: { felix: Felix; at: Millis } | undefined;
+  let running: Promise<Felix> | undefined;
+  /** Where the objects were found last. */
+  let home: Group = groups[0];
+
+  return {
+    read() {
+      if (known !== undefined && Math.abs(now() - known.at) < cachedFor) return Promise.resolve(known.felix);
+      return (running ??= readAnew());
+    },
+  };
+
+  async function readAnew(): Promise<Felix> {
+    let felix: Felix;
+    try {
+      felix = await readGroups();
+    } catch {
+      felix = { kind: 'unreadable', reason: 'failed' };
+    }
+    known = { felix, at: now() };
+    running = undefined;
+    return felix;
+  }
+
+  async function readGroups(): Promise<Felix> {
+    let missing: Felix = { kind: 'absent' };
+    for (const group of groups.toSorted((a, b) => Number(b === home) - Number(a === home))) {
+      const felix = await readGroup(group);
+      if (felix.kind === 'settings') home = group;
+      // A server that does not answer for one group would only be waited for a second time.
+      if (felix.kind === 'settings' || (felix.kind === 'unreadable' && felix.reason === 'failed')) return felix;
+      if (felix.kind === 'unreadable') missing = felix;
+    }
+    return missing;
+  }
+
+  async function readGroup(group: Group): Promise<Felix> {
+    const own = `node.${node}`;
+    const answers = await Promise.all(['default', own].map((name) => ask(group, name)));
+    if (answers.every((answer) => answer.kind === 'refused' && answer.status === 404)) return { kind: 'absent' };
+    const refused = answers.find((answer) => answer.kind === 'refused' && answer.status !== 404);
+    if (refused?.kind === 'refused') {
+      if (refused.status !== 403) return { kind: 'unreadable', reason: 'failed' };
+      return (await exists(group)) ? { kind: 'unreadable', reason: 'forbidden' } : { kind: 'absent' };
+    }
+    const [common, special] = answers.map((answer) => (answer.kind === 'answered' ? answer.body : undefined));
+    return { kind: 'settings', settings: settingsOf(common, special, own) };
+  }
+
+  function ask(group: Group, name: string): ReturnType<Connection['request']> {
+    return connection.request(
+      'GET',
+      `/apis/${group}/${versionOf[group]}/felixconfigurations/${encodeURIComponent(name)}`,
+    );
+  }
+
+  /**
+   * Who lacks the right is refused with 403 even where there is no Calico. Groups may be listed by everybody who is
+   * authenticated (system:discovery), so that nobody is told of a right that would change nothing.
+   */
+  async function exists(group: Group): Promise<boolean> {
+    const answer = await connection.request('GET', `/apis/${group}`);
+    return answer.kind === 'answered' || answer.status !== 404;
+  }
+}
+
+/** `default`, and the object of one node by the name `own`; undefined where there is none. */
+export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
+  const specs = [specOf(special), specOf(common)];
+  const bpf = specs.map((spec) => flag(spec['bpfEnabled']));
+  const from = bpf.findIndex((value) => value !== undefined);
+  return {
+    bpfEnabled: bpf[from],
+    bpfKubeProxyIptablesCleanupEnabled: first(specs, 'bpfKubeProxyIptablesCleanupEnabled', flag),
+    logSeverityScreen: first(specs, 'logSeverityScreen', word),
+    iptablesBackend: first(specs, 'iptablesBackend', word),
+    nftablesMode: first(specs, 'nftablesMode', word),
+    bpfFrom: from === -1 ? undefined : [own, 'default'][from],
+  };
+}
+
+type Spec = Readonly<Record<string, unknown>>;
+
+function first<T>(specs: readonly Spec[], field: string, read: (value: unknown) => T | undefined): T | undefined {
+  for (const spec of specs) {
+    const value = read(spec[field]);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function specOf(object: unknown): Spec {
+  const spec = isObject(object) ? object['spec'] : undefined;
+  return isObject(spec) ? spec : {};
+}
+
+function isObject(value: unknown): value is Spec {
+  return typeof value === 'object' && value !== null;
+}
+
+/** A boolean in every version of the resource: the API server takes no text for it, and neither does felix. */
+function flag(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+/** All of these fields are enumerations; anything longer is of a version nobody knows. */
+function word(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\w{1,32}$/.test(value) ? value : undefined;
+}

@@ -1,0 +1,33 @@
+import type { Millis } from '../model.ts';
+
+/** Any JSON value, looked into without trust. */
+export type Json = unknown;
+
+export function at(value: Json, ...path: string[]): Json {
+  let here = value;
+  for (const key of path) {
+    if (typeof here !== 'object' || here === null) return undefined;
+    here = (here as Record<string, Json>)[key];
+  }
+  return here;
+}
+
+export function list(value: Json): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function text(value: Json): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+export function strings(value: Json): Record<string, string> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+export function instant(value: Json): Millis | undefined {
+  const time = typeof value === 'string' ? Date.parse(value) : NaN;
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,49 @@
+import type { Millis } from '../model.ts';
+import type { Pod } from '../resolving/objects.ts';
+import { at, instant, type Json, list, text } from './json.ts';
+
+/** v1 Pod → how it is. What the status does not tell counts as well. */
+export function healthOf(object: Json): Pick<Pod, 'running' | 'trouble' | 'restarted'> {
+  const phase = at(object, 'status', 'phase');
+  const running = phase !== 'Succeeded' && phase !== 'Failed';
+  const containers = [
+    ...list(at(object, 'status', 'containerStatuses')),
+    ...list(at(object, 'status', 'initContainerStatuses')),
+  ];
+  return {
+    running,
+    trouble: !running
+      ? undefined
+      : containers.some(isRestarting)
+        ? 'restarting'
+        : isUnready(object)
+          ? 'unready'
+          : undefined,
+    restarted: running ? lastRestart(containers) : undefined,
+  };
+}
+
+/** An init container that is done is not there any more, and all is well with it. */
+function isRestarting(container: Json): boolean {
+  if (at(container, 'state', 'waiting', 'reason') === 'CrashLoopBackOff') return true;
+  const restarts = at(container, 'restartCount');
+  if (typeof restarts !== 'number' || restarts === 0) return false;
+  const exitCode = at(container, 'state', 'terminated', 'exitCode');
+  return at(container, 'state', 'waiting') !== undefined || (typeof exitCode === 'number' && exitCode !== 0);
+}
+
+function isUnready(object: Json): boolean {
+  const phase = at(object, 'status', 'phase');
+  const isStarted = phase === 'Running' || (phase === 'Pending' && text(at(object, 'status', 'podIP')) !== undefined);
+  // One that is being deleted is meant to be.
+  if (!isStarted || at(object, 'metadata', 'deletionTimestamp') !== undefined) return false;
+  const condition = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === 'Ready');
+  return condition !== undefined && at(condition, 'status') !== 'True';
+}
+
+function lastRestart(containers: Json[]): Millis | undefined {
+  const ends = containers
+    .map((each) => instant(at(each, 'lastState', 'terminated', 'finishedAt')))
+    .filter((each) => each !== undefined);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}

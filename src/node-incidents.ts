@@ -1,0 +1,162 @@
+import { causeOf } from './explaining/causes/catalogue.ts';
+import { signOf, signOfTable } from './explaining/causes/sign-of.ts';
+import { diagnose } from './explaining/diagnosis.ts';
+import type { Incident, IncidentChange } from './incidents/incident.ts';
+import type { Sufferer } from './incidents/pointers.ts';
+import { createRecent, type Recent, type RecentState } from './incidents/recent.ts';
+import { createReporter, type ReporterState, type Telling } from './incidents/reporter.ts';
+import { createRestarts, type RestartsState } from './incidents/restarts.ts';
+import type { IncidentsState } from './incidents/state.ts';
+import type { Chains } from './incidents/subjects.ts';
+import { createIncidentTable, type IncidentTable } from './incidents/table.ts';
+import type {
+  ConntrackFull,
+  Failing,
+  FailureSign,
+  Finding,
+  LogLine,
+  Millis,
+  NeighbourOverflow,
+  NodeFacts,
+  ObjectRef,
+  ProgramRecord,
+  Sign,
+} from './model.ts';
+import { containerOf } from './sources/containers/log-path.ts';
+
+export interface NodeIncidentsOptions {
+  node: string;
+  nodeRef: () => ObjectRef;
+  /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
+  podOf: (failing: Failing, source: string) => ObjectRef | undefined;
+  podsHere: () => readonly Sufferer[];
+  chains: Chains;
+  /** Never rejects. */
+  findFacts: (incident: Incident, recent: Recent) => NodeFacts | Promise<NodeFacts>;
+  count: (finding: Finding, time: Millis, weight: number) => void;
+  /** As in `createReporter`. */
+  isReady: () => boolean;
+  /** For who runs this program; Events are made of it anyway. */
+  onChange?: ((change: IncidentChange) => void) | undefined;
+  restored?: NodeIncidentsState | undefined;
+}
+
+/** Plain JSON. */
+export interface NodeIncidentsState {
+  table: IncidentsState;
+  told: ReporterState;
+  restarts: RestartsState;
+  recent: RecentState;
+}
+
+/** What is wrong with one node for longer than a moment: from lines to findings. */
+export interface NodeIncidents {
+  take: (observation: ProgramRecord | ConntrackFull | NeighbourOverflow, line: LogLine) => void;
+  /** The host's firewall has dropped a packet. */
+  firewallDropped: (time: Millis) => void;
+  tick: (now: Millis) => void;
+  /** When `tick` has something to do; Infinity. */
+  nextTick: () => Millis;
+  /** The part of `tick` that tells Pods who suffer; nothing ends by it. */
+  point: (now: Millis) => void;
+  nextPointing: () => Millis;
+  readonly table: Pick<IncidentTable, 'incidents' | 'counts'>;
+  readonly revision: number;
+  state: () => NodeIncidentsState;
+}
+
+/** Failures without a reason of their own. */
+const followUps = new Set(['KN107', 'KN201']);
+/** Lines of one attempt come within that. */
+const attemptSpan: Millis = 2000;
+
+/** Rules of felix that somebody else has changed. */
+const felixOverwritten = 'KN204';
+
+export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncidents {
+  const { restored } = options;
+  const recent = createRecent(restored?.recent);
+  const restarts = createRestarts(restored?.restarts);
+  /** The last failure that said why. */
+  let telling: { failing: Failing; time: Millis } | undefined;
+  const table = createIncidentTable({
+    restored: restored?.table,
+    rhythmOf: (code) => causeOf(code).rhythm,
+    onChange(change) {
+      options.onChange?.(change);
+      reporter.changed(change);
+    },
+  });
+  const reporter = createReporter({
+    ...options,
+    incidents: () => table.incidents,
+    tellingOf,
+    diagnose: (incident, facts) => diagnose(incident.code, facts, incident),
+    findFacts: (incident) => options.findFacts(incident, recent),
+    restored: restored?.told,
+  });
+
+  return {
+    table,
+    get revision() {
+      return table.revision + reporter.revision;
+    },
+    state: () => ({ table: table.state(), told: reporter.state(), restarts: restarts.state(), recent: recent.state() }),
+    take(observation, line) {
+      const { time } = line;
+      if (observation.kind !== 'program-record') return takeSign(signOfTable(observation), time, undefined);
+      const container = containerOf(line.source);
+      const pod =
+        container === undefined
+          ? options.podOf(observation.program, line.source)
+          : podRef(container.namespace, container.pod, container.uid);
+      const died = container === undefined ? undefined : restarts.take(container, observation, time);
+      if (died !== undefined) table.restarted(died.failing, pod, time, died.lastWords);
+      const sign = signOf(observation);
+      if (sign !== undefined) takeSign(sign, time, pod);
+    },
+    firewallDropped(time) {
+      recent.noteFirewallDrop(time);
+      joinReload();
+    },
+    tick(now) {
+      table.tick(now);
+      reporter.tick(now);
+    },
+    nextTick: () => Math.min(table.nextTick, reporter.nextTick()),
+    point: (now) => reporter.tick(now),
+    nextPointing: () => reporter.nextTick(),
+  };
+
+  function takeSign(sign: Sign, time: Millis, pod: ObjectRef | undefined): void {
+    if (sign.kind === 'failure' && isToldAlready(sign, time)) return;
+    if (sign.kind === 'failure' && sign.backend !== undefined) recent.noteBackend(sign.failing, sign.backend, time);
+    table.take(sign, time, pod);
+    if (sign.kind === 'failure' && sign.code === felixOverwritten) joinReload();
+  }
+
+  /** felix says first why its rules are refused, then that they are; the second is nothing new. */
+  function isToldAlready({ code, failing }: FailureSign, time: Millis): boolean {
+    if (!followUps.has(code)) {
+      telling = { failing, time };
+      return false;
+    }
+    return telling?.failing === failing && time >= telling.time && time - telling.time <= attemptSpan;
+  }
+
+  /** A reload of the host's firewall puts its rules before Calico's once, and drops from then on: felix complains once, before or after. */
+  function joinReload(): void {
+    const overwritten = table.find(felixOverwritten, 'felix');
+    if (overwritten?.phase === 'suspected' && recent.firewallDropsSince(overwritten.first) !== undefined)
+      table.bearOut(felixOverwritten, 'felix');
+  }
+}
+
+function tellingOf(code: string): Telling {
+  const { severity, reason, overReason, hurts } = causeOf(code);
+  return { severity, reason, overReason, hurts: severity === 'serious' && hurts !== undefined };
+}
+
+function podRef(namespace: string, name: string, uid: string): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion: undefined };
+}

@@ -1,0 +1,37 @@
+import { readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * A process, as a folder under `root` (`/proc`, or the host's mounted elsewhere), through which the host's network namespace
+ * can be seen: `self`, or `1`, the host's init. Undefined where nothing shows it: in a Pod without hostNetwork that sees no
+ * processes but its own.
+ */
+export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
+  if (await isInitial(root)) return 'self';
+  const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
+  // Whose namespace may not be read belongs to somebody with more rights, so not to this Pod.
+  return first !== undefined && first === own ? undefined : '1';
+}
+
+/**
+ * Whether the reader is in the initial network namespace: only there the kernel lets anybody write this one
+ * (net/netfilter/nf_conntrack_standalone.c). The mode says so also where /proc/sys is mounted read-only.
+ */
+async function isInitial(root: string): Promise<boolean> {
+  try {
+    const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
+    return (mode & 0o200) !== 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Inode of the network namespace of a process; undefined where it may not be looked at (ptrace(2), access mode checking). */
+export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
+  try {
+    const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
+    return inode === undefined ? undefined : Number(inode);
+  } catch {
+    return undefined;
+  }
+}

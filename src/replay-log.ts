@@ -1,0 +1,106 @@
+import { createProgress } from './cli/progress.ts';
+import type { ReplayOptions } from './cli/replay-options.ts';
+import type { RunTotals } from './cli/summary.ts';
+import type { Millis } from './model.ts';
+import { needlesOfAll } from './parsing/formats.ts';
+import { programNeedles } from './parsing/programs/needles.ts';
+import { parseProgramRecord } from './parsing/programs/program-record.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Streams } from './replay.ts';
+import { type ClockOptions, createClock } from './sources/clock.ts';
+import { createSavedLogReader, isProgramLog } from './sources/containers/saved-log.ts';
+import { readEnvelope } from './sources/envelope.ts';
+import type { Envelope } from './sources/envelopes/envelope.ts';
+import { withoutHalfValue } from './sources/half-value.ts';
+import type { Input } from './sources/input.ts';
+import { createScanner, type Scanner } from './sources/scanner.ts';
+
+const needles = [...needlesOfAll, ...programNeedles];
+
+/** Reads one saved log, of whatever kind, into the pipeline. Rejects with an `InputError`. */
+export async function readLog(
+  input: Input,
+  clockOptions: ClockOptions,
+  pipeline: Pipeline,
+  totals: RunTotals,
+  streams: Streams,
+  options: ReplayOptions,
+): Promise<void> {
+  const clock = createClock(clockOptions);
+  let lastTime = clockOptions.latest;
+  let reader: Reader | undefined;
+  const progress = createProgress(
+    input,
+    streams.terminal ?? process.stderr,
+    !options.quiet && streams.terminal !== undefined,
+  );
+  try {
+    await input.read((block) => {
+      if (reader === undefined) {
+        if (block.includes(0)) streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
+        reader = isProgramLog(block.toString('latin1')) ? programReader() : lineReader();
+      }
+      reader.scanner.write(block);
+      progress.step();
+    });
+  } finally {
+    if (reader !== undefined) {
+      reader.scanner.end();
+      reader.end();
+      totals.lines += reader.scanner.counts.lines;
+      totals.bytes += reader.scanner.counts.bytes;
+    }
+    progress.done();
+  }
+
+  /** A log in which any program may have written, one line a record. */
+  function lineReader(): Reader {
+    const scanner = createScanner({ needles, onLine: takeLine, onTooLong });
+    return { scanner, end: () => {} };
+  }
+
+  /** The log of a container: its records may have many lines, and every line may begin or end one. */
+  function programReader(): Reader {
+    const saved = createSavedLogReader({
+      latest: clockOptions.latest,
+      onLine({ text, time, number }) {
+        // Something else in a container may pass on lines of the kernel.
+        if (parseProgramRecord(text) === undefined) return pass(readEnvelope(text, clock), number, time);
+        lastTime = time ?? lastTime;
+        if (time === undefined) totals.guessedTimes++;
+        const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: time !== undefined };
+        pipeline.take({ ...line, host: undefined }, 'userspace');
+      },
+    });
+    const scanner = createScanner({ needles: undefined, onLine: saved.take, onTooLong });
+    return { scanner, end: saved.end };
+  }
+
+  function takeLine(text: string, number: number, cut: boolean): void {
+    const envelope = readEnvelope(text, clock);
+    if (cut) envelope.text = withoutHalfValue(envelope.text);
+    if (envelope.time === undefined || !envelope.timeIsExact) totals.guessedTimes++;
+    pass(envelope, number, undefined);
+  }
+
+  /** `stamped`: when the runtime has read it. */
+  function pass(
+    { text, time, timeIsExact, host, program, origin }: Envelope,
+    number: number,
+    stamped: Millis | undefined,
+  ): void {
+    lastTime = stamped ?? time ?? lastTime;
+    const isExact = stamped !== undefined || (time !== undefined && timeIsExact);
+    const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: isExact, host, program };
+    pipeline.take(line, origin);
+  }
+
+  function onTooLong(number: number): void {
+    if (totals.tooLong++ === 0) streams.err(`${input.name}:${number}: a line of more than 64 KiB was skipped\n`);
+  }
+}
+
+interface Reader {
+  scanner: Scanner;
+  end: () => void;
+}

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { NodeNamespace } from './node-namespace.ts';
+
+const MAX = '/proc/sys/net/netfilter/nf_conntrack_max';
+
+/**
+ * Makes every connection tracking table of this machine that small (it is one limit for all), until the function that it gives
+ * is called, or this process has ended, however it has.
+ */
+export async function limitConntrack(max: number): Promise<() => Promise<void>> {
+  const script = `old=$(cat ${MAX}); trap '' INT TERM; echo ${max} > ${MAX} && echo set; cat; echo $old > ${MAX}`;
+  // Detached: Ctrl-C in a terminal is not for it.
+  const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  const closed = once(child, 'close');
+  await once(child.stdout, 'data');
+  return async () => {
+    child.stdin.end();
+    await closed;
+  };
+}
+
+/** Has the kernel track that many new connections in this namespace, of UDP, and try no others. */
+export async function fillConntrack(place: NodeNamespace, connections: number): Promise<void> {
+  const rule = ['-A', 'OUTPUT', '-m', 'conntrack', '--ctstate', 'ESTABLISHED', '-j', 'ACCEPT'];
+  const tracked = await place.run('iptables', ['--wait', ...rule]);
+  if (tracked.code !== 0) throw new Error(`[conntrack] ${tracked.stderr}`);
+  const packets = {
+    protocol: 'udp',
+    source: '127.0.0.1',
+    destination: '127.0.0.1',
+    port: 9,
+    sourcePorts: Array.from({ length: connections }, (_, index) => 40_000 + index),
+  };
+  // What the kernel drops, the sender is told of (EPERM): the first that does not fit ends it.
+  await place.run(process.execPath, [join(import.meta.dirname, '../network/sender.ts'), JSON.stringify(packets)]);
+}

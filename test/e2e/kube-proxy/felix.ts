@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Connection } from '../control-plane/connection.ts';
+import type { NodeNamespace } from './node-namespace.ts';
+
+/** What Felix deletes once its eBPF data plane has taken over (felix/dataplane/linux/int_dataplane.go, KubeProxy cleanup). */
+const JUMPS = /-j KUBE-[a-zA-Z0-9-]*SERVICES|-j KUBE-FORWARD/;
+const CHAINS =
+  /^(?:KUBE-FORWARD|KUBE-SERVICES|KUBE-EXTERNAL-SERVICES|KUBE-NODEPORTS|KUBE-SVC-.*|KUBE-SEP-.*|KUBE-FW-.*|KUBE-XLB-.*)$/;
+
+/** Deletes kube-proxy's jumps and chains, once, in both address families; how many chains there were. */
+export async function cleanUp(place: NodeNamespace): Promise<number> {
+  let deleted = 0;
+  for (const command of ['iptables', 'ip6tables'])
+    for (const table of ['nat', 'filter', 'mangle', 'raw']) deleted += await cleanTable(place, command, table);
+  return deleted;
+}
+
+async function cleanTable(place: NodeNamespace, command: string, table: string): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const { input, chains } = await deletion(place, command, table);
+    if (input === '') return 0;
+    const { code, stderr } = await place.run(`${command}-restore`, ['--wait', '5', '--noflush'], input);
+    if (code === 0) return chains;
+    // kube-proxy may have written since it was looked at.
+    if (attempt === 5) throw new Error(`[felix] ${command} ${table}: ${stderr}\n${input}`);
+  }
+}
+
+/** For iptables-restore; '' where there is nothing to delete. */
+async function deletion(
+  place: NodeNamespace,
+  command: string,
+  table: string,
+): Promise<{ input: string; chains: number }> {
+  const { stdout } = await place.run(`${command}-save`, ['-t', table]);
+  const lines = stdout.split('\n');
+  const chains = lines.flatMap((line) => {
+    const [, chain = ''] = /^:(\S+)/.exec(line) ?? [];
+    return CHAINS.test(chain) ? [chain] : [];
+  });
+  const rules = lines.filter((line) => line.startsWith('-A '));
+  const jumps = rules.filter((rule) => JUMPS.test(rule));
+  const rest = rules.filter((rule) => !JUMPS.test(rule) && !CHAINS.test(rule.split(' ')[1] ?? ''));
+  // What is still jumped to from elsewhere cannot be deleted, only emptied.
+  const held = new Set(rest.map((rule) => / -[jg] (\S+)/.exec(rule)?.[1]));
+  if (chains.length === 0 && jumps.length === 0) return { input: '', chains: 0 };
+  const restore = [
+    `*${table}`,
+    ...chains.map((chain) => `:${chain} - [0:0]`),
+    ...jumps.filter((rule) => !CHAINS.test(rule.split(' ')[1] ?? '')).map((rule) => rule.replace('-A', '-D')),
+    ...chains.filter((chain) => !held.has(chain)).map((chain) => `-X ${chain}`),
+    'COMMIT',
+    '',
+  ];
+  return { input: restore.join('\n'), chains: chains.length };
+}
+
+/** Cleans up again and again, as often as kube-proxy writes anew, until it is stopped. */
+export function keepCleaning(place: NodeNamespace, every = 300): () => Promise<void> {
+  const stopped = new AbortController();
+  const running = (async () => {
+    while (!stopped.signal.aborted) {
+      await cleanUp(place);
+      await delay(every, undefined, { signal: stopped.signal }).catch(() => {});
+    }
+  })();
+  return async () => {
+    stopped.abort();
+    await running;
+  };
+}
+
+const GROUP = 'crd.projectcalico.org';
+
+/** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served. */
+export async function installFelixConfigurations(connection: Connection): Promise<void> {
+  const names = {
+    kind: 'FelixConfiguration',
+    listKind: 'FelixConfigurationList',
+    plural: 'felixconfigurations',
+    singular: 'felixconfiguration',
+  };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  await apply(connection, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `felixconfigurations.${GROUP}` },
+    spec: { group: GROUP, scope: 'Cluster', names, versions: [{ name: 'v1', served: true, storage: true, schema }] },
+  });
+  const wait = ['wait', '--for=condition=Established', '--timeout=20s', `crd/felixconfigurations.${GROUP}`];
+  const { code, stderr } = await connection.kubectl(wait);
+  if (code !== 0) throw new Error(`[felix] ${stderr}`);
+}
+
+/** `name`: `default`, or `node.<name>` for one node. */
+export async function setFelixConfiguration(
+  connection: Connection,
+  spec: Readonly<Record<string, unknown>>,
+  name = 'default',
+): Promise<void> {
+  await apply(connection, { apiVersion: `${GROUP}/v1`, kind: 'FelixConfiguration', metadata: { name }, spec });
+}
+
+/** As if Calico had never been installed. */
+export async function removeFelixConfigurations(connection: Connection): Promise<void> {
+  await connection.kubectl(['delete', `crd/felixconfigurations.${GROUP}`, '--ignore-not-found', '--timeout=20s']);
+}
+
+async function apply(connection: Connection, object: object): Promise<void> {
+  const { code, stderr } = await connection.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+  if (code !== 0) throw new Error(`[felix] ${stderr}`);
+}

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createNamespaceGroup } from '../network/namespaces.ts';
+import { ensureTools } from '../network/tools.ts';
+
+/** Where every iptables of the machine takes its lock. */
+const XTABLES_LOCK = '/run/xtables.lock';
+
+export type Backend = 'legacy' | 'nft';
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a node is for programs that write its rules: a network namespace, an xtables lock and an iptables of its own. */
+export interface NodeNamespace {
+  /** Runs to its end whatever that is; `iptables` is that of the backend. */
+  readonly run: (command: string, args: readonly string[], input?: string) => Promise<Outcome>;
+  /** Goes on running; ends with this process at the latest. */
+  readonly start: (command: string, args: readonly string[]) => ChildProcess;
+  /** Writes a file that goes with it; returns its path. */
+  readonly writeFile: (name: string, content: string) => string;
+  /** Takes the xtables lock, until it is let go. */
+  readonly holdLock: () => Promise<() => Promise<void>>;
+  readonly destroy: () => Promise<void>;
+}
+
+/**
+ * `server`: an `https://127.0.0.1:PORT` outside, which is reached under the same address inside. Needs root; installs Debian
+ * packages that are missing.
+ */
+export async function createNodeNamespace(server: string, backend: Backend = 'legacy'): Promise<NodeNamespace> {
+  await ensureTools();
+  const group = await createNamespaceGroup();
+  const namespace = await group.add('node');
+  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-node-'));
+  const lock = join(folder, 'xtables.lock');
+  writeFileSync(lock, '');
+  writeFileSync(XTABLES_LOCK, '', { flag: 'a' });
+  for (const tool of ['iptables', 'iptables-restore', 'iptables-save'])
+    for (const name of [tool, tool.replace('ip', 'ip6')])
+      symlinkSync(`/usr/sbin/xtables-${backend}-multi`, join(folder, name));
+
+  const start: NodeNamespace['start'] = (command, args) => {
+    // `ip netns exec` gives a mount namespace, too: the lock is this node's, not the machine's.
+    const script = `mount --bind ${lock} ${XTABLES_LOCK} && exec "$@"`;
+    return spawn(
+      'setpriv',
+      ['--pdeathsig', 'KILL', '--', 'ip', 'netns', 'exec', namespace, 'sh', '-c', script, 'sh', command, ...args],
+      { stdio: 'pipe', env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, TZ: 'UTC' } },
+    );
+  };
+  const run: NodeNamespace['run'] = async (command, args, input = '') => {
+    const child = start(command, args);
+    child.stdin?.on('error', () => {}).end(input);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout as NodeJS.ReadableStream),
+      text(child.stderr as NodeJS.ReadableStream),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    return { code: code ?? -1, stdout, stderr };
+  };
+
+  const up = await run('ip', ['link', 'set', 'lo', 'up']);
+  if (up.code !== 0) throw new Error(`[kube-proxy] no loopback device: ${up.stderr}`);
+  const socket = join(folder, 'api-server');
+  const port = Number(new URL(server).port);
+  const outside = await listenOutside(socket, port);
+  const inside = start(process.execPath, [join(import.meta.dirname, 'relay.ts'), String(port), socket]);
+  await once(inside.stdout as NodeJS.ReadableStream, 'data');
+
+  return {
+    run,
+    start,
+    writeFile(name, content) {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    },
+    async holdLock() {
+      const holder = start('flock', ['--no-fork', XTABLES_LOCK, 'sh', '-c', 'echo held; exec cat']);
+      await once(holder.stdout as NodeJS.ReadableStream, 'data');
+      return async () => {
+        const closed = once(holder, 'close');
+        holder.stdin?.end();
+        await closed;
+      };
+    },
+    async destroy() {
+      const closed = once(inside, 'close');
+      inside.kill('SIGKILL');
+      await closed;
+      outside();
+      // It may still be busy with what has just been killed in it.
+      await delay(100);
+      await group.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A Unix socket in a file is seen from all network namespaces. */
+async function listenOutside(path: string, port: number): Promise<() => void> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.pipe(to);
+      from
+        .on('error', () => to.destroy())
+        .on('close', () => {
+          sockets.delete(from);
+          to.destroy();
+        });
+    }
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  return () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+}

@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { nodeObject } from '../agent-rig.ts';
+import { connect } from '../control-plane/connection.ts';
+import { createObjects } from '../control-plane/objects.ts';
+import { createCriLog, type CriLog } from './cri-log.ts';
+import { cleanUp, keepCleaning } from './felix.ts';
+import { type Backend, createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
+import { changeEndpoints, removeServices, serviceObjects } from './objects.ts';
+import { type KubeProxy, startKubeProxy } from './proxy.ts';
+
+/** That a real kube-proxy says what the parsers and the causes take it to say. */
+
+const connection = connect(inject('controlPlane'));
+const node = 'probe-node';
+const synced = /"SyncProxyRules complete" ipFamily="IPv4"/;
+const failed = /"Sync failed" ipFamily="IPv4" retryingTime="5s"/;
+
+let folder: string;
+let log: CriLog;
+let place: NodeNamespace;
+let proxy: KubeProxy;
+
+beforeAll(async () => {
+  await createObjects(connection, {
+    items: [
+      nodeObject(node, '192.168.95.1'),
+      ...serviceObjects('probe', 'db', '10.95.0.1'),
+      ...serviceObjects('probe', 'other', '10.95.0.2'),
+    ],
+  });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-probe-'));
+  const pod = { namespace: 'kube-system', pod: 'kube-proxy-probe', uid: 'd4c3b2a1' };
+  log = createCriLog({ podLogs: folder, ...pod, container: 'kube-proxy' });
+});
+afterEach(async () => {
+  await proxy?.stop();
+  await place?.destroy();
+  await rm(folder, { recursive: true });
+});
+
+afterAll(() => removeServices(connection, 'probe'));
+
+async function start(options: {
+  backend?: Backend;
+  mode?: 'iptables' | 'nftables';
+  verbosity?: number;
+}): Promise<void> {
+  place = await createNodeNamespace(connection.server, options.backend);
+  proxy = startKubeProxy({ connection, place, node, log, ...options });
+  await proxy.untilLine(/Caches are synced" controller="service config"/, 0);
+  await untilRule(options.mode === 'nftables' ? /service-\w+-probe\/db\/tcp\// : /probe\/db/);
+}
+
+/** Until its rules have it: with -v=0 nothing else tells. */
+async function untilRule(pattern: RegExp): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const rules = await Promise.all([place.run('iptables-save', []), place.run('nft', ['list', 'ruleset'])]);
+    if (rules.some(({ stdout }) => pattern.test(stdout))) return;
+    if (performance.now() > deadline) throw new Error(`no rule with ${pattern}`);
+  }
+}
+
+let changes = 0;
+function changeService(service: string): Promise<void> {
+  return changeEndpoints(connection, 'probe', service, `10.95.1.${++changes}`);
+}
+
+/** Until nothing is left of its rules for Services. */
+async function untilGone(): Promise<void> {
+  while (/KUBE-SVC/.test((await place.run('iptables-save', ['-t', 'nat'])).stdout));
+}
+
+describe('what Felix deletes', () => {
+  test.each([
+    ['legacy', "Couldn't load target `KUBE-SVC-\\w{16}':No such file or directory"],
+    ['nft', "Chain 'KUBE-SVC-\\w{16}' does not exist"],
+  ] as const)('with iptables-%s the next write fails, and the one after it succeeds', async (backend, error) => {
+    await start({ backend });
+    expect(await cleanUp(place)).toBeGreaterThan(4);
+    const from = proxy.lines.length;
+    await changeService('other');
+    const failure = await proxy.untilLine(failed, from);
+    const end = await proxy.untilLine(synced, failure);
+    const text = readFileSync(log.path, 'utf8')
+      .split('\n')
+      .slice(from, end + 1)
+      .join('\n');
+    const version = backend === 'nft' ? 'nf_tables' : 'legacy';
+    expect(text).toMatch(
+      /^\d{4}-\S+Z stderr F I\d{4} \S+ {7}1 proxier\.go:\d+\] "Syncing iptables rules" ipFamily="IPv4" fullSync=false$/m,
+    );
+    expect(text).toMatch(/^\d{4}-\S+Z stderr F E\d{4} .* "Failed to execute iptables-restore" err=<$/m);
+    expect(text).toMatch(
+      new RegExp(`^\\S+ stderr F \texit status 2: iptables-restore v\\S+ \\(${version}\\): ${error}$`, 'm'),
+    );
+    // After a failure, too.
+    expect(text.trimEnd()).toMatch(/"SyncProxyRules complete" ipFamily="IPv4" elapsed="\S+"$/);
+
+    const retry = await proxy.untilLine(/"Syncing iptables rules" ipFamily="IPv4" fullSync=true/, failure);
+    const success = await proxy.untilLine(synced, retry);
+    expect(proxy.lines.slice(failure + 1, success).some((line) => failed.test(line))).toBe(false);
+  });
+
+  test('while it goes on every change of a Service fails and every retry succeeds; then none fails', async () => {
+    await start({ verbosity: 0 });
+    const stop = keepCleaning(place);
+    for (let change = 0; change < 2; change++) {
+      await untilGone();
+      const from = proxy.lines.length;
+      await changeService('other');
+      const failure = await proxy.untilLine(failed, from);
+      expect(proxy.lines.slice(from, failure).join('\n')).toMatch(
+        /^E.*restore" err=<\n\texit status 2: .*\n\t\n\tError occurred at line: \d+\n.*\n > ipFamily="IPv4"$/,
+      );
+      await untilRule(/KUBE-SVC-/);
+      // With -v=0 it does not tell of success.
+      expect(proxy.lines).toHaveLength(failure + 1);
+    }
+    await stop();
+    const from = proxy.lines.length;
+    await changeService('other');
+    await changeService('db');
+    await untilRule(/probe\/db/);
+    await changeService('other');
+    await untilRule(new RegExp(`10\\.95\\.1\\.${changes}`));
+    expect(proxy.lines.slice(from).filter((line) => failed.test(line)).length).toBeLessThanOrEqual(1);
+  });
+});
+
+test('a lock that another program holds for longer than it waits', async () => {
+  await start({});
+  const letGo = await place.holdLock();
+  const from = proxy.lines.length;
+  await changeService('other');
+  const failure = await proxy.untilLine(failed, from);
+  expect(proxy.lines.slice(from, failure).join('\n')).toContain(
+    'err=<\n\texit status 4: Can\'t lock /run/xtables.lock: Resource temporarily unavailable\n\tAnother app is currently holding the xtables lock. Stopped waiting after 5s.\n > ipFamily="IPv4"',
+  );
+  await letGo();
+  const retry = await proxy.untilLine(/"Reloading service iptables data" ipFamily="IPv4"/, failure);
+  const success = await proxy.untilLine(synced, retry);
+  expect(proxy.lines.slice(retry, success).some((line) => failed.test(line))).toBe(false);
+});
+
+test('a table of nftables mode that was deleted', async () => {
+  await start({ mode: 'nftables' });
+  // Of every start, when nothing is wrong.
+  expect(proxy.lines.join('\n')).toMatch(
+    /"Failed to list existing nftables objects" err=<\n\tfailed to run nft: Error: No such file or directory/,
+  );
+  expect((await place.run('nft', ['delete', 'table', 'ip', 'kube-proxy'])).code).toBe(0);
+  const from = proxy.lines.length;
+  await changeService('other');
+  const failure = await proxy.untilLine(failed, from);
+  expect(proxy.lines.slice(from, failure).join('\n')).toMatch(
+    /"nftables sync failed" err=<\n\t\/dev\/stdin:\d+:\d+-\d+: Error: No such file or directory[^\n]*\n\t\S+ \S+ ip kube-proxy .*\n\t +\^+\n/,
+  );
+  const retry = await proxy.untilLine(/"Syncing nftables rules" ipFamily="IPv4" fullSync=true/, failure);
+  await proxy.untilLine(synced, retry);
+});

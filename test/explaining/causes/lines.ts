@@ -1,0 +1,24 @@
+import { kubeProxyLines } from './lines-kube-proxy.ts';
+import { calicoLines } from './lines-calico.ts';
+import { quietLines } from './lines-quiet.ts';
+
+/** A record as a container prints it, and what it says of an incident; undefined: nothing. */
+export interface SignRow {
+  name: string;
+  text: string;
+  sign: ExpectedSign | undefined;
+}
+
+/** What is not named is not compared. */
+export type ExpectedSign =
+  | {
+      code: string;
+      subject?: string | undefined;
+      family?: string;
+      failing?: string;
+      backend?: 'legacy' | 'nf_tables' | undefined;
+      quote?: string;
+    }
+  | { sync: 'sync-failed' | 'sync-complete'; retry?: number | undefined; family?: string };
+
+export const lines: readonly SignRow[] = [...kubeProxyLines, ...calicoLines, ...quietLines];

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { causeOf, causes } from '../../../src/explaining/causes/catalogue.ts';
+import type { Cause } from '../../../src/explaining/causes/cause.ts';
+import type { IncidentStory } from '../../../src/model.ts';
+import { anyNode, anyStory, factsOf, storyOf } from './stories.ts';
+
+const bytes = (text: string) => Buffer.byteLength(text);
+
+function textsOf(cause: Cause, story: IncidentStory, node: string) {
+  return {
+    what: cause.what(story, node),
+    why: cause.why(story, node),
+    fix: cause.fix(story, node),
+    hurts: cause.hurts?.(story),
+  };
+}
+
+describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, cause) => {
+  it('says whole sentences of bounded length whatever the story', () => {
+    fc.assert(
+      fc.property(anyStory, anyNode, (story, node) => {
+        for (const text of Object.values(textsOf(cause, story, node))) {
+          if (text === undefined) continue;
+          expect(bytes(text)).toBeLessThanOrEqual(300);
+          expect(text).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+          expect(text.isWellFormed()).toBe(true);
+          expect(text).not.toMatch(/\b(?:undefined|null|NaN|Infinity)\b|\[object/);
+          expect(text).toMatch(/\S/);
+          expect(text).not.toMatch(/^\s|\s$| {2}|—/);
+        }
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  it('leaves room for Services and Pods in an Event', () => {
+    const story = storyOf({
+      code,
+      diagnosis: code,
+      failing: cause.programs[0] ?? 'kube-proxy',
+      subjects: ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SVC-TCOU7JCQXEZGVUNU'],
+      moreSubjects: 4,
+    });
+    const { what, why, fix, hurts } = textsOf(cause, story, 'ip-10-0-12-34.eu-central-1.compute.internal');
+    expect(bytes(what) + bytes(why) + bytes(fix)).toBeLessThanOrEqual(640);
+    for (const text of [what, why, fix]) expect(text).toMatch(/[.)]$|[a-z]\.$/);
+    if (hurts !== undefined) expect(bytes(hurts)).toBeLessThanOrEqual(120);
+    expect(what).toContain('ip-10-0-12-34');
+  });
+
+  it('tells Pods what is serious for them, and nothing else', () => {
+    expect(cause.hurts === undefined).toBe(cause.severity === 'warning');
+  });
+});
+
+const fixFor = (...subjects: string[]) => causeOf('KN105').fix(storyOf({ subjects }), 'node-a');
+const whyFor = (families: string[]) => causeOf('KN105').why(storyOf({ subjects: ['xt_mark'], families }), 'node-a');
+
+const settings = {
+  bpfEnabled: true,
+  bpfKubeProxyIptablesCleanupEnabled: undefined,
+  logSeverityScreen: undefined,
+  iptablesBackend: undefined,
+  nftablesMode: undefined,
+  bpfFrom: 'node.node-a',
+};
+const felix = (parts: Partial<typeof settings>) =>
+  factsOf({ felix: { kind: 'settings', settings: { ...settings, ...parts } } });
+
+it('KN101 patches the object that turned eBPF on', () => {
+  expect(causeOf('KN101').fix(storyOf({ facts: felix({}) }), 'node-a')).toContain(
+    `kubectl patch felixconfiguration node.node-a --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'`,
+  );
+  expect(causeOf('KN101').fix(storyOf(), 'node-a')).toContain('felixconfiguration default --type=merge');
+  const evil = felix({ bpfFrom: "default; rm -rf / '" });
+  expect(causeOf('KN101').fix(storyOf({ facts: evil }), 'node-a')).not.toContain('rm -rf');
+});
+
+it('KN105 names the modules for modprobe, and pastes nothing else', () => {
+  expect(fixFor('ip6t_rpfilter')).toContain('modprobe -a ip6t_rpfilter;');
+  expect(fixFor('ip_vs_rr ip_vs_wrr', 'xt_set')).toContain(
+    "printf '%s\\n' ip_vs_rr ip_vs_wrr xt_set > /etc/modules-load.d/",
+  );
+  expect(fixFor('x;reboot', '$(reboot)')).not.toContain('reboot');
+});
+
+it('KN105 knows kernels that lost MARK for IPv6', () => {
+  expect(whyFor(['IPv6'])).toContain('IPv6');
+  expect(whyFor(['IPv4', 'IPv6'])).not.toContain('Ubuntu');
+});
+
+it('KN401 has the figures and the talkers where they are known', () => {
+  const facts = factsOf({
+    conntrack: { count: 262_140, max: 262_144 },
+    talkers: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }],
+  });
+  const cause = causeOf('KN401');
+  expect(cause.what(storyOf({ facts }), 'node-a')).toContain('262140 of 262144');
+  expect(cause.why(storyOf({ facts }), 'node-a')).toContain('shop/crawler-0 (10.244.0.7): 190000');
+  expect(cause.fix(storyOf({ facts }), 'node-a')).toContain('nf_conntrack_max=524288');
+  expect(cause.fix(storyOf({ facts }), 'node-a')).toContain('conntrack.maxPerCore');
+});
+
+it('KN110 names who uses what', () => {
+  const facts = factsOf({ backends: { 'kube-proxy': 'nf_tables', felix: 'legacy' } });
+  expect(causeOf('KN110').why(storyOf({ facts }), 'node-a')).toContain('kube-proxy uses nf_tables, felix uses legacy');
+  expect(causeOf('KN110').fix(storyOf({ facts }), 'node-a')).toContain('"iptablesBackend":"NFT"');
+});
+
+it('KN301 tells that all look Running', () => {
+  expect(causeOf('KN301').what(storyOf({ failing: 'bird' }), 'node-a')).toContain('though all look Running');
+});

@@ -1,0 +1,195 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createFactFinder, factsOfLog, type FactFinderOptions } from '../../src/incidents/facts.ts';
+import type { Incident } from '../../src/incidents/incident.ts';
+import { createRecent } from '../../src/incidents/recent.ts';
+import { nine } from '../builders.ts';
+
+function incident(some: Partial<Incident> = {}): Incident {
+  return {
+    code: 'KN102',
+    failing: 'kube-proxy',
+    culprit: undefined,
+    phase: 'open',
+    first: nine,
+    last: nine + 30_000,
+    opened: nine + 30_000,
+    ended: undefined,
+    endedBy: undefined,
+    failures: 2,
+    untold: 0,
+    endUntold: false,
+    families: [],
+    subjects: [],
+    moreSubjects: 0,
+    quote: '',
+    restarts: 0,
+    ...some,
+  };
+}
+
+const never = (): Promise<never> => new Promise(() => {});
+const fail = (): never => {
+  throw new Error('broken');
+};
+
+const absent = { kind: 'absent' } as const;
+const full = { count: 262_144, max: 262_144 };
+
+const recent = createRecent();
+recent.noteBackend('felix', 'legacy', nine);
+recent.noteFirewallDrop(nine + 5000);
+
+/** Everything answers; `asked` says what was. */
+function finder(some: Partial<FactFinderOptions> = {}) {
+  const asked: string[] = [];
+  const timers: (() => void)[] = [];
+  let waiting = 0;
+  const found = createFactFinder({
+    felix: () => note('felix', absent),
+    proc: {
+      conntrack: (netns) => note(`conntrack ${netns}`, full),
+      talkers: (netns) =>
+        note(`talkers ${netns}`, {
+          top: [
+            { address: '10.244.0.7', connections: 200_000 },
+            { address: '192.0.2.1', connections: 10 },
+          ],
+        }),
+      podOf: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
+    },
+    recent,
+    kubeProxyHere: () => true,
+    nameOf: (address) => (address === '10.244.0.7' ? 'shop/crawler-0' : undefined),
+    schedule(task, delay) {
+      expect(delay).toBe(1000);
+      timers.push(task);
+      waiting++;
+      return () => waiting--;
+    },
+    ...some,
+  });
+  return {
+    ...found,
+    asked,
+    timeOut: () => timers.forEach((task) => task()),
+    waiting: () => waiting,
+  };
+
+  function note<T>(what: string, answer: T): Promise<T> {
+    asked.push(what);
+    return Promise.resolve(answer);
+  }
+}
+
+test('of a failure of kube-proxy: what felix is told, and what was seen of late', async () => {
+  const { find, asked, waiting } = finder();
+  expect(await find(incident())).toEqual({
+    felix: absent,
+    kubeProxyHere: true,
+    conntrack: undefined,
+    talkers: [],
+    backends: { felix: 'legacy' },
+    firewallDropsSince: nine + 5000,
+  });
+  expect(asked).toEqual(['felix']);
+  expect(waiting()).toBe(0);
+});
+
+test.each([
+  ['KN101', 'kube-proxy', ['felix']],
+  ['KN204', 'felix', ['felix']],
+  ['KN301', 'bird', ['felix']],
+  ['KN402', 'kernel', []],
+  ['KN403', 'kernel', []],
+] as const)('of %s of %s is asked: %j', async (code, failing, expected) => {
+  const { find, asked } = finder();
+  await find(incident({ code, failing }));
+  expect(asked).toEqual(expected);
+});
+
+test('of a full table: how full, and by whom', async () => {
+  const { find, asked } = finder();
+  const facts = await find(incident({ code: 'KN401', failing: 'kernel' }));
+  expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
+  expect(facts.conntrack).toEqual(full);
+  expect(facts.talkers).toEqual([
+    { name: 'shop/crawler-0 (10.244.0.7)', connections: 200_000 },
+    { name: '192.0.2.1', connections: 10 },
+  ]);
+});
+
+test.each([['4026532317'], ['netns 4026532317']])("of a Pod's table the subject names: %s", async (subject) => {
+  const { find, asked } = finder();
+  const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: [subject] }));
+  expect(asked).toEqual(['conntrack 4026532317', 'talkers 4026532317', 'Pod of 4026532317']);
+  expect(facts.namespacePod).toBe('uid-of-web-0');
+});
+
+test('of several tables: that of the host', async () => {
+  const { find, asked } = finder();
+  const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: ['4026532317', 'the host'] }));
+  expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
+  expect(facts.namespacePod).toBeUndefined();
+});
+
+test('where nobody can be asked, what the log tells is left', async () => {
+  const { find } = finder({ felix: undefined, proc: undefined, kubeProxyHere: () => undefined });
+  expect(await find(incident())).toEqual(factsOfLog(incident(), recent));
+  expect(await find(incident({ code: 'KN401', failing: 'kernel' }))).toEqual(factsOfLog(incident(), recent));
+});
+
+test('the log tells of the time of the incident, not of now', () => {
+  const later = nine + 3 * 3_600_000;
+  expect(factsOfLog(incident({ first: later, last: later }), recent)).toMatchObject({
+    backends: {},
+    firewallDropsSince: undefined,
+  });
+});
+
+describe('never waits for long, never rejects', () => {
+  test('what is late is undefined, the rest is there', async () => {
+    const late = finder({ proc: { conntrack: () => Promise.resolve(full), talkers: never, podOf: never } });
+    const facts = late.find(incident({ code: 'KN401', failing: 'kernel' }));
+    late.timeOut();
+    expect(await facts).toMatchObject({ conntrack: full, talkers: [] });
+  });
+
+  test('FelixConfiguration', async () => {
+    const late = finder({ felix: never });
+    const facts = late.find(incident());
+    late.timeOut();
+    expect(await facts).toMatchObject({ felix: undefined, kubeProxyHere: true });
+  });
+
+  test('a second, when nothing else is said', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const late = finder({ felix: never, schedule: undefined as never });
+    const facts = late.find(incident());
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await Promise.race([facts, Promise.resolve('waiting')])).toBe('waiting');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await facts).toMatchObject({ felix: undefined, kubeProxyHere: true });
+    await finder({ schedule: undefined as never }).find(incident());
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('what fails is undefined', async () => {
+    const failing = finder({
+      felix: () => Promise.reject(new Error('broken')),
+      proc: {
+        conntrack: fail,
+        talkers: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
+        podOf: fail,
+      },
+      kubeProxyHere: fail,
+      nameOf: fail,
+    });
+    expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
+    expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
+      conntrack: undefined,
+      talkers: [{ name: '10.0.0.1', connections: 1 }],
+    });
+    expect(failing.waiting()).toBe(0);
+  });
+});

@@ -1,0 +1,23 @@
+import { factsOfLog } from '../../src/incidents/facts.ts';
+import { createNodeIncidents, type NodeIncidents, type NodeIncidentsOptions } from '../../src/node-incidents.ts';
+import { nodeRef } from '../../src/resolving/directory.ts';
+import { node as nodeObject } from '../builders.ts';
+
+/** Of a node about which nothing can be found out. */
+export function nodeIncidents(
+  count: NodeIncidentsOptions['count'],
+  given: Partial<NodeIncidentsOptions> & { node?: string } = {},
+): NodeIncidents {
+  const { node = 'node-a' } = given;
+  return createNodeIncidents({
+    node,
+    nodeRef: () => nodeRef(nodeObject({ name: node })),
+    podOf: () => undefined,
+    podsHere: () => [],
+    chains: { ownerOf: () => undefined, backendsOf: () => [] },
+    findFacts: factsOfLog,
+    count,
+    isReady: () => true,
+    ...given,
+  });
+}

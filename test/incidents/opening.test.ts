@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { failure, play, start, sync } from './scripts.ts';
+
+test.each([
+  ['one failure is a flap', '0 KN102', []],
+  ['a second within two rhythms is none', '0 KN102\n 60 KN102', ['60 opened KN102 2']],
+  ['a second after that is one again', '0 KN102\n 61 KN102', []],
+  ['a third within 15 minutes is none', '0 KN102\n 450 KN102\n 900 KN102', ['900 opened KN102 3']],
+  ['a third after 15 minutes is one', '0 KN102\n 450 KN102\n 901 KN102', []],
+  ['each cause for itself', '0 KN102\n 30 KN104', []],
+  ['families together', '0 KN102 IPv4\n 30 KN102 IPv6', ['30 opened KN102 2']],
+  ['lines of one attempt are no repeat', '0 KN102\n 0.1 KN102\n 0.2 KN102\n 1.9 KN102', []],
+  ['also when they come late', '500 KN102\n 100 KN102\n 100.1 KN102\n 100.2 KN102', []],
+  ['but count', '0 KN102\n 0.1 KN102\n 0.2 KN102\n 30 KN102', ['30 opened KN102 4']],
+  [
+    'what does not stop is one',
+    '0 KN401\n 1 KN401\n 2 KN401\n 2.5 KN401\n 3 KN401',
+    ['2.5 opened KN401 4', '3 continued KN401 1'],
+  ],
+  ['a success between two makes two flaps', '0 attempt KN102\n 30 complete\n 60 attempt KN102', []],
+  [
+    'but not between three',
+    '0 attempt KN102\n 30 complete\n 60 attempt KN102\n 90 complete\n 120 attempt KN102',
+    ['120 opened KN102 3'],
+  ],
+  [
+    'the success of another family does not count',
+    '0 attempt KN102\n 30 complete IPv6\n 31 attempt KN102',
+    ['31 opened KN102 2'],
+  ],
+  ['a complaint in a sync that succeeds is no repeat', '0 attempt KN111\n 30 KN111\n 30.1 complete\n 60 tick', []],
+  [
+    'nor is it one of three',
+    '0 attempt KN111\n 30 KN111\n 30.1 complete\n 300 attempt KN111\n 330 KN111\n 330.1 complete\n 600 attempt KN111',
+    ['600 opened KN111 3'],
+  ],
+  [
+    'but it is when nobody says that it succeeded',
+    '0 attempt KN111\n 30 KN111\n 39.9 tick\n 40 tick',
+    ['40 opened KN111 2'],
+  ],
+  [
+    'nor does the failure of another family settle it',
+    '0 attempt KN111\n 30 KN111\n 30.1 failed IPv6\n 30.2 complete IPv6\n 30.3 failed',
+    ['30.3 opened KN111 2'],
+  ],
+  ['a sync that failed opens nothing', '0 failed\n 30 failed\n 60 failed\n 90 failed', []],
+  ['nor does it make a flap more', '0 KN102\n 30 failed\n 70 KN102', []],
+])('%s', (_, script, changes) => {
+  expect(play(script)).toEqual(changes);
+});
+
+test('what kube-proxy says of its next attempt is the rhythm', () => {
+  const { heard, table } = start();
+  table.take(failure(), 0, undefined);
+  table.take(sync('sync-failed', 'IPv4', { retry: 600_000 }), 1, undefined);
+  table.take(failure(), 1_200_000, undefined);
+  table.take(sync('sync-failed'), 1_200_001, undefined);
+  expect(heard).toEqual(['opened KN102 2']);
+});
+
+test('a flap is forgotten after 15 minutes and counted', () => {
+  const started = start();
+  play('0 KN102\n 899.9 tick', started);
+  expect(started.table.incidents).toHaveLength(1);
+  expect(started.table.nextTick).toBe(900_000);
+  play('900 tick', started);
+  expect(started.table.incidents).toEqual([]);
+  expect(started.table.nextTick).toBe(Infinity);
+  expect(started.table.counts).toMatchObject({ failures: { KN102: 1 }, flaps: { KN102: 1 }, opened: {} });
+});
+
+test('flaps of long ago are no part of what opens', () => {
+  const started = start();
+  play('0 KN102\n 800 KN102\n 1600 KN102\n 2400 KN102\n 2401 KN102\n 2430 KN102', started);
+  const [incident] = started.table.incidents;
+  expect(incident).toMatchObject({ phase: 'open', first: 1_600_000, opened: 2_430_000, failures: 4 });
+  expect(started.table.counts).toMatchObject({ flaps: { KN102: 2 }, failures: { KN102: 6 } });
+});
+
+test('a late line counts, and nothing is negative', () => {
+  const started = start();
+  expect(play('100 KN102\n 60 KN102\n 20 KN102', started)).toEqual(['60 opened KN102 2', '20 continued KN102 1']);
+  expect(started.table.incidents[0]).toMatchObject({ first: 20_000, last: 100_000, opened: 100_000 });
+});
+
+test('what differs is gathered, within bounds', () => {
+  const { table } = start();
+  for (let i = 0; i < 1000; i++) table.take(failure({ subject: `chain-${i % 20}` }), i * 100, undefined);
+  const [incident] = table.incidents;
+  expect(incident?.subjects).toEqual(Array.from({ length: 16 }, (_, i) => `chain-${i}`));
+  expect(incident?.moreSubjects).toBe(4);
+  for (let i = 0; i < 10_000; i++) table.take(failure({ subject: `other-${i}` }), 200_000 + i, undefined);
+  expect(incident?.moreSubjects).toBe(240);
+  expect(JSON.stringify(table.state()).length).toBeLessThan(5000);
+});
+
+test('the line that it opened with stays', () => {
+  const { table } = start();
+  for (let i = 0; i < 5; i++) table.take(failure({ quote: `line ${i}` }), i * 10_000, undefined);
+  expect(table.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
+});

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import type { IncidentsState } from '../../src/incidents/state.ts';
+import { createIncidentTable } from '../../src/incidents/table.ts';
+import { createListener, failure, kubeProxy, play, rhythmOf, start, sync } from './scripts.ts';
+
+const throughDisk = (state: IncidentsState): IncidentsState => JSON.parse(JSON.stringify(state)) as IncidentsState;
+
+/** Listens, and tells nothing. */
+function startDeaf(restored?: IncidentsState) {
+  const heard: string[] = [];
+  const table = createIncidentTable({ restored, rhythmOf, onChange: ({ kind }) => void heard.push(kind) });
+  return { heard, table };
+}
+
+test('what nobody was told of is offered again, once', () => {
+  const deaf = startDeaf();
+  play('0 attempt KN102\n 30 attempt KN102\n 60 attempt KN102', deaf);
+  expect(deaf.table.incidents[0]).toMatchObject({ untold: 3 });
+  const next = start(throughDisk(deaf.table.state()));
+  expect(next.table.nextTick).toBe(0);
+  expect(play('61 tick\n 62 tick', next)).toEqual(['61 opened KN102 3']);
+  expect(next.table.nextTick).toBe(150_000);
+});
+
+test('also the end, before anything else', () => {
+  const deaf = startDeaf();
+  play('0 attempt KN102\n 30 attempt KN102\n 60 complete', deaf);
+  const next = start(throughDisk(deaf.table.state()));
+  expect(play('61 KN102', next)).toEqual(['61 opened KN102 2', '61 closed KN102 by success', '61 opened KN102 1']);
+});
+
+test('what was told is not', () => {
+  const first = start();
+  play('0 attempt KN102\n 30 attempt KN102\n 60 complete', first);
+  const next = start(throughDisk(first.table.state()));
+  expect(play('61 tick', next)).toEqual([]);
+  expect(next.table.incidents).toEqual(first.table.incidents);
+});
+
+test('an end that was not told of was none when it fails again', () => {
+  const deaf = startDeaf();
+  play('0 attempt KN102\n 30 attempt KN102\n 60 complete\n 70 attempt KN102', deaf);
+  expect(deaf.heard).toEqual(['opened', 'closed', 'opened']);
+  expect(deaf.table.incidents[0]).toMatchObject({ phase: 'open', untold: 3, endUntold: false, ended: undefined });
+});
+
+test('the revision changes with the state, also when a listener has told', () => {
+  const { table } = startDeaf();
+  const seen = new Set([table.revision]);
+  const isNew = () => {
+    const { size } = seen;
+    return seen.add(table.revision).size > size;
+  };
+  expect(isNew()).toBe(false);
+  table.take(failure(), 0, kubeProxy);
+  expect(isNew()).toBe(true);
+  table.take(failure(), 30_000, kubeProxy);
+  expect(isNew()).toBe(true);
+  expect(isNew()).toBe(false);
+  for (const incident of table.incidents) incident.untold = 0;
+  expect(isNew()).toBe(true);
+  table.tick(119_000);
+  expect(isNew()).toBe(false);
+  table.tick(120_000);
+  expect(isNew()).toBe(true);
+  for (const incident of table.incidents) incident.endUntold = false;
+  expect(isNew()).toBe(true);
+  table.restarted('kube-proxy', undefined, 121_000, undefined);
+  expect(isNew()).toBe(true);
+  expect(isNew()).toBe(false);
+});
+
+test('a state is a copy', () => {
+  const { table } = start();
+  table.take(failure(), 0, undefined);
+  const state = table.state();
+  const before = JSON.stringify(state);
+  const next = start(state);
+  next.table.take(failure(), 1000, undefined);
+  table.take(failure(), 30_000, undefined);
+  expect(JSON.stringify(state)).toBe(before);
+});
+
+test.each([
+  ['null', null],
+  ['a text', 'incidents'],
+  ['nothing of it', {}],
+  ['incidents that are none', { incidents: [{ incident: {} }], syncs: {}, counts: {} }],
+  ['syncs of another shape', { incidents: [], syncs: [1], counts: {} }],
+  ['a time that is none', damaged((watched) => (watched['heard'] = 'yesterday'))],
+  ['no attempts', damaged((watched) => delete watched['attempts'])],
+])('%s is no state', (_, state) => {
+  const { table } = start(state as IncidentsState);
+  expect(table.incidents).toEqual([]);
+  expect(() => table.take(sync('sync-complete'), 0, undefined)).not.toThrow();
+  expect(table.counts.failures).toEqual({});
+});
+
+test('a cause that only a newer release knows is left out', () => {
+  const { table } = start();
+  table.take(failure({ code: 'KN199' }), 0, undefined);
+  table.take(failure(), 0, undefined);
+  const { onChange } = createListener();
+  const older = createIncidentTable({ restored: throughDisk(table.state()), rhythmOf: rhythmOfKnown, onChange });
+  expect(older.incidents.map(({ code }) => code)).toEqual(['KN102']);
+});
+
+function rhythmOfKnown(code: string): number {
+  if (code === 'KN199') throw new Error(`no cause has the code ${code}`);
+  return rhythmOf(code);
+}
+
+function damaged(damage: (watched: Record<string, unknown>) => void): unknown {
+  const { table } = start();
+  table.take(failure(), 0, undefined);
+  const state = throughDisk(table.state());
+  damage(state.incidents[0] as unknown as Record<string, unknown>);
+  return state;
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { type Backend, type Chains, serviceLimit, servicesOf } from '../../src/incidents/subjects.ts';
+import type { ObjectRef } from '../../src/model.ts';
+
+function ref(name: string): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1' };
+}
+
+/** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon is nobody's. */
+function chains(backends: readonly Backend[] = []): Chains {
+  return {
+    ownerOf(chain) {
+      const [service = '', port] = chain.split(':');
+      return port === undefined ? undefined : { service: ref(service), port, deleted: service === 'gone' };
+    },
+    backendsOf: () => backends,
+  };
+}
+
+function backend(name: string, given: Partial<Backend> = {}): Backend {
+  return { pod: { namespace: 'shop', name }, address: '10.244.1.30', node: 'node-b', ...given };
+}
+
+test('several chains of one Service are one Service with several ports', () => {
+  expect(servicesOf(['db:sql', 'db:metrics', 'db:sql'], chains()).services).toMatchObject([
+    { object: ref('db'), ports: ['sql', 'metrics'], deleted: false },
+  ]);
+});
+
+test('chains of nobody are passed over', () => {
+  expect(servicesOf(['KUBE-MARK-MASQ', 'db:sql'], chains())).toMatchObject({
+    services: [{ object: ref('db') }],
+    more: 0,
+  });
+});
+
+test('a Service that is gone is named as such', () => {
+  expect(servicesOf(['gone:http'], chains()).services).toMatchObject([{ deleted: true }]);
+});
+
+test('past the limit they are counted', () => {
+  const subjects = Array.from({ length: serviceLimit + 3 }, (_, i) => `service-${i}:http`);
+  const { services, more } = servicesOf(subjects, chains());
+  expect([services.length, more]).toEqual([serviceLimit, 3]);
+});
+
+test('the first backends are named, with their nodes', () => {
+  const backends = [
+    backend('db-0'),
+    backend('db-1', { node: undefined }),
+    backend('', { pod: undefined }),
+    backend('db-3'),
+    backend('db-4'),
+  ];
+  expect(servicesOf(['db:sql'], chains(backends)).services).toMatchObject([
+    { backends: ['shop/db-0 on node-b', 'shop/db-1', '10.244.1.30 on node-b'], moreBackends: 2 },
+  ]);
+});

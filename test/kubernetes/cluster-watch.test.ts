@@ -1,0 +1,173 @@
+import { EventEmitter, once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ClusterWatch, createClusterWatch, type WatchedResource } from '../../src/kubernetes/cluster-watch.ts';
+import { createConnection } from '../../src/kubernetes/connection.ts';
+import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
+import { nine } from '../builders.ts';
+import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
+
+const slicesPath = '/apis/discovery.k8s.io/v1/endpointslices';
+const chain = 'KUBE-SEP-SXIVWICOYRO3J4NJ';
+const slice = {
+  metadata: {
+    namespace: 'ns1',
+    name: 'svc1-a',
+    resourceVersion: '8',
+    labels: { 'kubernetes.io/service-name': 'svc1' },
+  },
+  ports: [{ name: 'p80', port: 80, protocol: 'TCP' }],
+  endpoints: [{ addresses: ['10.180.0.1'], nodeName: 'node-b', targetRef: { kind: 'Pod', name: 'svc1-0' } }],
+};
+
+let server: ScriptedServer;
+let lists: LiveLists;
+let cluster: ClusterWatch;
+let heard: EventEmitter;
+let told: string[];
+/** What is said to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
+let answerSlices: (asked: Asked) => void;
+
+beforeEach(async () => {
+  // No waiting: jitter of nothing.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  heard = new EventEmitter().setMaxListeners(0);
+  told = [];
+  server = await startScriptedServer((asked) => {
+    if (asked.path === slicesPath) answerSlices(asked);
+    else if (asked.query['watch'] === undefined)
+      json(asked.response, 200, { metadata: { resourceVersion: '7' }, items: [] });
+    heard.emit('news');
+  });
+});
+
+afterEach(async () => {
+  await cluster.stop();
+  await server.stop();
+  vi.restoreAllMocks();
+});
+
+function say(what: string): void {
+  told.push(what);
+  heard.emit('news');
+}
+
+function about(what: string) {
+  return (resource: WatchedResource): void => {
+    if (resource === 'endpointslices') say(what);
+  };
+}
+
+function start(endpointSlices: number): void {
+  lists = createLiveLists('node-a', undefined);
+  cluster = createClusterWatch({
+    connection: createConnection({
+      load: () => server.config(),
+      userAgent: 'test',
+      onRequest: () => {},
+      now: Date.now,
+      timeout: 500,
+    }),
+    lists,
+    ownNode: 'node-a',
+    podCache: 'node',
+    limits: { nodes: 200, services: 5000, endpointSlices },
+    onTrouble: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
+    onSynced(resource) {
+      about('synced')(resource);
+      heard.emit('news');
+    },
+    onUnusable: about('unusable'),
+    onTooMany: (resource, count, limit) => about(`${count} of ${limit}`)(resource),
+    now: () => nine,
+    random: () => 0,
+  });
+  cluster.start();
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await once(heard, 'news', { signal: AbortSignal.timeout(10_000) });
+}
+
+const askedForSlices = (): Asked[] => server.asked.filter(({ path }) => path === slicesPath);
+
+describe('EndpointSlices', () => {
+  test('are counted, listed and watched where there are few', async () => {
+    let watch: Asked | undefined;
+    answerSlices = (asked) => {
+      if (asked.query['watch'] !== undefined) watch = asked;
+      else json(asked.response, 200, { metadata: { resourceVersion: '8' }, items: [slice] });
+    };
+    start(1);
+    await until(() => cluster.watches('endpointslices') && watch !== undefined);
+    expect(askedForSlices().map(({ query }) => query['limit'])).toEqual(['1', '100', undefined]);
+    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'svc1' }, endpoint: '10.180.0.1:80' });
+    expect(lists.chains.backendsOf('ns1', 'svc1')).toMatchObject([{ pod: { namespace: 'ns1', name: 'svc1-0' } }]);
+    const { setSlice } = lists.chains;
+    lists.chains.setSlice = (...given) => {
+      setSlice(...given);
+      heard.emit('news');
+    };
+    if (watch !== undefined)
+      tell(watch.response, 'MODIFIED', {
+        ...slice,
+        metadata: { ...slice.metadata, resourceVersion: '9' },
+        endpoints: [],
+      });
+    await until(() => lists.chains.backendsOf('ns1', 'svc1').length === 0);
+  });
+
+  test('are told of and left alone where there are many', async () => {
+    answerSlices = ({ response }) => json(response, 200, { metadata: { remainingItemCount: 9 }, items: [slice] });
+    start(9);
+    await until(() => told.length > 0 && cluster.synced);
+    expect(told).toEqual(['10 of 9']);
+    expect(cluster.watches('endpointslices')).toBe(false);
+    expect(askedForSlices()).toHaveLength(1);
+  });
+
+  test('are not even counted with a limit of 0', async () => {
+    answerSlices = () => {};
+    start(0);
+    await until(() => cluster.synced);
+    expect(askedForSlices()).toEqual([]);
+    expect(cluster.watches('endpointslices')).toBe(false);
+  });
+
+  test('are not waited for', async () => {
+    answerSlices = () => {};
+    start(9);
+    await until(() => cluster.synced);
+    expect(cluster.missing).toEqual([]);
+    expect(cluster.watches('endpointslices')).toBe(false);
+    expect(cluster.watches('pods')).toBe(true);
+  });
+
+  test.each([
+    ['to count', 403, 0, 'list'],
+    ['to count', 404, 0, 'list'],
+    ['to list', 403, 1, 'list'],
+    ['to watch', 403, 2, 'watch'],
+  ])('are given up when it is refused %s them with %i', async (_, status, answered, verb) => {
+    answerSlices = ({ response }) => {
+      if (askedForSlices().length > answered) refuse(response, status);
+      else json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+    };
+    start(9);
+    await until(() => told.includes(`${verb} refused with ${status}`) && cluster.synced);
+    await cluster.stop();
+    expect(told.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
+    expect(askedForSlices()).toHaveLength(answered + 1);
+    expect(cluster.watches('endpointslices')).toBe(false);
+    expect(cluster.informers.has('endpointslices')).toBe(false);
+  });
+
+  test('are asked for again when the server only failed', async () => {
+    answerSlices = ({ response, query }) => {
+      if (askedForSlices().length === 1) refuse(response, 500);
+      else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+    };
+    start(9);
+    await until(() => cluster.watches('endpointslices'));
+    expect(told[0]).toBe('list refused with 500');
+  });
+});

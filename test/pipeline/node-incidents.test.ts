@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { Finding, IncidentStory, ObjectRef } from '../../src/model.ts';
+import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/node-incidents.ts';
+import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import { line, nine } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { sufferer } from '../incidents/sufferer.ts';
+
+const second = 1000;
+const minute = 60 * second;
+
+const log = (restarts = 0): string =>
+  `/var/log/pods/kube-system_kube-proxy-x7k2p_uid-of-proxy/kube-proxy/${restarts}.log`;
+const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/calico-node/0.log';
+
+interface Scene {
+  incidents: NodeIncidents;
+  /** Of an incident's whole story: failures counted on each object, by `Kind name`. */
+  counts: () => Record<string, number>;
+  /** The last story told, by `reason Kind name`. */
+  stories: () => Record<string, IncidentStory>;
+  say: (text: string, at: number, path?: string) => void;
+}
+
+function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
+  const told: { finding: Finding; weight: number }[] = [];
+  const incidents = nodeIncidents((finding, _, weight) => told.push({ finding, weight }), given);
+  return {
+    incidents,
+    counts() {
+      const sums: Record<string, number> = {};
+      for (const { finding, weight } of told) {
+        const { story, regarding } = finding;
+        if (story.kind !== 'incident' || story.role !== 'full' || story.phase !== 'open') continue;
+        const key = `${regarding.kind} ${regarding.name}`;
+        sums[key] = (sums[key] ?? 0) + weight;
+      }
+      return sums;
+    },
+    stories: () =>
+      Object.fromEntries(
+        told.map(({ finding: { reason, regarding, story } }) => [
+          `${reason} ${regarding.kind} ${regarding.name}`,
+          story as IncidentStory,
+        ]),
+      ),
+    say(text, at, path = log()) {
+      const record = parseProgramRecord(text);
+      if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
+    },
+  };
+}
+
+const failed = (chain: string): string =>
+  `E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err=<\n\texit status 2: iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file or directory\n\tError occurred at line: 177\n > ipFamily="IPv4"`;
+const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
+const complete =
+  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
+
+function failAt({ say }: Scene, at: number, chain = 'KUBE-SVC-L6LPUQKLZFD5NUFY'): void {
+  for (const [i, text] of [failed(chain), retry, complete].entries()) say(text, at + i);
+}
+
+test('an incident is told on the Pod whose log says so, by the name in the log’s path', () => {
+  const one = scene();
+  failAt(one, nine);
+  expect(one.counts()).toEqual({});
+  failAt(one, nine + 30 * second);
+  expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
+});
+
+test('it is over with the first sync that goes well', () => {
+  const one = scene();
+  for (const at of [0, 30, 60]) failAt(one, nine + at * second);
+  one.say(complete, nine + 90 * second);
+  expect(one.stories()['ServiceChainsRestored Node node-a']).toMatchObject({
+    phase: 'over',
+    endedBy: 'success',
+    failures: 3,
+    since: nine,
+    ended: nine + 90 * second,
+  });
+});
+
+describe('kube-proxy that is started again and again', () => {
+  const fatal =
+    'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
+
+  test('for a reason that it tells is one incident of that', () => {
+    const one = scene();
+    for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
+    const open = one.incidents.table.incidents.filter(({ phase }) => phase === 'open');
+    expect(open).toMatchObject([{ failing: 'kube-proxy', restarts: 5 }]);
+    expect(open[0]?.code).not.toBe('KN117');
+  });
+
+  test('for no reason that it tells is one incident, with its last words', () => {
+    const one = scene();
+    const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
+    for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
+    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
+    expect(one.incidents.table.incidents[0]?.quote).toContain('Something that nobody has seen before');
+  });
+});
+
+describe('a reload of the host’s firewall', () => {
+  const overwritten =
+    '2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync actualRuleIDs=[]string{"", "tVnHkvAo15HuiPy0"} chainName="FORWARD" expectedRuleIDs=[]string{"tVnHkvAo15HuiPy0", ""} ipVersion=0x4 table="filter"';
+
+  test.each([
+    ['before felix notices', 0],
+    ['after', 10],
+  ])('is told although felix complains once only; its drops begin %s', (_, drops) => {
+    const one = scene();
+    if (drops === 0) one.incidents.firewallDropped(nine);
+    one.say(overwritten, nine + 5 * second, calicoLog);
+    if (drops > 0) one.incidents.firewallDropped(nine + drops * second);
+    expect(one.stories()['FirewallReloaded Node node-a']).toMatchObject({ code: 'KN204', diagnosis: 'KN205' });
+  });
+
+  test('is no incident where nothing is dropped', () => {
+    const one = scene();
+    one.say(overwritten, nine, calicoLog);
+    one.incidents.tick(nine + 10 * minute);
+    expect(one.stories()).toEqual({});
+  });
+});
+
+describe('bad input', () => {
+  test('ten thousand different errors a minute are a handful of incidents', () => {
+    const one = scene();
+    for (let i = 0; i < 10_000; i++)
+      one.say(
+        failed(
+          `KUBE-SVC-${i
+            .toString(32)
+            .toUpperCase()
+            .padStart(16, 'A')
+            .replace(/[0189]/g, 'Z')}`,
+        ),
+        nine + i * 6,
+      );
+    const { incidents } = one.incidents.table;
+    expect(incidents).toHaveLength(1);
+    expect(incidents[0]?.subjects.length).toBeLessThanOrEqual(16);
+    expect(JSON.stringify(one.incidents.state()).length).toBeLessThan(20_000);
+    expect(one.counts()['Node node-a']).toBe(10_000);
+  });
+
+  test('a text of a megabyte is read as far as it tells something', () => {
+    const one = scene();
+    const dump = '-A KUBE-SERVICES -m comment --comment "a rule" -j KUBE-SVC-AAAAAAAAAAAAAAAA\n'.repeat(14_000);
+    for (const at of [0, 30])
+      one.say(
+        failed('KUBE-SVC-L6LPUQKLZFD5NUFY').replace(' > ipFamily', ` > rules=<\n${dump} > ipFamily`),
+        nine + at * second,
+      );
+    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
+  });
+
+  test('a chain that is no Service’s is named, and that is all', () => {
+    const service: ObjectRef = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: 'shop',
+      name: 'postgres',
+      uid: 'uid-of-postgres',
+      resourceVersion: '1',
+    };
+    const ownerOf = (chain: string) =>
+      chain === 'KUBE-SVC-L6LPUQKLZFD5NUFY' ? { service, port: '5432', deleted: false } : undefined;
+    const one = scene({ chains: { ownerOf, backendsOf: () => [] } });
+    failAt(one, nine, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+    failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
+    expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);
+    failAt(one, nine + minute);
+    expect(one.stories()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
+  });
+
+  test.each([
+    'I1121 09:00:00.1       1 proxier.go:833] "Failed to execute iptables-restore is what the runbook is called"',
+    'E1121 09:00:00.1       1 leaderelection.go:330] "error retrieving resource lock" err="Couldn\'t load target"',
+    'Failed to execute iptables-restore: nobody knows who said this',
+  ])('a line that only resembles an error: %s', (text) => {
+    const one = scene();
+    for (let i = 0; i < 5; i++) one.say(text, nine + i * 30 * second);
+    expect(one.stories()).toEqual({});
+  });
+});
+
+test('nothing is lost or told twice when it is killed and goes on from any snapshot', () => {
+  const pods = [sufferer('a', { trouble: 'restarting' }), sufferer('b')];
+  const told: string[] = [];
+  const count: NodeIncidentsOptions['count'] = ({ identity }, _, weight) => {
+    for (let i = 0; i < weight; i++) told.push(identity);
+  };
+  const run = (cuts: boolean): string[] => {
+    told.length = 0;
+    let incidents = nodeIncidents(count, { podsHere: () => pods });
+    for (let at = nine; at < nine + 10 * minute; at += 30 * second) {
+      const text = at < nine + 5 * minute ? failed('KUBE-SVC-L6LPUQKLZFD5NUFY') : complete;
+      const record = parseProgramRecord(text);
+      if (record !== undefined) incidents.take(record, line({ source: log(), text, time: at }));
+      if (cuts) {
+        const restored = JSON.parse(JSON.stringify(incidents.state())) as NodeIncidentsState;
+        incidents = nodeIncidents(count, { podsHere: () => pods, restored });
+      }
+      for (let now = at; now < at + 30 * second; now += 5 * second)
+        if (incidents.nextTick() <= now) incidents.tick(now);
+    }
+    return [...told].toSorted();
+  };
+  const whole = run(false);
+  expect(new Set(whole).size).toBeGreaterThan(6);
+  expect(run(true)).toEqual(whole);
+});
