@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { picture } from '../../scripts/picture.ts';
+
+test('docs/picture.svg shows what the program says (npm run picture:update)', async () => {
+  expect(readFileSync(new URL('../../docs/picture.svg', import.meta.url), 'utf8')).toBe(await picture());
+});
