@@ -2,13 +2,15 @@ import { type Counting, createCounting } from './agent/counting.ts';
 import { createKnowing } from './agent/knowing.ts';
 import { minuteCounts } from './agent/minute-counts.ts';
 import { mirror } from './agent/mirror.ts';
+import { createLevelledLog } from './agent/levelled-log.ts';
 import { createTelling, type Telling } from './agent/telling.ts';
 import { createTroubles } from './agent/troubles.ts';
-import { type Config, version } from './config.ts';
+import { type Reading, version } from './config.ts';
+import { createReload } from './config/reload.ts';
 import type { Millis } from './model.ts';
 import { restoreState } from './state/agent-state.ts';
 import { createComplaints } from './telemetry/complaints.ts';
-import { createLogger } from './telemetry/logger.ts';
+import { openLegacyMetric } from './telemetry/legacy-metric.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMinuteSummary } from './telemetry/minute.ts';
 import { startServer } from './telemetry/server.ts';
@@ -24,22 +26,26 @@ const upkeepsBetweenPositions = 6;
  * The agent of one node, from start until `stop` is signalled. Resolves to the exit status: 1 when there is nothing that it could
  * read. Rejects when it cannot begin.
  */
-export async function runAgent(config: Config, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
+export async function runAgent(reading: Reading, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
   const now = Date.now;
-  const log = await createLogger({ level: config.logLevel, terminal, node: config.node });
+  const { config } = reading;
+  const { log, setLevel } = await createLevelledLog({ level: config.logLevel, terminal, node: config.node });
+  for (const warning of reading.warnings) log.warn({}, warning);
   const complaints = createComplaints(log, { now });
-  const metrics = createMetrics({ version, onScrape: () => mirror(metrics, { ...knowing, ...counting, now }) });
+  const metrics = createMetrics({ version, onScrape: () => mirror(metrics, { ...knowing, ...counting, reload, now }) });
   const { troubles, tally } = createTroubles({ log, complaints, metrics, server: () => knowing.connection.server });
 
   const stateFile = `${config.stateDir}/state.json`;
   const restored = restoreState(stateFile, config.node, new Date());
   if (restored.problem !== undefined) troubles.state('load', restored.problem);
   const knowing = createKnowing({ config, troubles, onNews: () => counting.investigation.review(), now });
+  const legacyMetric = openLegacyMetric(config.legacyMetric, knowing.remote.hostNameOf);
   const counting: Counting = createCounting({
     config,
     knowing,
     restored,
     metrics,
+    legacyMetric,
     troubles,
     onEarlier: () => telling.publisher.wake(),
     now,
@@ -57,8 +63,20 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
   const { cluster, connection, lists } = knowing;
   const { keeper, publisher } = telling;
   const { sources, investigation, incidents } = counting;
+  const reload = createReload({
+    reading,
+    log,
+    apply(changed) {
+      setLevel(changed.logLevel);
+      counting.change(changed);
+    },
+  });
 
-  const server = await startServer({ address: config.metricsAddress, metrics, health: { live, ready } });
+  const server = await startServer({
+    address: config.metricsAddress,
+    metrics: legacyMetric?.beside(metrics) ?? metrics,
+    health: { live, ready },
+  });
   const minute = createMinuteSummary(log, {
     snapshot: () => minuteCounts(tally, knowing, counting),
     complaints: complaints.takeCounts,
@@ -102,6 +120,7 @@ export async function runAgent(config: Config, terminal: boolean, stop: AbortSig
       lists.sweep(now());
       if (incidents.nextTick() <= now()) incidents.tick(now());
       troubles.clock(connection.clockSkew);
+      reload.look();
       // What was counted is worth more: rotated files may be deleted before they could be read again.
       if (++upkeeps % upkeepsBetweenPositions === 0) void keeper.keepPositions();
       else void keeper.keep();

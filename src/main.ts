@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { isatty } from 'node:tty';
+import { runConfig } from './cli/config-options.ts';
+import { doctorHelp, readDoctorOptions } from './cli/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
 import { readRunOptions, runHelp } from './cli/run-options.ts';
 import { UsageError } from './cli/usage-error.ts';
@@ -14,6 +16,8 @@ Usage: kube-netfilter-tailer COMMAND
 
   run      the agent of one node: reads its logs, writes Events
   replay   saved node logs in, the Events of the affected Pods out; no cluster needed
+  doctor   whether all that the agent needs is there, and what to do if not
+  config   print the settings that hold and where they are from, or check a file of settings
   version  print the version
 
 kube-netfilter-tailer COMMAND --help tells more.
@@ -43,6 +47,11 @@ async function main([command, ...args]: string[]): Promise<number> {
         return await runRun(args);
       case 'replay':
         return await runReplay(args);
+      case 'doctor':
+        return await runDoctor(args);
+      case 'config':
+        streams.out(runConfig(args));
+        return 0;
       case 'version':
       case '--version':
         streams.out(`${version}\n`);
@@ -72,8 +81,8 @@ async function main([command, ...args]: string[]): Promise<number> {
 }
 
 async function runRun(args: string[]): Promise<number> {
-  const options = readRunOptions(args);
-  if (options === 'help') {
+  const reading = readRunOptions(args);
+  if (reading === 'help') {
     streams.out(runHelp);
     return 0;
   }
@@ -87,11 +96,23 @@ async function runRun(args: string[]): Promise<number> {
   }
   // The API client costs 30 MB of memory, which `replay` can do without.
   const { runAgent } = await import('./agent.ts');
-  const status = await runAgent(options, isatty(1), stop.signal).catch((error: Error) => {
+  const status = await runAgent(reading, isatty(1), stop.signal).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
     return 2;
   });
   // What may still wait somewhere, such as a back-off, is not waited for.
+  return process.exit(status);
+}
+
+async function runDoctor(args: string[]): Promise<number> {
+  const options = readDoctorOptions(args);
+  if (options === 'help') {
+    streams.out(doctorHelp);
+    return 0;
+  }
+  const { doctor } = await import('./doctor/doctor.ts');
+  const status = await doctor(options, streams.out);
+  // What did not answer in time is not waited for.
   return process.exit(status);
 }
 

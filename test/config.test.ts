@@ -15,6 +15,7 @@ const defaults: Config = {
   timeZone: 'UTC',
   reverseDns: true,
   metricsAddress: ':9090',
+  legacyMetric: 'off',
   logLevel: 'info',
   kubeconfig: undefined,
   maxNodes: 200,
@@ -41,6 +42,8 @@ function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly st
 
 /** What is said of one value, by flag; the node is right. */
 const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
+
+const cut = (value: string): string => (value.length > 80 ? `${value.slice(0, 80)}…` : value);
 
 /** A value of each setting that is not its default, by flag; what the environment has instead; and what either means. */
 const others: Record<keyof Config, [flag: string | string[], env: string, expected: unknown]> = {
@@ -73,6 +76,7 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
   timeZone: ['Europe/Berlin', 'Europe/Berlin', 'Europe/Berlin'],
   reverseDns: ['false', 'false', false],
   metricsAddress: ['[::1]:8080', '[::1]:8080', '[::1]:8080'],
+  legacyMetric: ['workload', 'workload', 'workload'],
   logLevel: ['debug', 'debug', 'debug'],
   kubeconfig: ['/kubeconfig', '', '/kubeconfig'],
   maxNodes: ['0', '0', 0],
@@ -191,7 +195,13 @@ describe('what cannot be followed', () => {
     ['max-services', '1e3', 'must be a whole number'],
     ['max-endpoint-slices', 'none', 'must be a whole number'],
     ['max-services', '1234567890', 'must be a whole number'],
-    ['source', 'journald', 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths'],
+    [
+      'source',
+      'journald',
+      'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths; did you mean journal?',
+    ],
+    ['log-level', 'wran', 'must be debug, info, warn or error; did you mean warn?'],
+    ['legacy-metric', 'on', 'must be off, namespace, name, name_with_namespace or workload'],
     [
       'source',
       'file:kern.log',
@@ -206,7 +216,7 @@ describe('what cannot be followed', () => {
     [
       'prefix',
       'my-drop=DROP',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
+      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped; did you mean my-drop=dropped?',
     ],
     [
       'prefix',
@@ -214,13 +224,12 @@ describe('what cannot be followed', () => {
       'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
     ],
   ])('--%s %j', (flag, value, expected) => {
-    const { env } = Object.values(settings).find((setting) => setting.flag === flag) ?? { env: '' };
-    expect(problemsOfOne(flag, value)).toEqual([`${env} or --${flag} ${JSON.stringify(value)}: ${expected}`]);
+    expect(problemsOfOne(flag, value)).toEqual([`--${flag} ${JSON.stringify(cut(value))}: ${expected}`]);
   });
 
   test('is said with where it is from, whether flag or variable', () => {
     expect(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' })).toEqual([
-      'MAX_NODES or --max-nodes "many": must be a whole number',
+      'MAX_NODES "many": must be a whole number',
     ]);
   });
 
@@ -231,16 +240,16 @@ describe('what cannot be followed', () => {
   });
 
   test.each([
-    [{ source: [] }, {}],
-    [{ source: ['', ' '] }, {}],
-    [{}, { SOURCES: ', \n' }],
-  ])('is a list of nothing to read', (flags, env: Record<string, string>) => {
-    expect(problemsOf({ node: 'node-a', ...flags }, env)).toEqual(['SOURCES or --source: names nothing to read']);
+    [{ source: [] }, {}, '--source'],
+    [{ source: ['', ' '] }, {}, '--source'],
+    [{}, { SOURCES: ', \n' }, 'SOURCES'],
+  ])('is a list of nothing to read', (flags, env: Record<string, string>, place) => {
+    expect(problemsOf({ node: 'node-a', ...flags }, env)).toEqual([`${place}: names nothing to read`]);
   });
 
   test('is what is to be read twice', () => {
     expect(problemsOf({ node: 'node-a', source: ['file:/a', 'kernel', 'file:/a'] })).toEqual([
-      'SOURCES or --source: names something twice',
+      '--source: names something twice',
     ]);
   });
 
@@ -275,20 +284,20 @@ describe('what cannot be followed', () => {
     );
     expect(problems.map((problem) => problem.replace(/: .*/, ''))).toEqual([
       'NODE_NAME or --node',
-      'SOURCES or --source "journald"',
-      'SOURCES or --source "file:a"',
-      'STATE_DIR or --state-dir "state"',
-      'POD_CACHE or --pod-cache "x"',
-      'PREFIXES or --prefix "a"',
-      'PREFIXES or --prefix "c=no"',
-      'INCLUDE_NOISE or --include-noise "x"',
-      'TIME_ZONE or --time-zone "x"',
-      'REVERSE_DNS or --reverse-dns "x"',
-      'METRICS_ADDRESS or --metrics-address "x"',
-      'LOG_LEVEL or --log-level "x"',
-      'MAX_NODES or --max-nodes "x"',
-      'MAX_SERVICES or --max-services "x"',
-      'MAX_ENDPOINT_SLICES or --max-endpoint-slices "x"',
+      '--source "journald"',
+      '--source "file:a"',
+      '--state-dir "state"',
+      'POD_CACHE "x"',
+      '--prefix "a"',
+      '--prefix "c=no"',
+      'INCLUDE_NOISE "x"',
+      'TIME_ZONE "x"',
+      'REVERSE_DNS "x"',
+      'METRICS_ADDRESS "x"',
+      'LOG_LEVEL "x"',
+      'MAX_NODES "x"',
+      'MAX_SERVICES "x"',
+      'MAX_ENDPOINT_SLICES "x"',
     ]);
   });
 });

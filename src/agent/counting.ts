@@ -3,13 +3,14 @@ import { createInvestigation, type Investigation } from '../investigation.ts';
 import type { Millis } from '../model.ts';
 import type { NodeIncidents } from '../node-incidents.ts';
 import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
-import { createPipeline } from '../pipeline.ts';
+import { createPipeline, type Pipeline } from '../pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../series/table.ts';
 import type { Once } from '../sources/once.ts';
 import type { Source } from '../sources/source.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics, type Statistics } from '../statistics.ts';
+import type { LegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createWaitingRoom, type WaitingRoom } from '../waiting-room.ts';
 import { createAgentIncidents } from './incidents.ts';
@@ -26,6 +27,8 @@ export interface Counting {
   investigation: Investigation;
   table: SeriesTable;
   incidents: NodeIncidents;
+  /** Holds from the next line on. */
+  change: (config: Pick<Config, 'prefixes' | 'includeNoise'>) => void;
 }
 
 export interface CountingOptions {
@@ -33,6 +36,7 @@ export interface CountingOptions {
   knowing: Knowing;
   restored: Restored;
   metrics: Metrics;
+  legacyMetric: LegacyMetric | undefined;
   troubles: Troubles;
   /** Something is due earlier than it was. */
   onEarlier: () => void;
@@ -46,9 +50,10 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createCounting(options: CountingOptions): Counting {
-  const { config, knowing, restored, metrics, troubles, onEarlier, now } = options;
+  const { config, knowing, restored, metrics, legacyMetric, troubles, onEarlier, now } = options;
   const { lists, remote, cluster } = knowing;
   const statistics = createStatistics();
+  legacyMetric?.watch(statistics);
   const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
   const incidents = createAgentIncidents({
     config,
@@ -70,27 +75,43 @@ export function createCounting(options: CountingOptions): Counting {
     onFull: () => metrics.waitingOverflowPackets.add(1),
     now,
   });
-  const pipeline = createPipeline({
-    prefixes: createPrefixTable(config.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict))),
-    directory: lists.directory,
-    statistics,
-    // Publishing has a clock of its own.
-    advance: () => {},
-    series: () => table,
-    incidents: () => incidents,
-    node: config.node,
-    includeNoise: config.includeNoise,
-    hold: investigation.hold,
-  });
+  let pipeline = pipelineFor(config);
   const { sources, once } = openSources({
     config,
     positions: restored.state?.positions ?? {},
     once: restored.state?.once,
     first: restored.first,
-    pipeline,
+    // Another one takes its place when settings change.
+    pipeline: { take: (line, origin) => pipeline.take(line, origin), lost: (...lost) => pipeline.lost(...lost) },
     onNotice: troubles.source,
     onLost: troubles.lost,
     now,
   });
-  return { sources, once, statistics, room, investigation, table, incidents };
+  return {
+    sources,
+    once,
+    statistics,
+    room,
+    investigation,
+    table,
+    incidents,
+    change(changed) {
+      pipeline = pipelineFor(changed);
+    },
+  };
+
+  function pipelineFor({ prefixes, includeNoise }: Pick<Config, 'prefixes' | 'includeNoise'>): Pipeline {
+    return createPipeline({
+      prefixes: createPrefixTable(prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict))),
+      directory: lists.directory,
+      statistics,
+      // Publishing has a clock of its own.
+      advance: () => {},
+      series: () => table,
+      incidents: () => incidents,
+      node: config.node,
+      includeNoise,
+      hold: investigation.hold,
+    });
+  }
 }

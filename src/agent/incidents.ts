@@ -55,14 +55,13 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         nameOf,
         timeout: longestWait,
       });
-      // What was logged while nobody read it is read at the start, before anything is known of the cluster.
-      await inTime(knowing.whenSynced, longestWait);
       const [facts] = await Promise.all([finder.find(incident), chains.prepare(incident.subjects)]);
       options.onFelix(facts.felix);
       return facts;
     },
     count,
     isReady: () => knowing.cluster.synced,
+    now,
     onChange,
     restored,
   });
@@ -100,10 +99,7 @@ function createChains(
       const backends = await find(namespace, name);
       return backends.length === 0 ? undefined : backends;
     },
-    onSettled() {
-      settled.resolve();
-      settled = Promise.withResolvers();
-    },
+    onSettled: settle,
     budget: backendBudget,
     concurrency: 2,
     entries: 256,
@@ -120,16 +116,20 @@ function createChains(
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
       const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
-      const deadline = now() + longestWait;
-      while (now() < deadline && [...keys].some((key) => looked.ask(key) === 'pending'))
-        await inTime(settled.promise, deadline - now());
+      // A clock may be set back meanwhile; a timer goes on.
+      const late = new AbortController();
+      const timer = setTimeout(() => {
+        late.abort();
+        settle();
+      }, longestWait);
+      // All of them are asked before any is waited for.
+      while (!late.signal.aborted && [...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
+      clearTimeout(timer);
     },
   };
-}
 
-async function inTime(work: Promise<void>, limit: Millis): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, limit);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
+  function settle(): void {
+    settled.resolve();
+    settled = Promise.withResolvers();
+  }
 }

@@ -1,3 +1,4 @@
+import type { Reload } from '../config/reload.ts';
 import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import type { NodeIncidents } from '../node-incidents.ts';
@@ -22,6 +23,7 @@ export interface Observed {
   remote: RemoteLookups;
   cluster: ClusterWatch;
   connection: Connection;
+  reload: Pick<Reload, 'counts'>;
   now: () => number;
 }
 
@@ -40,6 +42,7 @@ export function mirror(metrics: Metrics, observed: Observed): void {
     for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
   }
   for (const verdict of verdicts) metrics.packets.mirror(statistics.verdicts[verdict], { verdict });
+  for (const result of ['ok', 'failed'] as const) metrics.configReloads.mirror(observed.reload.counts[result], { result });
   metrics.unparsable.mirror(statistics.unparsable);
   metrics.repeatedLines.mirror(observed.once.counts.repeats);
   metrics.forgottenLines.mirror(observed.once.counts.forgotten);

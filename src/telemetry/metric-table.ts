@@ -222,6 +222,12 @@ export const metricTable = {
     labels: {},
     help: 'Clock of this node minus clock of the API server, good to a second.',
   },
+  configReloads: {
+    type: 'counter',
+    name: 'config_reloads_total',
+    labels: { result: ['ok', 'failed'] },
+    help: 'Changes of the file of settings that were followed, or refused.',
+  },
   stateSaved: {
     type: 'gauge',
     name: 'state_saved_timestamp_seconds',

@@ -311,7 +311,7 @@ describe('settings and state', () => {
     const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
     expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
     expect(agent.errors).toMatch(/NODE_NAME or --node: is not set; in a DaemonSet it comes from .*spec\.nodeName/);
-    expect(agent.errors).toMatch(/METRICS_ADDRESS or --metrics-address "nonsense": must be :PORT/);
+    expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
   });
 
   test('a kubeconfig that is not there', async () => {

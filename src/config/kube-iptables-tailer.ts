@@ -1,0 +1,79 @@
+import type { Given, Layer } from './layer.ts';
+import { settingOf } from './settings.ts';
+import type { SettingName } from './types.ts';
+
+/** What kube-iptables-tailer's variables set here, and what is to be said of each. */
+export interface Inherited {
+  layer: Layer;
+  warnings: readonly string[];
+}
+
+/** A variable of kube-iptables-tailer and the setting that has taken its place. Its values: util/envar.go there. */
+export interface Successor {
+  setting: SettingName;
+  /** The value here; undefined where kube-iptables-tailer ignored it, too. */
+  translate: (value: string, env: NodeJS.ProcessEnv) => string | readonly string[] | undefined;
+}
+
+export const successors: Readonly<Record<string, Successor>> = {
+  JOURNAL_DIRECTORY: { setting: 'sources', translate: (directory) => [`journal:${directory}`, 'containers'] },
+  IPTABLES_LOG_PATH: {
+    setting: 'sources',
+    translate: (path, env) => (env['JOURNAL_DIRECTORY'] ? undefined : [`file:${path}`, 'containers']),
+  },
+  IPTABLES_LOG_PREFIX: { setting: 'prefixes', translate: (word) => [`${word}=dropped`] },
+  METRICS_SERVER_PORT: {
+    setting: 'metricsAddress',
+    translate: (port) => (/^\d+$/.test(port) ? `:${port}` : undefined),
+  },
+  POD_IDENTIFIER: {
+    setting: 'legacyMetric',
+    translate(identifier) {
+      if (identifier === 'label') return 'workload';
+      return identifier === 'name' || identifier === 'name_with_namespace' ? identifier : 'namespace';
+    },
+  },
+};
+
+/** Why nothing has taken the place of these. */
+export const withoutSuccessor: Readonly<Record<string, string>> = {
+  KUBE_API_SERVER:
+    'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the container, or --kubeconfig, say where the API server is',
+  KUBE_EVENT_DISPLAY_REASON: 'the reason of an Event says what happened: PacketDrop for packets',
+  KUBE_EVENT_SOURCE_COMPONENT_NAME: 'Events come from kube-netfilter-tailer',
+  PACKET_DROP_CHANNEL_BUFFER_SIZE: 'nothing queues between reading and counting',
+  PACKET_DROP_EXPIRATION_MINUTES: 'what was logged while nobody read is counted when it was logged',
+  REPEATED_EVENTS_INTERVAL_MINUTES: 'repeated packets are counted in one Event, written ever more rarely',
+  WATCH_LOGS_INTERVAL_SECONDS: 'logs are followed as they are written',
+  POD_IDENTIFIER_LABEL: 'labels are not kept; the workload of a Pod names it',
+  PACKET_DROP_LOG_TIME_LAYOUT: 'the forms of time stamps are known; timeZone is for those that name no zone',
+};
+
+const where = 'see docs/migrating.md';
+
+/** `taken`: what is set in the ways of this program, which goes over what is inherited. */
+export function inherit(env: NodeJS.ProcessEnv, taken: Layer): Inherited {
+  const layer = new Map<SettingName, Given>();
+  const warnings: string[] = [];
+  for (const [variable, { setting, translate }] of Object.entries(successors)) {
+    const given = env[variable] ?? '';
+    // In the namespace of a Service metrics-server, METRICS_SERVER_PORT is its URL, in each container.
+    if (given === '' || given.includes('://')) continue;
+    const value = translate(given, env);
+    const name = `${settingOf(setting).env}, or ${setting} in the file`;
+    if (value === undefined || taken[setting] !== undefined) {
+      const why = value === undefined ? 'as there' : `because ${setting} is set`;
+      warnings.push(`${variable} is a variable of kube-iptables-tailer and does nothing, ${why}: remove it (${where})`);
+      continue;
+    }
+    layer.set(setting, { value, origin: { kind: 'variable', name: variable } });
+    const shown = typeof value === 'string' ? value : value.join(',');
+    warnings.push(
+      `${variable} is a variable of kube-iptables-tailer, taken as ${shown}: set ${name}, to that instead (${where})`,
+    );
+  }
+  for (const [variable, why] of Object.entries(withoutSuccessor))
+    if (env[variable])
+      warnings.push(`${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (${where})`);
+  return { layer: Object.fromEntries(layer), warnings };
+}

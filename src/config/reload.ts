@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../telemetry/logger.ts';
+import { ConfigError } from './config-error.ts';
+import type { Reading } from './reading.ts';
+import { settingNames, settingOf } from './settings.ts';
+import type { Config, SettingName } from './types.ts';
+
+/** Follows the file of settings while the agent runs. */
+export interface Reload {
+  /** To be called every few seconds. Throws nothing. */
+  look: () => void;
+  /** Changes of the file that are followed, and that are refused. */
+  readonly counts: Readonly<Record<'ok' | 'failed', number>>;
+}
+
+export interface ReloadOptions {
+  reading: Reading;
+  log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** Follows what can be changed; all else is as it was at the start. */
+  apply: (config: Config) => void;
+}
+
+/**
+ * A change is taken when two looks in a row have seen the same text, so that a file is not read while it is written. Each text is
+ * judged, and spoken of, once. What is wrong changes nothing.
+ */
+export function createReload({ reading, log, apply }: ReloadOptions): Reload {
+  const { file } = reading;
+  const counts = { ok: 0, failed: 0 };
+  let running = reading.config;
+  let judged = file?.text;
+  let seen = judged;
+  /** Why the file could not be read at the last look. */
+  let missing: string | undefined;
+
+  return { look, counts };
+
+  function look(): void {
+    if (file === undefined) return;
+    let text: string;
+    try {
+      text = file.readAgain();
+    } catch (error) {
+      return unreadable((error as Error).message);
+    }
+    if (missing !== undefined) log.info({ file: file.path }, 'The file of settings can be read again');
+    missing = undefined;
+    const isSettled = text === seen;
+    seen = text;
+    if (!isSettled || text === judged) return;
+    judged = text;
+    judge(text);
+  }
+
+  function unreadable(reason: string): void {
+    if (missing === reason) return;
+    missing = reason;
+    counts.failed++;
+    log.error({ file: file?.path, reason }, `The file of settings ${reason}: the settings stay as they are`);
+  }
+
+  function judge(text: string): void {
+    let next: Config;
+    try {
+      next = (file?.understand(text) ?? reading).config;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      counts.failed++;
+      log.error(
+        { file: file?.path, problems: error.problems },
+        'The file of settings has changed and is wrong: the settings stay as they are',
+      );
+      return;
+    }
+    counts.ok++;
+    const changed = settingNames.filter((name) => !isDeepStrictEqual(next[name], running[name]));
+    const live = changed.filter((name) => settingOf(name).reload);
+    const later = changed.filter((name) => !settingOf(name).reload);
+    if (live.length > 0) {
+      running = Object.freeze({ ...running, ...pick(next, live) });
+      apply(running);
+    }
+    log.info(
+      { file: file?.path, settings: live },
+      live.length > 0
+        ? 'Settings have changed'
+        : 'The file of settings has changed, but no setting that is followed at once',
+    );
+    if (later.length > 0)
+      log.warn({ file: file?.path, settings: later }, `Changed, but needs a restart: ${later.join(', ')}`);
+  }
+}
+
+function pick(config: Config, names: readonly SettingName[]): Partial<Config> {
+  return Object.fromEntries(names.map((name) => [name, config[name]]));
+}

@@ -1,0 +1,117 @@
+import * as z from 'zod/mini';
+import type { Verdict } from '../model.ts';
+import { parseContainerRule } from '../sources/containers/rules.ts';
+import { parseListenAddress } from '../telemetry/listen-address.ts';
+import { legacyMetricChoices, logLevelChoices, podCacheChoices, type SourceSetting, verdicts } from './types.ts';
+
+const text = z.string({ error: 'must be text; put it in quotes' });
+
+const path = text.check(z.regex(/^\//, { error: 'must be an absolute path' }));
+
+const yesOrNo = z.boolean({
+  error: ({ input }) => `must be true or false${/^(?:true|false)$/.test(String(input)) ? ', without quotes' : ''}`,
+});
+
+const wholeNumber = z
+  .int({
+    error: ({ input }) =>
+      `must be a whole number${typeof input === 'string' && /^\d{1,9}$/.test(input) ? ', without quotes' : ''}`,
+  })
+  .check(
+    z.minimum(0, { error: 'must be a whole number' }),
+    z.maximum(999_999_999, { error: 'must be a whole number of at most nine digits' }),
+  );
+
+const source = z.pipe(
+  text.check(
+    z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*)$/, {
+      error: 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths',
+    }),
+  ),
+  z.transform(readSource),
+);
+
+const prefix = z.pipe(
+  text.check(
+    z.regex(new RegExp(`^\\s*\\S.*=(?:${verdicts.join('|')})$`), {
+      error: `must be NAME=VERDICT with a verdict of ${verdicts.join(', ')}, for example my-drop=dropped`,
+    }),
+  ),
+  z.transform((given) => {
+    const at = given.lastIndexOf('=');
+    return { prefix: given.slice(0, at), verdict: given.slice(at + 1) as Verdict };
+  }),
+);
+
+const containerRule = z.pipe(
+  text,
+  z.transform((given, context) => {
+    try {
+      return parseContainerRule(given);
+    } catch (error) {
+      context.issues.push({ code: 'custom', message: (error as Error).message, input: given });
+      return z.NEVER;
+    }
+  }),
+);
+
+/** What may be set, as it stands in a file; options and variables are made into the same types before. */
+export const schema = z.strictObject({
+  node: z
+    .string({
+      error: ({ input }) =>
+        input === undefined
+          ? 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName'
+          : 'must be text; put it in quotes',
+    })
+    .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
+  sources: listOf(source).check(
+    z.minLength(1, { error: 'names nothing to read' }),
+    z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
+      error: 'names something twice',
+    }),
+  ),
+  containers: listOf(containerRule),
+  podLogs: path,
+  stateDir: path,
+  podCache: oneOf(podCacheChoices),
+  prefixes: listOf(prefix),
+  includeNoise: yesOrNo,
+  timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
+  reverseDns: yesOrNo,
+  metricsAddress: text.check(
+    z.refine((given) => parseListenAddress(given) !== undefined, {
+      error: 'must be :PORT or HOST:PORT, for example :9090',
+    }),
+  ),
+  legacyMetric: oneOf(legacyMetricChoices),
+  logLevel: oneOf(logLevelChoices),
+  kubeconfig: z.optional(text),
+  maxNodes: wholeNumber,
+  maxServices: wholeNumber,
+  maxEndpointSlices: wholeNumber,
+  procRoot: path,
+});
+
+function listOf<Item extends z.ZodMiniType>(item: Item) {
+  return z.array(item, { error: 'must be a list: a line "- VALUE" each, or [VALUE, VALUE]' });
+}
+
+function oneOf<const Choices extends readonly [string, ...string[]]>(choices: Choices) {
+  return z.enum(choices, { error: `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}` });
+}
+
+function readSource(given: string): SourceSetting {
+  const [kind, where] = [given.split(':', 1)[0], given.slice(given.indexOf(':') + 1)];
+  if (kind === 'file') return { kind, path: where };
+  if (kind === 'journal') return { kind, directory: given === kind ? undefined : where };
+  return { kind: kind as 'auto' | 'kernel' | 'containers' };
+}
+
+function isTimeZone(given: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: given }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+}

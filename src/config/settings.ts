@@ -1,0 +1,178 @@
+import { legacyMetricChoices, logLevelChoices, podCacheChoices, type Setting, type SettingName } from './types.ts';
+
+/** Names the file that holds the others, and is in none itself. */
+export const configFile = {
+  flag: 'config',
+  env: 'CONFIG_FILE',
+  value: 'FILE',
+  help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
+  type: 'text',
+} as const satisfies Setting;
+
+/** Each setting by its name in `Config`, which is its key in the file. */
+export const settings = {
+  node: {
+    flag: 'node',
+    env: 'NODE_NAME',
+    value: 'NAME',
+    help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
+    type: 'text',
+  },
+  sources: {
+    flag: 'source',
+    env: 'SOURCES',
+    value: 'SOURCE',
+    help:
+      "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
+      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node)',
+    type: 'text',
+    default: 'auto,containers',
+    list: /[,\n]/,
+  },
+  containers: {
+    flag: 'containers',
+    env: 'CONTAINERS',
+    value: 'NAMESPACES/PODS/CONTAINERS',
+    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
+    type: 'text',
+    default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
+    list: /\s+/,
+  },
+  podLogs: {
+    flag: 'pod-logs',
+    env: 'POD_LOGS',
+    value: 'DIR',
+    help: 'where the kubelet keeps the logs of containers',
+    type: 'text',
+    default: '/var/log/pods',
+  },
+  stateDir: {
+    flag: 'state-dir',
+    env: 'STATE_DIR',
+    value: 'DIR',
+    help: 'where positions and counts are kept over restarts',
+    type: 'text',
+    default: '/var/lib/kube-netfilter-tailer',
+  },
+  podCache: {
+    flag: 'pod-cache',
+    env: 'POD_CACHE',
+    value: 'node|cluster',
+    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
+    type: 'text',
+    default: 'node',
+    choices: podCacheChoices,
+  },
+  prefixes: {
+    flag: 'prefix',
+    env: 'PREFIXES',
+    value: 'NAME=VERDICT',
+    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted',
+    type: 'text',
+    default: '',
+    list: /[,\n]/,
+    reload: true,
+  },
+  includeNoise: {
+    flag: 'include-noise',
+    env: 'INCLUDE_NOISE',
+    value: 'true|false',
+    help: 'Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too',
+    type: 'boolean',
+    default: 'false',
+    reload: true,
+  },
+  timeZone: {
+    flag: 'time-zone',
+    env: 'TIME_ZONE',
+    value: 'ZONE',
+    help: 'zone of time stamps in files that name none, for example Europe/Berlin',
+    type: 'text',
+    default: 'UTC',
+  },
+  reverseDns: {
+    flag: 'reverse-dns',
+    env: 'REVERSE_DNS',
+    value: 'true|false',
+    help: 'look up host names of addresses outside the cluster',
+    type: 'boolean',
+    default: 'true',
+  },
+  metricsAddress: {
+    flag: 'metrics-address',
+    env: 'METRICS_ADDRESS',
+    value: '[HOST]:PORT',
+    help: 'where /metrics, /healthz and /readyz are served',
+    type: 'text',
+    default: ':9090',
+  },
+  legacyMetric: {
+    flag: 'legacy-metric',
+    env: 'LEGACY_METRIC',
+    value: 'NAMING',
+    help:
+      "kube-iptables-tailer's metric packet_drops_count{src,dst} too, each end named by its namespace, name, " +
+      'name_with_namespace or workload; off: not',
+    type: 'text',
+    default: 'off',
+    choices: legacyMetricChoices,
+  },
+  logLevel: {
+    flag: 'log-level',
+    env: 'LOG_LEVEL',
+    value: 'LEVEL',
+    help: 'debug, info, warn or error',
+    type: 'text',
+    default: 'info',
+    choices: logLevelChoices,
+    reload: true,
+  },
+  kubeconfig: {
+    flag: 'kubeconfig',
+    env: '',
+    value: 'FILE',
+    help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+    type: 'text',
+  },
+  maxNodes: {
+    flag: 'max-nodes',
+    env: 'MAX_NODES',
+    value: 'N',
+    help: 'with more Nodes than that, only this one is watched',
+    type: 'number',
+    default: '200',
+  },
+  maxServices: {
+    flag: 'max-services',
+    env: 'MAX_SERVICES',
+    value: 'N',
+    help: 'with more Services than that, none is watched',
+    type: 'number',
+    default: '5000',
+  },
+  maxEndpointSlices: {
+    flag: 'max-endpoint-slices',
+    env: 'MAX_ENDPOINT_SLICES',
+    value: 'N',
+    help:
+      'with more EndpointSlices than that, none is watched: Pods behind a Service are looked up when they are to be named, and ' +
+      'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
+    type: 'number',
+    default: '1000',
+  },
+  procRoot: {
+    flag: 'proc-root',
+    env: 'PROC_ROOT',
+    value: 'DIR',
+    help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
+    type: 'text',
+    default: '/proc',
+  },
+} as const satisfies Record<SettingName, Setting>;
+
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+
+/** With the fields that only some have. */
+export function settingOf(name: SettingName): Setting {
+  return settings[name];
+}

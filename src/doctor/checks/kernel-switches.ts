@@ -1,0 +1,76 @@
+import { type Check, ok, unknown, warning } from '../check.ts';
+import type { NetworkView } from '../network-view.ts';
+
+/** Content of a file without the white space around it; undefined when it cannot be read. */
+export type ReadFile = (path: string) => string | undefined;
+
+const families = [
+  { name: 'nf-log IPv4', path: '/proc/sys/net/netfilter/nf_log/2' },
+  { name: 'nf-log IPv6', path: '/proc/sys/net/netfilter/nf_log/10' },
+] as const;
+
+/** `nf_log_ipv4`, `nf_log_ipv6`, or of newer kernels' one module, `nf_log_syslog`. */
+const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
+
+/**
+ * What writes for those who do not say where to: TRACE, and what connection tracking finds invalid. A LOG rule loads and uses the
+ * kernel's log whatever stands here (net/netfilter/nf_log.c, nf_log_packet and nf_log_trace).
+ */
+export function checkLogBackend(readFile: ReadFile, view: NetworkView): Check[] {
+  return families.map(({ name, path }) => {
+    if (view === 'pod')
+      return unknown(name, "not to be seen from a Pod without the node's network", `run on the node: cat ${path}`);
+    const logger = readFile(path);
+    if (logger === undefined) return unknown(name, `${path} cannot be read`, `run on the node as root: cat ${path}`);
+    if (toSyslog.test(logger)) return ok(name, `${logger} writes to the kernel's log`);
+    if (logger === 'NONE')
+      return warning(
+        name,
+        "no module writes packets to the kernel's log yet (NONE)",
+        'the first LOG rule loads it, or: modprobe nf_log_syslog (before Linux 5.13: nf_log_ipv4, nf_log_ipv6)',
+      );
+    return warning(
+      name,
+      `TRACE and what is invalid to connection tracking go to ${logger}; LOG rules do not`,
+      `if they should be in the kernel's log: sysctl net.netfilter.nf_log.${path.split('/').at(-1)}=${name.endsWith('4') ? 'nf_log_ipv4' : 'nf_log_ipv6'}`,
+    );
+  });
+}
+
+export interface LogNamespacesOptions {
+  readFile: ReadFile;
+  view: NetworkView;
+  /** `kind://docker/kind/kind-worker`; undefined where the Node does not tell. */
+  providerId: string | undefined;
+}
+
+/** Nodes that are containers on somebody's machine. */
+const inContainers = /^kind:|^k3s:\/\/k3d-/;
+
+/** Only the first network namespace logs, unless told otherwise: it matters where the node is itself a container. */
+export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNamespacesOptions): Check {
+  const name = 'nf-log-all-netns';
+  const value = readFile('/proc/sys/net/netfilter/nf_log_all_netns');
+  if (view === 'initial')
+    return ok(
+      name,
+      value === '1'
+        ? 'on: rules of all network namespaces log'
+        : "off, and not needed: the node's network is the kernel's first",
+    );
+  const advice =
+    'run on the machine itself: sysctl net.netfilter.nf_log_all_netns; it must be 1, or the rules of this node log nothing';
+  if (inContainers.test(providerId))
+    return warning(name, 'this node is itself a container, whose rules log only if the machine lets them', advice);
+  if (view === 'node')
+    return warning(
+      name,
+      "the node's network is not the kernel's first: its rules log only if the machine lets them",
+      advice,
+    );
+  return unknown(
+    name,
+    'not to be seen from here; it matters only where the node is itself a container (kind, k3d)',
+    advice,
+  );
+}

@@ -1,0 +1,45 @@
+import type { LogRule } from './log-rule.ts';
+import { wordsOf } from './words.ts';
+
+/**
+ * The rules with a `log` statement in what `nft list ruleset` prints: `log prefix "x" group 2 level warn flags all`, in any order
+ * (nft(8), LOG STATEMENT). With a group it is NFLOG.
+ */
+export function readNftRuleset(text: string): LogRule[] {
+  return text.split('\n').flatMap((line) => {
+    if (!/\blog\b/.test(line)) return [];
+    const packets = packetsOf(line);
+    const words = wordsOf(line);
+    // A chain cannot be named so.
+    return words.flatMap((word, at) =>
+      word.text === 'log' && !word.isQuoted ? [statementAt(words.slice(at + 1), packets)] : [],
+    );
+  });
+}
+
+/** An nft without libxtables shows what is of iptables only by name: `xt target "LOG"`. */
+export function hidesRules(text: string): boolean {
+  return /\bxt target "N?F?LOG"/.test(text);
+}
+
+const options = new Set(['prefix', 'group', 'level', 'flags', 'snaplen', 'queue-threshold']);
+
+/** Each option has one value; `flags` may have two words (`tcp sequence,options`). */
+function statementAt(words: readonly { text: string; isQuoted: boolean }[], packets: number | undefined): LogRule {
+  let prefix = '';
+  let group: number | undefined;
+  for (let at = 0; at < words.length; at += 2) {
+    const [option, value] = [words[at], words[at + 1]];
+    if (option === undefined || option.isQuoted || !options.has(option.text)) break;
+    if (option.text === 'prefix') prefix = value?.text ?? '';
+    if (option.text === 'group') group = Number(value?.text);
+    if (option.text === 'flags' && (value?.text === 'tcp' || value?.text === 'ip')) at++;
+  }
+  return { target: group === undefined ? 'LOG' : 'NFLOG', prefix, group, packets };
+}
+
+/** Of a `counter` before the `log`. */
+function packetsOf(line: string): number | undefined {
+  const found = /\bcounter packets (\d+) bytes \d+ .*\blog\b/.exec(line);
+  return found === null ? undefined : Number(found[1]);
+}

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { createEventStore } from '../kubernetes/event-store.ts';
+import { slimNode } from '../kubernetes/slim.ts';
+import type { Finding, Millis, ObjectRef, Series } from '../model.ts';
+import { eventOf, namespaceOf } from '../publishing/event.ts';
+import { createEventWriter } from '../publishing/event-writer.ts';
+import { nodeRef, podRef } from '../resolving/directory.ts';
+import { createSeriesTable } from '../series/table.ts';
+import { type Api, itemsOf, refusalText } from './api.ts';
+import { findPod } from './cluster-look.ts';
+import type { PodName } from './own-pod.ts';
+
+export interface TestEventOptions {
+  api: Api;
+  node: string;
+  /** Asked for by name: no other object will do. */
+  pod: PodName | undefined;
+  /** The one this runs in, if it is there. */
+  ownPod: PodName | undefined;
+  now: () => Millis;
+}
+
+export type TestEventResult =
+  | { kind: 'written'; event: { namespace: string; name: string }; on: string; look: string }
+  | Failed;
+
+interface Failed {
+  kind: 'failed';
+  reason: string;
+  advice: string;
+}
+
+/**
+ * Writes one harmless Event, the way drops are told: of type Normal with the reason `TestEvent`. Each call makes another one,
+ * because exporters announce only what is new. Never rejects.
+ */
+export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOptions): Promise<TestEventResult> {
+  const found = await findObject();
+  if (!('object' in found)) return found;
+  const { object } = found;
+  const table = createSeriesTable();
+  table.count(findingOf(object, node, now()), now());
+  const [series] = table.due(Infinity) as [Series];
+  const write = createEventWriter({
+    store: createEventStore(api),
+    messageOf: () => messageFor(node),
+    stateId: randomUUID(),
+    keep: () => Promise.resolve(),
+    now,
+  });
+  const outcome = await write(series);
+  if (outcome.kind === 'foreign')
+    return failed(`another program has an Event of that name: ${outcome.component}`, 'try again');
+  if (outcome.kind === 'refused')
+    return failed(`it was not taken: ${refusalText(outcome.refusal)}`, adviceOn(outcome.refusal.status));
+  const { name, namespace } = eventOf(series, '', now()).metadata;
+  const at = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+  return {
+    kind: 'written',
+    event: { namespace, name },
+    on: `${object.kind} ${at}`,
+    look: `kubectl get events -n ${namespaceOf(object)} --field-selector involvedObject.name=${object.name},reason=TestEvent`,
+  };
+
+  async function findObject(): Promise<{ object: ObjectRef } | Failed> {
+    const wanted = pod ?? ownPod;
+    const known = wanted === undefined ? undefined : await findPod(api, wanted.namespace, wanted.name);
+    if (known !== undefined) return { object: podRef(known) };
+    if (pod !== undefined)
+      return failed(
+        `there is no Pod ${pod.namespace}/${pod.name}, or it may not be read`,
+        'see kubectl get pods, and run doctor for what is missing',
+      );
+    if (node === '')
+      return failed('no Node is named, and no Pod', 'set NODE_NAME or --node, or name a Pod with --pod NAMESPACE/NAME');
+    const nodes = itemsOf(
+      await api.request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } }),
+    );
+    if (nodes.kind === 'refused') return failed(nodes.why, api.unusable ?? 'run doctor for what is wrong');
+    if (nodes.items.length === 0)
+      return failed(`there is no Node ${node}`, 'NODE_NAME must be the name that kubectl get nodes shows');
+    return { object: nodeRef(slimNode(nodes.items[0])) };
+  }
+}
+
+function failed(reason: string, advice: string): Failed {
+  return { kind: 'failed', reason, advice };
+}
+
+function adviceOn(status: number): string {
+  return status === 403 ? 'grant create on events: deploy/base/rbac.yaml' : 'run doctor for what is wrong';
+}
+
+function messageFor(node: string): string {
+  const from = node === '' ? '' : ` from ${node}`;
+  return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
+}
+
+/** One packet that never was. */
+function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
+  const nobody = {
+    kind: 'unknown',
+    address: '0.0.0.0',
+    identity: '',
+    evidence: 'none',
+    object: undefined,
+    workload: undefined,
+    range: 'unspecified',
+    node: undefined,
+    role: undefined,
+    note: undefined,
+  } as const;
+  return {
+    identity: `test-event ${now} ${randomUUID()}`,
+    reason: 'TestEvent',
+    type: 'Normal',
+    regarding,
+    related: undefined,
+    node,
+    // No message is made of it.
+    story: {
+      kind: 'flow',
+      direction: 'receiving',
+      peer: nobody,
+      ownAddress: '',
+      ownAddressIsForeign: false,
+      protocol: '',
+      port: undefined,
+      reply: false,
+      laterFragment: false,
+      icmpType: undefined,
+      icmpCode: undefined,
+      error: undefined,
+      verdict: 'dropped',
+      prefix: '',
+      enforcer: 'unknown',
+      policy: undefined,
+      refusedBy: undefined,
+      path: '',
+      martian: false,
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { LRUCache } from 'lru-cache';
+import { Counter, Registry } from 'prom-client';
+import type { LegacyMetricSetting } from '../config/types.ts';
+import type { Endpoint, Ends } from '../model.ts';
+import type { Statistics } from '../statistics.ts';
+
+export type Naming = Exclude<LegacyMetricSetting, 'off'>;
+
+/** kube-iptables-tailer's metric, for dashboards and alerts that have it already. */
+export interface LegacyMetric {
+  count: (ends: Ends, packets: number) => void;
+  /** Counts what `statistics` is told of from now on, noise apart. */
+  watch: (statistics: Pick<Statistics, 'resolved'>) => void;
+  /** In the text format of Prometheus. */
+  text: () => Promise<string>;
+  /** The same answer to a scrape with this metric behind the others. */
+  beside: <Answer extends { text: () => Promise<string> }>(metrics: Answer) => Answer;
+}
+
+export interface LegacyMetricOptions {
+  naming: Naming;
+  /** By reverse DNS, if it is known. */
+  hostNameOf: (address: string) => string | undefined;
+  /** Pairs that have a time series of their own. */
+  limit?: number;
+}
+
+/** None where it is off. */
+export function openLegacyMetric(
+  setting: LegacyMetricSetting,
+  hostNameOf: LegacyMetricOptions['hostNameOf'],
+): LegacyMetric | undefined {
+  return setting === 'off' ? undefined : createLegacyMetric({ naming: setting, hostNameOf });
+}
+
+/** Labels of all pairs without a place. */
+const others = { src: 'other', dst: 'other' };
+
+/** Pairs without a place that are remembered, for each that has one. */
+const candidatesPerPlace = 4;
+
+/** Of one label: an address outside may have a host name that its owner has made up. */
+const longest = 128;
+
+interface Pair {
+  labels: { src: string; dst: string };
+  packets: number;
+}
+
+/**
+ * Each packet is counted once: in the time series of its pair or, while all places are taken, in `other`. A pair that has twice the
+ * packets of the least of those with a place takes that one's, and counts on its own from then on. So every time series only grows while
+ * it lasts, as Prometheus expects.
+ */
+export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
+  const registry = new Registry();
+  const counter = new Counter({
+    name: 'packet_drops_count',
+    help: 'Lost packets by their two ends, as kube-iptables-tailer names them; other: beyond the busiest pairs.',
+    labelNames: ['src', 'dst'],
+    registers: [registry],
+  });
+  const placed = new Map<string, Pair>();
+  const candidates = new LRUCache<string, number>({ max: limit * candidatesPerPlace });
+  /** No pair with a place has fewer packets; there may be none that has as few. */
+  let least = 0;
+
+  return {
+    count,
+    watch(statistics) {
+      const { resolved } = statistics;
+      statistics.resolved = (ends, noise, weight) => {
+        resolved(ends, noise, weight);
+        if (!noise) count(ends, weight);
+      };
+    },
+    text: () => registry.metrics(),
+    beside: (metrics) => ({
+      ...metrics,
+      text: async () => `${await metrics.text()}\n${await registry.metrics()}`,
+    }),
+  };
+
+  function count(ends: Ends, packets: number): void {
+    const labels = { src: nameOf(ends.source), dst: nameOf(ends.destination) };
+    const key = JSON.stringify([labels.src, labels.dst]);
+    const pair = placed.get(key) ?? place(key, labels);
+    if (pair === undefined) {
+      candidates.set(key, (candidates.get(key) ?? 0) + packets);
+      counter.inc(others, packets);
+    } else {
+      pair.packets += packets;
+      counter.inc(labels, packets);
+    }
+  }
+
+  function place(key: string, labels: Pair['labels']): Pair | undefined {
+    const before = candidates.get(key) ?? 0;
+    if (placed.size >= limit && !(before > 2 * least && makeRoom(before))) return undefined;
+    candidates.delete(key);
+    // It is compared by all of its packets, also those that were counted in `other`.
+    const pair = { labels, packets: before };
+    placed.set(key, pair);
+    return pair;
+  }
+
+  function makeRoom(packets: number): boolean {
+    let weakest: [string, Pair] | undefined;
+    for (const each of placed) if (weakest === undefined || each[1].packets < weakest[1].packets) weakest = each;
+    least = weakest?.[1].packets ?? 0;
+    if (weakest === undefined || packets <= 2 * least) return false;
+    const [key, pair] = weakest;
+    placed.delete(key);
+    candidates.set(key, pair.packets);
+    counter.remove(pair.labels);
+    return true;
+  }
+
+  function nameOf({ kind, address, object, workload }: Endpoint): string {
+    const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(kind, object, workload);
+    return name.slice(0, longest);
+  }
+
+  /** A Pod on its node's network is the node here, as it was there. */
+  function nameOfObject(
+    kind: Endpoint['kind'],
+    { namespace = '', name }: NonNullable<Endpoint['object']>,
+    workload: Endpoint['workload'],
+  ): string {
+    if (kind === 'node') return name;
+    switch (naming) {
+      case 'namespace':
+        return namespace;
+      case 'name':
+        return name;
+      case 'name_with_namespace':
+        return `${namespace}/${name}`;
+      case 'workload':
+        return workload?.name ?? name;
+      default:
+        return naming satisfies never;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { fromJSONSchema } from 'zod';
+import { ConfigError } from '../../src/config.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { referenceTable, withTable } from '../../src/config/reference.ts';
+import { settingNames } from '../../src/config/settings.ts';
+import { readFileOf } from './reading.ts';
+
+const document = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+
+/** Out of date? `npm run config:update` makes them. */
+describe('documents that are made from the settings', () => {
+  test('docs/config.schema.json', () => {
+    expect(JSON.parse(document('config.schema.json'))).toEqual(configJsonSchema());
+  });
+
+  test('docs/configuration.md', () => {
+    const page = document('configuration.md');
+    expect(page).toContain(`\n${referenceTable()}\n`);
+    expect(withTable(page)).toBe(page);
+  });
+
+  test('an old table is replaced, whatever it holds, and nothing else', () => {
+    expect(withTable('a\n\n| key in the file | $& |\n|---|\n| old |\n\nb')).toBe(`a\n\n${referenceTable()}\n\nb`);
+  });
+});
+
+test('docs/migrating.md names every variable of kube-iptables-tailer', () => {
+  const page = document('migrating.md');
+  for (const variable of [...Object.keys(successors), ...Object.keys(withoutSuccessor), 'LOG_LEVEL'])
+    expect(page).toContain(`| \`${variable}\` |`);
+});
+
+describe('the schema for editors', () => {
+  const schema = configJsonSchema() as { properties: Record<string, { description?: string; default?: unknown }> };
+  const validator = fromJSONSchema(schema);
+
+  test('describes every setting, with its default where there is one', () => {
+    expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
+    for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
+    const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
+    expect(without).toEqual(['node', 'kubeconfig']);
+  });
+
+  test('takes its own defaults', () => {
+    const defaults = settingNames.flatMap((name) => {
+      const preset = schema.properties[name]?.default;
+      return preset === undefined ? [] : [[name, preset]];
+    });
+    expect(validator.safeParse(Object.fromEntries(defaults)).error).toBeUndefined();
+  });
+
+  test.each<[unknown, boolean]>([
+    [{}, true],
+    [{ $schema: 'config.schema.json', maxNodes: 5 }, true],
+    [{ sources: ['kernel', 'file:/a'] }, true],
+    [{ prefixes: { a: 'dropped' } }, true],
+    [{ prefixes: ['a=dropped'] }, true],
+    [{ kubeconfig: 'a' }, true],
+    [{ statDir: '/a' }, false],
+    [{ maxNodes: '5' }, false],
+    [{ maxNodes: -1 }, false],
+    [{ maxNodes: 1_000_000_000 }, false],
+    [{ includeNoise: 'yes' }, false],
+    [{ logLevel: 'trace' }, false],
+    [{ sources: [] }, false],
+    [{ sources: 'kernel' }, false],
+    [{ sources: ['journald'] }, false],
+    [{ prefixes: { a: 'DROP' } }, false],
+    [{ prefixes: ['a'] }, false],
+    [{ prefixes: [' =dropped'] }, false],
+    [{ stateDir: 'a' }, false],
+    [{ kubeconfig: null }, false],
+  ])('says of %j what the program says', (value, isRight) => {
+    expect(validator.safeParse(value).success).toBe(isRight);
+    const read = () => readFileOf(JSON.stringify(value));
+    if (isRight) expect(read).not.toThrow();
+    else expect(read).toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,244 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { readSettings, settings } from '../../src/config.ts';
+import { readAll } from '../../src/config/reading.ts';
+import { createReload } from '../../src/config/reload.ts';
+import type { Config } from '../../src/config/types.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+type Said = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
+
+/** A file that holds `text` or, when that is an Error, cannot be read. */
+function scene(
+  text: string,
+  { env = {}, flags = {} }: { env?: Record<string, string>; flags?: Record<string, string> } = {},
+) {
+  let now: string | Error = text;
+  const readText = (): string => {
+    if (now instanceof Error) throw now;
+    return now;
+  };
+  const reading = readAll({ flags: { config: '/f', ...flags }, env: { NODE_NAME: 'node-a', ...env }, readText });
+  return {
+    ...follow(reading),
+    write: (next: string | Error): void => {
+      now = next;
+    },
+  };
+}
+
+function follow(reading: ReturnType<typeof readAll>) {
+  const said: Said[] = [];
+  const applied: Config[] = [];
+  const writer = (level: Said[0]) => (fields: unknown, line?: string) =>
+    said.push([level, line ?? '', fields as Record<string, unknown>]);
+  const reload = createReload({
+    reading,
+    log: { info: writer('info'), warn: writer('warn'), error: writer('error') },
+    apply: (config) => applied.push(config),
+  });
+  return {
+    said,
+    applied,
+    reload,
+    config: reading.config,
+    look: (times = 2): void => {
+      for (let i = 0; i < times; i++) reload.look();
+    },
+    /** What was said since the last call: levels and texts. */
+    told: () => said.splice(0).map(([level, line]) => `${level}: ${line}`),
+  };
+}
+
+test('while nothing changes, nothing is said or done', () => {
+  const { look, said, applied } = scene('logLevel: debug');
+  look(100);
+  expect([said, applied]).toEqual([[], []]);
+});
+
+test('without a file, too', () => {
+  const reading = readAll({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+  const { look, said, reload } = follow(reading);
+  look(3);
+  expect(said).toEqual([]);
+  expect(reload.counts).toEqual({ ok: 0, failed: 0 });
+});
+
+test('a change is followed when it has stood for two looks, and once', () => {
+  const { write, look, applied, config, said, reload } = scene('logLevel: info');
+  write('logLevel: debug\nprefixes: {a: dropped}\nincludeNoise: true');
+  look(1);
+  expect(applied).toEqual([]);
+  look(5);
+  expect(applied).toEqual([
+    { ...config, logLevel: 'debug', prefixes: [{ prefix: 'a', verdict: 'dropped' }], includeNoise: true },
+  ]);
+  expect(said).toEqual([
+    ['info', 'Settings have changed', { file: '/f', settings: ['prefixes', 'includeNoise', 'logLevel'] }],
+  ]);
+  expect(reload.counts).toEqual({ ok: 1, failed: 0 });
+});
+
+test('a file that is being written is not read half', () => {
+  const { write, look, applied, said } = scene('logLevel: info\nincludeNoise: true');
+  for (const text of ['', 'logLev', 'logLevel: debug\n', 'logLevel: debug\nincl']) {
+    write(text);
+    look(1);
+  }
+  write('logLevel: debug\nincludeNoise: true');
+  look();
+  expect(applied).toMatchObject([{ logLevel: 'debug', includeNoise: true }]);
+  expect(said).toHaveLength(1);
+});
+
+test('a setting that is taken out has its default again', () => {
+  const { write, look, applied } = scene('logLevel: debug\nprefixes: {a: dropped}');
+  write('# all gone');
+  look();
+  expect(applied).toMatchObject([{ logLevel: 'info', prefixes: [] }]);
+});
+
+describe('any other setting', () => {
+  test('is said once to need a restart, and stays', () => {
+    const { write, look, applied, told } = scene('maxNodes: 1');
+    write('maxNodes: 2\nstateDir: /a');
+    look(10);
+    expect(applied).toEqual([]);
+    expect(told()).toEqual([
+      'info: The file of settings has changed, but no setting that is followed at once',
+      'warn: Changed, but needs a restart: stateDir, maxNodes',
+    ]);
+  });
+
+  test('does not come along with one that is followed', () => {
+    const { write, look, applied, config, told } = scene('maxNodes: 1');
+    write('maxNodes: 2\nlogLevel: debug');
+    look();
+    expect(applied).toEqual([{ ...config, logLevel: 'debug' }]);
+    expect(told()).toEqual(['info: Settings have changed', 'warn: Changed, but needs a restart: maxNodes']);
+  });
+
+  test('is no matter when it is as it was at the start again', () => {
+    const { write, look, told } = scene('maxNodes: 1');
+    write('maxNodes: 2');
+    look();
+    told();
+    write('maxNodes: 1');
+    look();
+    expect(told()).toEqual(['info: The file of settings has changed, but no setting that is followed at once']);
+  });
+
+  test.each(Object.entries(settings))('%s: what the table says holds', (name, setting) => {
+    const others: Record<string, string> = {
+      node: 'node-b',
+      sources: '[kernel]',
+      containers: '[a/b/c]',
+      podCache: 'cluster',
+      prefixes: '[a=dropped]',
+      includeNoise: 'true',
+      timeZone: 'Europe/Berlin',
+      reverseDns: 'false',
+      metricsAddress: '":1"',
+      legacyMetric: 'name',
+      logLevel: 'debug',
+      maxNodes: '1',
+      maxServices: '1',
+      maxEndpointSlices: '1',
+    };
+    const { write, look, applied, told } = scene('node: node-a', { env: { NODE_NAME: '' } });
+    write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${others[name] ?? '/other'}`);
+    look();
+    expect(applied).toHaveLength('reload' in setting ? 1 : 0);
+    expect(told().some((line) => line.endsWith(`needs a restart: ${name}`))).toBe(!('reload' in setting));
+  });
+});
+
+describe('a file that is wrong', () => {
+  test('is said once with all that is wrong, and changes nothing', () => {
+    const { write, look, applied, said, reload } = scene('logLevel: debug');
+    write('logLevel: x\nmaxNode: 1\nincludeNoise: true');
+    look(10);
+    expect(applied).toEqual([]);
+    expect(said).toEqual([
+      [
+        'error',
+        'The file of settings has changed and is wrong: the settings stay as they are',
+        {
+          file: '/f',
+          problems: [
+            '/f:2:1: maxNode: there is no such setting; did you mean maxNodes?',
+            '/f:1:11: logLevel "x": must be debug, info, warn or error',
+          ],
+        },
+      ],
+    ]);
+    expect(reload.counts).toEqual({ ok: 0, failed: 1 });
+  });
+
+  test('is followed once it is right', () => {
+    const { write, look, applied, reload } = scene('logLevel: debug');
+    write('logLevel: x');
+    look();
+    write('logLevel: warn');
+    look();
+    expect(applied).toMatchObject([{ logLevel: 'warn' }]);
+    expect(reload.counts).toEqual({ ok: 1, failed: 1 });
+  });
+
+  test('and is then as it was before: said to be well, nothing to do', () => {
+    const { write, look, applied, told } = scene('logLevel: debug');
+    write('{');
+    look();
+    write('logLevel: debug');
+    look();
+    expect(applied).toEqual([]);
+    expect(told()).toEqual([
+      'error: The file of settings has changed and is wrong: the settings stay as they are',
+      'info: The file of settings has changed, but no setting that is followed at once',
+    ]);
+  });
+
+  test('cannot be read: said once, and when it can be again', () => {
+    const { write, look, told, reload } = scene('logLevel: debug');
+    write(new Error('cannot be read: no such file'));
+    look(10);
+    expect(told()).toEqual(['error: The file of settings cannot be read: no such file: the settings stay as they are']);
+    write('logLevel: debug');
+    look(10);
+    expect(told()).toEqual(['info: The file of settings can be read again']);
+    expect(reload.counts).toEqual({ ok: 0, failed: 1 });
+  });
+});
+
+test('an option or a variable goes over a changed file, too', () => {
+  const { write, look, applied } = scene('{}', { env: { LOG_LEVEL: 'warn' }, flags: { 'include-noise': 'false' } });
+  write('logLevel: debug\nincludeNoise: true');
+  look();
+  expect(applied).toEqual([]);
+});
+
+describe('a mounted ConfigMap', () => {
+  const folder = temporaryFolder();
+
+  /** As the kubelet does it: the new files in a folder of their own, then one link is swapped. */
+  function swap(revision: string, text: string): void {
+    mkdirSync(folder(revision));
+    writeFileSync(folder(revision, 'settings.yaml'), text);
+    symlinkSync(revision, folder('..data_tmp'));
+    renameSync(folder('..data_tmp'), folder('..data'));
+  }
+
+  test('is followed through the swap of its link', () => {
+    swap('..1', 'logLevel: info');
+    symlinkSync('..data/settings.yaml', folder('settings.yaml'));
+    const { look, applied, told } = follow(readSettings({ config: folder('settings.yaml'), node: 'node-a' }, {}));
+    swap('..2', 'logLevel: debug');
+    rmSync(folder('..1'), { recursive: true });
+    look();
+    expect(applied).toMatchObject([{ logLevel: 'debug' }]);
+    told();
+    rmSync(folder('..data'));
+    look();
+    expect(told()).toEqual(['error: The file of settings cannot be read: no such file: the settings stay as they are']);
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { nearest, suggest } from '../../src/config/suggest.ts';
+
+const names = ['stateDir', 'podLogs', 'podCache', 'node', 'kubeconfig'];
+
+test.each([
+  ['stateDir', 'stateDir'],
+  ['state-dir', 'stateDir'],
+  ['STATE_DIR', 'stateDir'],
+  ['stateDri', 'stateDir'],
+  ['satetDir', 'stateDir'],
+  ['sateDir', 'stateDir'],
+  ['sstateDir', 'stateDir'],
+  ['statedirs', 'stateDir'],
+  ['state', 'stateDir'],
+  ['nod', 'node'],
+  ['noed', 'node'],
+  ['kubeconf', 'kubeconfig'],
+  ['xyz', undefined],
+  ['no', undefined],
+  ['', undefined],
+  ['---', undefined],
+  ['x'.repeat(100_000), undefined],
+])('%s', (word, expected) => {
+  expect(nearest(word, names)).toBe(expected);
+});
+
+test('the nearest one wins, then the first', () => {
+  expect(nearest('podLog', ['podCache', 'podLogs'])).toBe('podLogs');
+  expect(nearest('ab', ['ax', 'bb'])).toBe('ax');
+});
+
+test('in words, or not at all', () => {
+  expect(suggest('nodes', names)).toBe('; did you mean node?');
+  expect(suggest('colour', names)).toBe('');
+});

@@ -1,0 +1,169 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkContainerSource } from '../../src/doctor/checks/container-source.ts';
+import { checkKernelSource, type KernelSetting, locate } from '../../src/doctor/checks/kernel-source.ts';
+import { checkLogBackend, checkLogNamespaces } from '../../src/doctor/checks/kernel-switches.ts';
+import { lookAtContainers } from '../../src/doctor/container-look.ts';
+import { defaultRules } from '../../src/sources/containers/rules.ts';
+import { nine, pod } from '../builders.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { fakeSystem } from './fake.ts';
+
+const within = temporaryFolder();
+
+describe('a source of the kernel', () => {
+  const options = { choose: fakeSystem().choose, findJournal: fakeSystem().findJournal };
+  const log = { lines: 3, from: nine - 9000, last: nine - 1000, packets: [] };
+  const status = (setting: KernelSetting, given: object, look: Parameters<typeof checkKernelSource>[1]): string => {
+    const check = checkKernelSource(locate(setting, { ...options, ...given }), look, nine);
+    return `${check.name} ${check.status}: ${check.finding}`;
+  };
+  const lately = 'last line 1s ago, last drop none (of 3 lines of the kernel since 9s ago)';
+  const ring = {
+    source: { kind: 'ring', path: '/dev/kmsg' },
+    text: "reading the kernel's log from /dev/kmsg",
+  } as const;
+
+  test.each<[KernelSetting, object, Parameters<typeof checkKernelSource>[1], string]>([
+    [{ kind: 'file', path: '/a' }, {}, log, `source file:/a ok: /a: ${lately}`],
+    [{ kind: 'kernel' }, {}, log, `source kernel ok: /dev/kmsg: ${lately}`],
+    [
+      { kind: 'file', path: '/a' },
+      {},
+      { reason: 'no such file' },
+      'source file:/a problem: /a: cannot be read: no such file',
+    ],
+    [
+      { kind: 'file', path: '/a' },
+      {},
+      { ...log, lines: 0 },
+      'source file:/a warning: /a: no line of the kernel is there',
+    ],
+    [{ kind: 'auto' }, {}, undefined, "source auto problem: the kernel's log is nowhere to be read"],
+    [
+      { kind: 'auto' },
+      { choose: () => ({ ...ring, isCertain: true }) },
+      log,
+      `source auto ok: ${ring.text}: ${lately}`,
+    ],
+    [
+      { kind: 'auto' },
+      { choose: () => ({ ...ring, isCertain: false }) },
+      log,
+      `source auto warning: ${ring.text}: ${lately}`,
+    ],
+    [
+      { kind: 'journal', directory: undefined },
+      {},
+      undefined,
+      'source journal problem: no journal can be read: there is no journalctl in this image',
+    ],
+    [
+      { kind: 'journal', directory: '/j' },
+      { findJournal: () => ({ directory: '/j' }) },
+      { ...log, packets: [{ prefix: '', verdict: 'dropped', rule: '', time: nine - 2000 }] },
+      'source journal:/j ok: /j: last line 1s ago, last drop 2s ago (of 3 lines of the kernel since 9s ago)',
+    ],
+  ])('%j', (setting, given, look, expected) => {
+    expect(status(setting, given, look)).toBe(expected);
+  });
+});
+
+const root = (): string => within('pods');
+
+describe('logs of containers', () => {
+  const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p' });
+  const check = (pods?: (typeof proxy)[], rules = defaultRules): string => {
+    const { status, finding } = checkContainerSource({
+      root: '/pods',
+      look: lookAtContainers(root(), rules),
+      pods,
+      now: Date.now,
+    });
+    return `${status}: ${finding}`;
+  };
+
+  test('no folder', () => {
+    expect(
+      checkContainerSource({
+        root: '/pods',
+        look: lookAtContainers(within('no-pods'), defaultRules),
+        pods: [],
+        now: Date.now,
+      }),
+    ).toMatchObject({
+      status: 'problem',
+      finding: 'there is no /pods',
+    });
+  });
+
+  test('nobody is there, and nobody is missing', () => {
+    mkdirSync(root());
+    expect(check([])).toBe(
+      'ok: /pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node',
+    );
+  });
+
+  test('a Pod without a log', () => {
+    expect(check([proxy])).toMatch(
+      /^warning: the logs of kube-proxy are not found in \/pods, though there is such a Pod/,
+    );
+  });
+
+  test('the latest log of each', () => {
+    const folder = within('pods/kube-system_kube-proxy-x7k2p_uid/kube-proxy');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}/0.log`, '');
+    writeFileSync(`${folder}/1.log`, '');
+    expect(check([proxy])).toMatch(/^ok: kube-system\/kube-proxy-x7k2p \(last line \d+s ago\)$/);
+  });
+
+  test('a log that may not be read', () => {
+    const look = { kind: 'logs', logs: [{ path: '/pods/x', state: { reason: 'permission denied' } }] } as never;
+    expect(checkContainerSource({ root: '/pods', look, pods: [], now: Date.now })).toMatchObject({
+      status: 'problem',
+      finding: '/pods/x: permission denied',
+    });
+  });
+});
+
+describe('switches of the kernel', () => {
+  test.each([
+    ['nf_log_ipv4', 'ok', "nf_log_ipv4 writes to the kernel's log"],
+    ['nf_log_syslog', 'ok', "nf_log_syslog writes to the kernel's log"],
+    ['NONE', 'warning', "no module writes packets to the kernel's log yet (NONE)"],
+    [
+      'nfnetlink_log',
+      'warning',
+      'TRACE and what is invalid to connection tracking go to nfnetlink_log; LOG rules do not',
+    ],
+    [undefined, 'unknown', '/proc/sys/net/netfilter/nf_log/2 cannot be read'],
+  ] as const)('backend %s', (logger, status, finding) => {
+    expect(checkLogBackend(() => logger, 'initial')[0]).toMatchObject({ name: 'nf-log IPv4', status, finding });
+  });
+
+  test('the files of both families', () => {
+    const asked: string[] = [];
+    checkLogBackend((path) => {
+      asked.push(path);
+      return undefined;
+    }, 'node');
+    expect(asked).toEqual(['/proc/sys/net/netfilter/nf_log/2', '/proc/sys/net/netfilter/nf_log/10']);
+    expect(checkLogBackend(() => 'nf_log_ipv4', 'pod').map(({ status }) => status)).toEqual(['unknown', 'unknown']);
+  });
+
+  test.each([
+    ['initial', '0', undefined, 'ok'],
+    ['initial', '1', undefined, 'ok'],
+    ['node', undefined, undefined, 'warning'],
+    ['pod', undefined, 'kind://docker/kind/kind-worker', 'warning'],
+    ['pod', undefined, 'k3s://k3d-a-agent-0', 'warning'],
+    ['pod', undefined, 'k3s://node-a', 'unknown'],
+    ['pod', undefined, undefined, 'unknown'],
+  ] as const)('logging of other namespaces: seen as %s, %s, provider %s', (view, value, providerId, status) => {
+    expect(checkLogNamespaces({ readFile: () => value, view, providerId })).toMatchObject({
+      name: 'nf-log-all-netns',
+      status,
+    });
+  });
+});

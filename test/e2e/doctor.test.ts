@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Check } from '../../src/doctor/check.ts';
+import { rights } from '../../src/doctor/rights.ts';
+import {
+  accountWith,
+  type AgentRig,
+  createAgentRig,
+  dropLine,
+  nodeObject,
+  podObject,
+  untilMetric,
+} from './agent-rig.ts';
+import { type Connection, connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { run } from './network/command.ts';
+
+const bundle = join(import.meta.dirname, '../../dist/kube-netfilter-tailer.cjs');
+const node = 'doctor-node';
+const namespace = 'doctor-e2e';
+
+let controlPlane: Connection;
+let rig: AgentRig;
+
+beforeAll(async () => {
+  controlPlane = connect(inject('controlPlane'));
+  rig = await createAgentRig(controlPlane);
+  await createObjects(controlPlane, {
+    items: [
+      nodeObject(node, '192.0.2.90'),
+      podObject({ namespace, name: 'agent-x', node, addresses: ['10.90.1.1'] }),
+      podObject({ namespace, name: 'web-0', node, addresses: ['10.90.1.2'] }),
+    ],
+  });
+});
+afterEach(() => rig.killAll());
+afterAll(() => rig.killAll());
+
+interface Outcome {
+  status: number;
+  out: string;
+}
+
+/** What the bundle says; `before`: how it is started. */
+async function doctor(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  before: readonly string[] = [],
+): Promise<Outcome> {
+  const [command = '', ...rest] = [...before, process.execPath, bundle, 'doctor', ...args];
+  const options = {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      KUBECONFIG: rig.kubeconfig,
+      NODE_NAME: node,
+      STATE_DIR: rig.newFolder(),
+      METRICS_ADDRESS: '127.0.0.1:1',
+      ...env,
+    },
+  };
+  try {
+    return { status: 0, out: (await promisify(execFile)(command, rest, options)).stdout };
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string };
+    return { status: code, out: stdout };
+  }
+}
+
+/** The checks by name. */
+async function checks(...given: Parameters<typeof doctor>): Promise<Record<string, Check>> {
+  const [args, ...rest] = given;
+  const { out } = await doctor(['--output', 'json', ...args], ...rest);
+  const report = JSON.parse(out) as { checks: Check[] };
+  return Object.fromEntries(report.checks.map((check) => [check.name, check]));
+}
+
+test('the account of deploy/base has all that is needed', async () => {
+  const found = await checks([]);
+  expect(found['settings']).toMatchObject({ status: 'ok' });
+  expect(found['api-server']).toMatchObject({ status: 'ok', finding: expect.stringContaining('(v1.') as string });
+  expect(found['clock']).toMatchObject({ status: 'ok' });
+  expect(found['node']).toMatchObject({ status: 'ok', finding: `${node} is there` });
+  expect(found['rights']).toMatchObject({ status: 'ok', finding: 'all 13 are granted' });
+  expect(found['calico']).toMatchObject({ status: 'ok' });
+});
+
+test('an account that lacks a right', async () => {
+  const rules = rights.map(({ group, resource, verbs }) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: verbs.filter((verb) => `${verb} ${resource}` !== 'patch events'),
+  }));
+  const token = await accountWith(controlPlane, 'doctor-no-patch', rules);
+  const KUBECONFIG = await controlPlane.writeKubeconfig('doctor-no-patch', token);
+  const { status, out } = await doctor([], { KUBECONFIG });
+  expect(status).toBe(1);
+  expect(out).toMatch(/^problem {2}rights +missing: patch events\n +→ grant it with the ClusterRole/m);
+});
+
+test('a Node that there is not, and an API server that does not answer', async () => {
+  const found = await checks([], { NODE_NAME: 'doctor-nobody' });
+  expect(found['node']).toMatchObject({
+    status: 'problem',
+    finding: expect.stringContaining('there is no Node') as string,
+  });
+  const away = join(rig.folder, 'away.kubeconfig');
+  const { stdout } = await controlPlane.kubectl(['config', 'view', '--raw', '-o', 'json']);
+  writeFileSync(away, stdout.replace(/https:\/\/127\.0\.0\.1:\d+/, 'https://127.0.0.1:1'));
+  const lost = await checks([], { KUBECONFIG: away });
+  expect(lost['api-server']).toMatchObject({
+    status: 'problem',
+    finding: expect.stringContaining('https://127.0.0.1:1 does not answer') as string,
+  });
+  expect(lost['rights']).toMatchObject({ status: 'unknown' });
+});
+
+describe('a test Event', () => {
+  test('on the own Pod, as kubectl shows it', async () => {
+    const { status, out } = await doctor(['--send-test-event'], { POD_NAME: 'agent-x', POD_NAMESPACE: namespace });
+    expect({ status, out }).toMatchObject({
+      status: 0,
+      out: expect.stringContaining(`written on Pod ${namespace}/agent-x`) as string,
+    });
+    const described = await controlPlane.kubectl(['describe', 'pod', 'agent-x', '-n', namespace]);
+    expect(described.stdout).toMatch(/Normal +TestEvent +\S+ +kube-netfilter-tailer +This is a test from doctor-node/);
+    // With the command that it prints.
+    const [, look = ''] = /^ {2}kubectl (.+)$/m.exec(out) ?? [];
+    const shown = await controlPlane.kubectl(look.split(' '));
+    expect(shown.stdout).toMatch(/Normal +TestEvent +pod\/agent-x/);
+  });
+
+  test('on a Pod of choice, and on the Node', async () => {
+    await expect(doctor(['--send-test-event', '--pod', `${namespace}/web-0`])).resolves.toMatchObject({ status: 0 });
+    await expect(rig.events(namespace, 'web-0')).resolves.toMatchObject([{ reason: 'TestEvent', type: 'Normal' }]);
+    const { out } = await doctor(['--send-test-event', '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({ testEvent: { kind: 'written', on: `Node ${node}` } });
+    const described = await controlPlane.kubectl(['describe', 'node', node]);
+    expect(described.stdout).toMatch(/Normal +TestEvent/);
+  });
+
+  test('on a Pod that there is not', async () => {
+    const { status, out } = await doctor(['--send-test-event', '--pod', `${namespace}/nobody`]);
+    expect(status).toBe(1);
+    expect(out).toMatch(/^No test Event was sent: there is no Pod doctor-e2e\/nobody/);
+  });
+});
+
+test('a running agent, its state, and the drop it has told of', async () => {
+  const log = join(rig.newFolder(), 'kern.log');
+  writeFileSync(log, '');
+  const STATE_DIR = rig.newFolder();
+  const settings = { NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR };
+  const agent = rig.start(settings);
+  await agent.untilReady();
+  appendFileSync(log, dropLine('203.0.113.9', '10.90.1.2', 443));
+  await rig.untilEvents(namespace, (all) => all.some(({ reason }) => reason === 'PacketDrop'), 'web-0');
+  await untilMetric(agent, /event_writes_total\{verb="create",result="ok"\} 1$/m);
+  const { metricsAddress } = await agent.untilLog((entry) => typeof entry['metricsAddress'] === 'string');
+  const found = await checks([], { ...settings, METRICS_ADDRESS: String(metricsAddress) });
+  expect(found['agent']).toMatchObject({
+    status: 'ok',
+    finding: expect.stringMatching(/: 1 line read, 1 drop, 1 write of an Event$/) as string,
+  });
+  expect(found['state']?.finding).toMatch(/last drop \d+s ago/);
+  expect(found[`source file:${log}`]).toMatchObject({
+    status: 'ok',
+    finding: expect.stringMatching(/last drop \d+s ago \(of 1 line of the kernel/) as string,
+  });
+  expect(found['prefix calico-drop:']).toMatchObject({
+    finding: expect.stringContaining('1 line lately') as string,
+  });
+});
+
+describe("rules of this machine's kernel", () => {
+  const netns = `knt-doctor-${randomBytes(3).toString('hex')}`;
+  const inside = ['ip', 'netns', 'exec', netns];
+  const iptables = (command: string, ...args: string[]): Promise<unknown> =>
+    run('ip', ['netns', 'exec', netns, command, '--wait', ...args]);
+
+  beforeAll(() => run('ip', ['netns', 'add', netns]));
+  afterAll(() => run('ip', ['netns', 'delete', netns]));
+
+  test('none', async () => {
+    const found = await checks([], { SOURCES: 'kernel' }, inside);
+    expect(found['log-rules']).toMatchObject({ status: 'problem' });
+    expect(found['iptables-backends']).toMatchObject({ status: 'ok', finding: 'no rules of iptables' });
+  });
+
+  test('LOG in iptables-legacy, found with its prefix', async () => {
+    await iptables('iptables-legacy', '-A', 'FORWARD', '-j', 'LOG', '--log-prefix', 'knt-doctor-drop: ');
+    await iptables('iptables-legacy', '-A', 'FORWARD', '-j', 'LOG', '--log-prefix', 'knt-doctor: ');
+    const found = await checks([], { SOURCES: 'kernel' }, inside);
+    expect(found['log-rules']).toMatchObject({ status: 'ok', finding: 'rules that log, by prefix: 2 LOG' });
+    expect(found['prefix knt-doctor-drop:']).toMatchObject({ status: 'ok' });
+    expect(found['prefix knt-doctor:']).toMatchObject({ status: 'warning' });
+    expect(found['nf-log-all-netns']).toMatchObject({ status: 'warning' });
+  });
+
+  test('rules in both backends', async () => {
+    await iptables('ip6tables-nft', '-A', 'INPUT', '-j', 'LOG', '--log-prefix', 'knt-nft-drop ');
+    const found = await checks([], { SOURCES: 'kernel' }, inside);
+    expect(found['prefix knt-nft-drop']).toMatchObject({ status: 'ok' });
+    expect(found['iptables-backends']).toMatchObject({ status: 'warning', finding: 'legacy has 2 rules, nft 1 rule' });
+  });
+});

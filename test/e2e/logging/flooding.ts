@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { run } from '../network/command.ts';
+import type { KernelLog } from '../network/kernel-log.ts';
+
+const flood = join(import.meta.dirname, 'flood.ts');
+
+export interface Flood {
+  /** Lines that the kernel printed of it. */
+  readonly lines: readonly string[];
+  /** From before the first packet until after the last. */
+  readonly seconds: number;
+}
+
+/** 10,000 datagrams from a namespace, and the lines with `prefix` that the kernel prints of them: at least one. */
+export async function sendFlood(namespace: string, address: string, log: KernelLog, prefix: string): Promise<Flood> {
+  const started = performance.now();
+  await run('ip', ['netns', 'exec', namespace, process.execPath, flood, address, '9', '10000']);
+  const seconds = (performance.now() - started) / 1000;
+  return { lines: await log.untilTaken(prefix, 1), seconds };
+}

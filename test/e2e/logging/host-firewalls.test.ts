@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openKernelLog, type KernelLog } from '../network/kernel-log.ts';
+import { sendFlood } from './flooding.ts';
+import { readShipped } from './node-shell.ts';
+import { readPacket } from './reading.ts';
+import { client, createScene, type Scene, server, serverAddresses } from './scene.ts';
+
+let log: KernelLog;
+let scene: Scene;
+beforeAll(async () => {
+  scene = await createScene();
+});
+afterAll(() => scene.network.destroy());
+beforeEach(() => {
+  log = openKernelLog();
+});
+afterEach(async () => {
+  log.close();
+  await scene.node.run('nft', ['flush', 'ruleset']);
+});
+
+describe('UFW with ufw-after.rules', () => {
+  beforeEach(async () => {
+    const rules = await readShipped('ufw-after.rules');
+    // Twice, as by `ufw reload`.
+    for (const _ of [1, 2]) {
+      await scene.node.run('iptables-nft-restore', [], ufw(rules, ''));
+      await scene.node.run('ip6tables-nft-restore', [], ufw(rules, '6'));
+    }
+  });
+
+  test.each([4, 6] as const)('IPv%i: one line for each packet, dropped', async (family) => {
+    await scene.network.send({ from: client, to: server, family, protocol: 'tcp', port: 443, count: 3 });
+    const lines = await log.untilTaken(ownLines('[UFW BLOCK] '), 3);
+    expect(lines).toHaveLength(3);
+    for (const line of lines)
+      expect(readPacket(line)).toMatchObject({ verdict: 'dropped', enforcer: 'host-firewall', prefix: '[UFW BLOCK]' });
+  });
+
+  test('a flood prints no more than the limit', async () => {
+    const from = scene.network.namespaceOf(client);
+    const { lines, seconds } = await sendFlood(from, serverAddresses[4], log, ownLines('[UFW BLOCK] '));
+    expect(lines.length).toBeLessThanOrEqual(10 + 2 * seconds + 1);
+  });
+});
+
+// The rules that firewalld 1.3 makes of --set-log-denied=all, and of the rich rule in docs/logging.md.
+test.each([
+  ['filter_FWD_public_REJECT: ', 'reject', { verdict: 'rejected', policy: { kind: 'firewalld zone', name: 'public' } }],
+  ['FINAL_REJECT: ', 'reject', { verdict: 'rejected', enforcer: 'host-firewall' }],
+  ['STATE_INVALID_DROP: ', 'drop', { verdict: 'dropped', enforcer: 'host-firewall' }],
+  ['rpfilter_DROP: ', 'drop', { verdict: 'dropped' }],
+  ['shop-deny ', 'drop', { verdict: 'dropped' }],
+])('firewalld: %s', async (prefix, action, expected) => {
+  const table = `table inet firewalld { chain filter_FORWARD { type filter hook forward priority filter + 10
+    log prefix "${prefix}"
+    ${action}
+  }; }`;
+  await scene.node.run('nft', ['-f', '-'], table);
+  await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 53, count: 1 });
+  const [line = ''] = await log.untilTaken(ownLines(prefix), 1);
+  expect(readPacket(line)).toMatchObject(expected);
+});
+
+function ownLines(prefix: string): string {
+  return `${prefix}IN=${scene.network.deviceOf(client)} `;
+}
+
+/** The shipped rules in what UFW 0.36 has around them: its own LOG rule comes after, and prints the same prefix. */
+function ufw(rules: string, six: '' | '6'): string {
+  return `*filter
+:FORWARD DROP [0:0]
+:ufw${six}-after-forward - [0:0]
+:ufw${six}-after-logging-forward - [0:0]
+-A FORWARD -j ufw${six}-after-forward
+-A FORWARD -j ufw${six}-after-logging-forward
+-A ufw${six}-after-logging-forward -m limit --limit 3/min --limit-burst 10 -j LOG --log-prefix "[UFW BLOCK] "
+${rules.replaceAll('-A ufw-', `-A ufw${six}-`)}COMMIT
+`;
+}

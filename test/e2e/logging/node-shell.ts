@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from '../network/command.ts';
+import type { Network } from '../network/network.ts';
+
+export const folder = join(import.meta.dirname, '../../../deploy/logging');
+
+export interface NodeShell {
+  readonly namespace: string;
+  /** Runs a program in the node's network namespace; resolves to its standard output. */
+  readonly run: (command: string, args: readonly string[], input?: string) => Promise<string>;
+  /** Runs a script of deploy/logging, for the iptables backend named. */
+  readonly script: (name: string, args: readonly string[], backend?: string) => Promise<string>;
+  /** Writes a value below /proc/sys/net. */
+  readonly set: (path: string, value: number) => Promise<void>;
+}
+
+/** The node's own namespace is named like those of its Pods. */
+export function nodeShell(network: Network, pod: string): NodeShell {
+  const namespace = network.namespaceOf(pod).replace(new RegExp(`${network.deviceOf(pod)}$`), 'node');
+  const runIn = async (command: string, args: readonly string[], input?: string): Promise<string> => {
+    const { stdout } = await run('ip', ['netns', 'exec', namespace, command, ...args], input);
+    return stdout;
+  };
+  return {
+    namespace,
+    run: runIn,
+    script: async (name, args, backend) => {
+      const commands =
+        backend === undefined ? [] : [`IPTABLES=${backend}`, `IP6TABLES=${backend.replace('ip', 'ip6')}`];
+      return runIn('env', [...commands, join(folder, name), ...args]);
+    },
+    set: async (path, value) => {
+      await runIn('sh', ['-c', `echo ${value} > /proc/sys/net/${path}`]);
+    },
+  };
+}
+
+export async function readShipped(name: string): Promise<string> {
+  return readFile(join(folder, name), 'utf8');
+}

@@ -1,0 +1,12 @@
+import type { PacketObservation } from '../../../src/model.ts';
+import { parse } from '../../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
+
+const prefixes = createPrefixTable();
+
+/** What the agent takes a line for; throws when it is no packet. */
+export function readPacket(line: string): PacketObservation {
+  const observation = parse(line, prefixes);
+  if (observation?.kind !== 'packet') throw new Error(`not read as a packet: ${line}`);
+  return observation;
+}

@@ -1,0 +1,96 @@
+import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf, untilMetric } from './agent-rig.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+
+/** Settings that are inherited, and settings that change while the agent runs. */
+
+const controlPlane = connect(inject('controlPlane'));
+const node = 'settings-node';
+let rig: AgentRig;
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+  await createObjects(controlPlane, { items: [nodeObject(node, '192.168.83.1')] });
+});
+afterEach(() => rig.killAll());
+afterAll(() => rig.killAll());
+
+test('with nothing but the variables of kube-iptables-tailer it does the same work, and says what to change', async () => {
+  const namespace = 'inherited';
+  const log = await scene(namespace, '10.83.1.1');
+  const agent = rig.start({
+    NODE_NAME: node,
+    IPTABLES_LOG_PATH: log,
+    IPTABLES_LOG_PREFIX: 'EXAMPLE_LOG_PREFIX:',
+    POD_IDENTIFIER: 'namespace',
+    KUBE_EVENT_DISPLAY_REASON: 'PacketDrop',
+    PACKET_DROP_EXPIRATION_MINUTES: '10',
+  });
+  await agent.untilReady();
+  appendFileSync(log, lines('EXAMPLE_LOG_PREFIX:', '10.83.1.1', 3));
+  const [event] = await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
+  expect(event).toMatchObject({
+    reason: 'PacketDrop',
+    message: expect.stringMatching(/^Packet dropped when receiving traffic from 203\.0\.113\.9 .*on port 80\/TCP/),
+  });
+  await untilMetric(agent, /^packet_drops_count\{src="203\.0\.113\.9",dst="inherited"\} 3$/m);
+  const said = agent.log
+    .map(({ msg }) => String(msg))
+    .filter((msg) => msg.includes('kube-iptables-tailer,') || msg.includes('kube-iptables-tailer and'));
+  expect(new Set(said.map((msg) => msg.split(' ', 1)[0]))).toEqual(
+    new Set([
+      'IPTABLES_LOG_PATH',
+      'IPTABLES_LOG_PREFIX',
+      'KUBE_EVENT_DISPLAY_REASON',
+      'PACKET_DROP_EXPIRATION_MINUTES',
+      'POD_IDENTIFIER',
+    ]),
+  );
+  expect(said).toHaveLength(5);
+});
+
+test('a prefix in a mounted ConfigMap is followed without a restart, and what was counted stays', async () => {
+  const namespace = 'reloaded';
+  const log = await scene(namespace, '10.83.1.2');
+  const mount = rig.newFolder();
+  mountRevision(mount, '..1', `sources: ["file:${log}"]\nprefixes: {first: dropped}\n`);
+  symlinkSync('..data/settings.yaml', join(mount, 'settings.yaml'));
+  const agent = rig.start({ NODE_NAME: node, CONFIG_FILE: join(mount, 'settings.yaml') });
+  await agent.untilReady();
+  appendFileSync(log, lines('first:', '10.83.1.2', 2) + lines('second:', '10.83.1.2', 5));
+  await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
+
+  mountRevision(mount, '..2', `sources: ["file:${log}"]\nprefixes: {first: dropped, second: rejected}\nmaxNodes: 7\n`);
+  await agent.untilLog(({ msg }) => msg === 'Settings have changed');
+  await agent.untilLog(({ msg }) => msg === 'Changed, but needs a restart: maxNodes');
+  appendFileSync(log, lines('first:', '10.83.1.2', 1) + lines('second:', '10.83.1.2', 4));
+  const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 7, undefined, 50_000);
+  expect(events.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual([3, 4]);
+
+  mountRevision(mount, '..3', 'prefixes: {first: accepted}\nlogLevel: x\n');
+  const { problems } = await agent.untilLog(({ msg }) => String(msg).includes('is wrong: the settings stay'));
+  expect(problems).toEqual([expect.stringMatching(/settings\.yaml:2:11: logLevel "x": must be debug/)]);
+}, 120_000);
+
+/** A Pod with that address; the path of an empty log. */
+async function scene(namespace: string, address: string): Promise<string> {
+  await createObjects(controlPlane, { items: [podObject({ namespace, name: 'web', node, addresses: [address] })] });
+  const log = join(rig.newFolder(), 'kern.log');
+  writeFileSync(log, '');
+  return log;
+}
+
+function lines(prefix: string, destination: string, count: number): string {
+  return dropLine('203.0.113.9', destination, 80).replace('calico-drop:', prefix).repeat(count);
+}
+
+/** As the kubelet does it: a new folder, then one link is swapped. */
+function mountRevision(mount: string, revision: string, settings: string): void {
+  mkdirSync(join(mount, revision));
+  writeFileSync(join(mount, revision, 'settings.yaml'), settings);
+  symlinkSync(revision, join(mount, '..data_tmp'));
+  renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+}

@@ -1,0 +1,50 @@
+import type { CoreEvent } from '../../../src/publishing/event.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import type { ExporterConfig } from './exporter-config.ts';
+import { type Labels, receiversOf } from './exporter-rules.ts';
+import { render } from './go-template.ts';
+import { type Informer, startInformer } from './informer.ts';
+
+/** Treats Events as kubernetes-event-exporter does. Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter. */
+export interface EventExporter {
+  /** Names of the Events that were too old for it. */
+  readonly discarded: readonly string[];
+  readonly stop: () => Promise<void>;
+}
+
+export async function startEventExporter(connection: Connection, config: ExporterConfig): Promise<EventExporter> {
+  const discarded: string[] = [];
+  const onAdd = async (event: CoreEvent): Promise<void> => {
+    // Go has no nullish time: what is not there is the year 1.
+    const time = Date.parse(event.lastTimestamp ?? '');
+    if (!(Date.now() - time <= config.maxEventAgeSeconds * 1000)) {
+      discarded.push(event.metadata.name);
+      return;
+    }
+    const labels = config.omitLookup ? {} : await labelsOf(connection, event.involvedObject);
+    for (const name of receiversOf(config.route, event, labels)) {
+      const receiver = config.receivers.find((each) => each.name === name);
+      if (receiver === undefined) throw new Error(`a rule names the receiver ${name}, which does not exist`);
+      const { endpoint, layout } = receiver.webhook;
+      await send(endpoint, { text: render(layout.text, event) });
+    }
+  };
+  const informer: Informer = await startInformer(connection, onAdd);
+  return { discarded, stop: informer.stop };
+}
+
+/** Once: the exporter never tries again. */
+async function send(endpoint: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
+  await response.text();
+}
+
+async function labelsOf(
+  connection: Connection,
+  { kind, namespace, name }: CoreEvent['involvedObject'],
+): Promise<Labels> {
+  const place = namespace === undefined ? '' : `namespaces/${namespace}/`;
+  const { body } = await connection.request('GET', `/api/v1/${place}${kind.toLowerCase()}s/${name}`);
+  return (body as { metadata?: { labels?: Labels } }).metadata?.labels ?? {};
+}

@@ -1,0 +1,70 @@
+import { load } from 'js-yaml';
+import { z } from 'zod';
+
+/**
+ * The part of a configuration of kubernetes-event-exporter that we ship or tell of, read as it reads it.
+ * Source: pkg/exporter/config.go and rule.go of resmoio/kubernetes-event-exporter.
+ */
+const pattern = z.string().default('');
+const labels = z.record(z.string(), z.string()).default({});
+
+const rule = z.strictObject({
+  labels,
+  message: pattern,
+  apiVersion: pattern,
+  kind: pattern,
+  namespace: pattern,
+  reason: pattern,
+  type: pattern,
+  minCount: z.int().default(0),
+  component: pattern,
+  host: pattern,
+  receiver: z.string().default(''),
+});
+
+export interface Route {
+  drop: readonly Rule[];
+  match: readonly Rule[];
+  routes: readonly Route[];
+}
+
+const route: z.ZodType<Route> = z.lazy(() =>
+  z.strictObject({
+    drop: z.array(rule).default([]),
+    match: z.array(rule).default([]),
+    routes: z.array(route).default([]),
+  }),
+);
+
+const config = z.strictObject({
+  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
+  logFormat: z.enum(['json', 'pretty']).default('pretty'),
+  maxEventAgeSeconds: z.int().positive().default(5),
+  clusterName: z.string().default(''),
+  omitLookup: z.boolean().default(false),
+  kubeQPS: z.number().default(5),
+  kubeBurst: z.int().default(10),
+  route,
+  receivers: z.array(
+    z.strictObject({
+      name: z.string(),
+      webhook: z.strictObject({ endpoint: z.string(), layout: z.strictObject({ text: z.string() }) }),
+    }),
+  ),
+});
+
+export type Rule = z.infer<typeof rule>;
+export type ExporterConfig = z.infer<typeof config>;
+
+/** Throws, with the place, for what the exporter does not know or would not start with. */
+export function readExporterConfig(text: string, env: Readonly<Record<string, string>>): ExporterConfig {
+  return config.parse(load(expandEnv(text, env)));
+}
+
+/** Go's os.ExpandEnv, which the exporter applies to the whole file: also to "$" in regular expressions and templates. */
+export function expandEnv(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replace(
+    /\$(?:\{([^{}]*)\}|([*#$@!?0-9-])|([A-Za-z_]\w*))/g,
+    (_, braced?: string, special?: string, name?: string) => env[braced ?? special ?? name ?? ''] ?? '',
+  );
+}

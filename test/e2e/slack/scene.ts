@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { podObject } from '../agent-rig.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import { createInQuietHours } from './quiet-hour.ts';
+import { outside, type Reader } from './reader.ts';
+import type { Webhook } from './webhook.ts';
+
+/** Pods in a namespace of their own, and what Slack was told of it. */
+export interface Scene extends Reader {
+  readonly namespace: string;
+  /** One for each name, in the order of the names. */
+  readonly addresses: readonly string[];
+  /** Messages about this namespace, when all that has been written by now was seen: a drop that is told last is the proof. */
+  readonly messages: () => Promise<string[]>;
+}
+
+export interface SceneOptions {
+  readonly connection: Connection;
+  readonly reader: Reader;
+  readonly slack: Webhook;
+  readonly node: string;
+  readonly namespace: string;
+  /** `10.NET.0.x` are its Pods. */
+  readonly net: number;
+  readonly pods: readonly string[];
+}
+
+/** Under load the last of several agents takes its time. */
+const patience = 60_000;
+
+export async function createScene(options: SceneOptions): Promise<Scene> {
+  const { connection, reader, slack, node, namespace, net, pods } = options;
+  const names = [...pods, 'last'];
+  const addresses = names.map((_, index) => `10.${net}.0.${index + 1}`);
+  await createInQuietHours(
+    connection,
+    names.map((name, index) => podObject({ namespace, name, node, addresses: [addresses[index] ?? ''] })),
+  );
+  let marks = 0;
+  return {
+    ...reader,
+    namespace,
+    addresses,
+    async messages() {
+      const port = 10_000 + ++marks;
+      const mark = `Pod ${namespace}/last: Packet dropped when receiving traffic from ${outside} (outside the cluster) on port ${port}/TCP`;
+      reader.drop(outside, addresses.at(-1) ?? '', port, 1);
+      await slack.until((texts) => texts.some((text) => text.includes(mark)), patience);
+      return slack.texts.filter((text) => text.includes(` ${namespace}/`) && !text.includes(` ${namespace}/last:`));
+    },
+  };
+}
+
+const shipped = join(import.meta.dirname, '../../../deploy/exporters/kubernetes-event-exporter.yaml');
+
+/** The configuration in deploy/, as text. */
+export function shippedConfig(): string {
+  return readFileSync(shipped, 'utf8');
+}

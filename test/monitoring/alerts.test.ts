@@ -1,0 +1,56 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { causes } from '../../src/explaining/causes/catalogue.ts';
+import { alerts, root, textOf } from './files.ts';
+
+test.each(alerts)('$alert says what it is, for how long, and where its page is', ({ alert, annotations, ...rule }) => {
+  expect(alert).toMatch(/^KubeNetfilterTailer[A-Z]/);
+  expect(rule.for).toMatch(/^\d+m$/);
+  expect(['critical', 'warning']).toContain(rule.labels.severity);
+  expect(annotations.summary).not.toBe('');
+  expect(annotations.description.length).toBeGreaterThan(annotations.summary.length);
+  expect(annotations.runbook_url).toBe(`docs/alerts/${alert}.md`);
+  expect(textOf(annotations.runbook_url)).toMatch(new RegExp(`^# ${alert}: `));
+});
+
+test('no name is given twice, and no page is of an alert that is not there', () => {
+  const names = alerts.map(({ alert }) => alert);
+  expect(new Set(names).size).toBe(names.length);
+  expect(readdirSync(new URL('docs/alerts/', root)).toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());
+});
+
+test('docs/monitoring.md lists them with what they are', () => {
+  const rows = [
+    ...textOf('docs/monitoring.md').matchAll(/^\| \[(\w+)\]\((alerts\/\w+\.md)\) \| .* \| (\d+m) \| (\w+) \|$/gm),
+  ];
+  const listed = rows.map(([, alert, page, after, severity]) => ({ alert, page, after, severity }));
+  expect(listed).toEqual(
+    alerts.map((rule) => ({
+      alert: rule.alert,
+      page: `alerts/${rule.alert}.md`,
+      after: rule.for,
+      severity: rule.labels.severity,
+    })),
+  );
+});
+
+test('each cause that is an incident raises one alert, of the severity that the catalogue gives', () => {
+  const severities = Object.fromEntries(
+    alerts.flatMap(({ expr, labels }) =>
+      [.../incident_open\{code=~?"([KN|\d]+)"\}/g[Symbol.matchAll](expr)].flatMap(([, codes = '']) =>
+        codes.split('|').map((code) => [code, labels.severity]),
+      ),
+    ),
+  );
+  // Martian packets are told as packets and never open an incident.
+  const incidents = causes.filter(({ code }) => code !== 'KN403');
+  expect(severities).toEqual(
+    Object.fromEntries(incidents.map(({ code, severity }) => [code, severity === 'serious' ? 'critical' : 'warning'])),
+  );
+});
+
+test.each(alerts)('links in the page of $alert lead somewhere', ({ annotations: { runbook_url: page } }) => {
+  const links = [...textOf(page).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+  expect(links).toContain('../monitoring.md');
+  expect(links.filter((link) => !existsSync(new URL(link, new URL(page, root))))).toEqual([]);
+});

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { causes } from '../../src/explaining/causes/catalogue.ts';
+import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
+import { dashboard, queries, root, textOf } from './files.ts';
+
+const { panels, templating } = dashboard;
+const chosen = '${datasource}';
+
+test('panels lie beside each other, none on another', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+});
+
+const asking = panels.filter(({ type }) => type !== 'row' && type !== 'text');
+
+test('there are panels that ask', () => {
+  expect(asking.length).toBeGreaterThan(20);
+  expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
+});
+
+test.each(asking)(
+  '$title asks the data source that is chosen, of the clusters that are',
+  ({ datasource, targets = [] }) => {
+    expect(datasource?.uid).toBe(chosen);
+    expect(targets.length).toBeGreaterThan(0);
+    for (const target of targets) {
+      expect(target.datasource.uid).toBe(chosen);
+      expect(target.expr).toContain('cluster=~"$cluster"');
+    }
+  },
+);
+
+test('every cause has a link to its page', () => {
+  const content = panels.find(({ title }) => title === 'Causes')?.options?.content ?? '';
+  const links = [...content.matchAll(/\]\(\$\{docs\}\/(docs\/causes\/(KN\d+)-[^)]+)\)/g)];
+  expect(links.map(([, , code = '']) => code).toSorted()).toEqual(causes.map(({ code }) => code).toSorted());
+  expect(links.map(([, path = '']) => path).filter(isMissing)).toEqual([]);
+});
+
+test('links lead to documents', () => {
+  const paths = [...textOf('deploy/monitoring/dashboard.json').matchAll(/\$\{docs\}\/(docs\/[\w/-]+\.md)/g)];
+  expect(paths.map(([, path = '']) => path).filter(isMissing)).toEqual([]);
+});
+
+test('nearly all metrics are shown', () => {
+  const shown = queries.join('\n');
+  const missing = Object.values(metricTable).filter(({ name }) => !shown.includes(prefix + name));
+  // How far things are, when somebody looks for a fault of the program itself.
+  const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
+  expect(missing.map(({ name }) => name)).toEqual([...left, 'state_saved_timestamp_seconds']);
+});
+
+function isMissing(path: string): boolean {
+  return !existsSync(new URL(path, root));
+}

@@ -1,0 +1,145 @@
+import { load } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import type { CoreEvent } from '../../src/publishing/event.ts';
+import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
+import { receiversOf } from '../e2e/slack/exporter-rules.ts';
+import { render } from '../e2e/slack/go-template.ts';
+import { alerts, textOf } from './files.ts';
+import { toldBy } from './told.ts';
+
+const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
+const env = { SLACK_WEBHOOK_URL: 'https://hooks.example.org/services/T0/B0/x' };
+const { route, receivers } = readExporterConfig(shipped, env);
+
+describe('kubernetes-event-exporter', () => {
+  test.each([
+    ['policy-deny', ['PacketDrop shop/postgres-0']],
+    ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
+    ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
+    ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
+  ])('%s: a message for each problem', (name, expected) => {
+    const events = toldBy(name);
+    expect(told(events.filter((event) => receiversOf(route, event).length > 0))).toEqual(expected);
+    for (const event of events) expect(receiversOf(route, event).length).toBeLessThanOrEqual(1);
+  });
+
+  test('recoveries, when the "#" is taken away', () => {
+    const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
+    const events = toldBy('kube-proxy-lw8zd-lock');
+    const over = events.map((event): CoreEvent => Object.assign(event, recovery));
+    expect(told(over.filter((event) => receiversOf(optional.route, event).length > 0))).toEqual([
+      'XtablesLockFree node-a',
+    ]);
+    expect(over.flatMap((event) => receiversOf(route, event))).toEqual([]);
+  });
+
+  test('what others say is not told', () => {
+    const [event] = toldBy('policy-deny');
+    const other = { ...(event as CoreEvent), source: { component: 'kubelet' } };
+    expect(receiversOf(route, other)).toEqual([]);
+  });
+
+  test('teams by labels of the object', () => {
+    const text = shipped.replace(
+      /^( +)reason: '\^PacketDrop\$'$/m,
+      (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,
+    );
+    const teams = readExporterConfig(text, env).route;
+    const event = toldBy('policy-deny').find(({ involvedObject }) => involvedObject.name === 'postgres-0') as CoreEvent;
+    expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
+    expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
+  });
+
+  test('no line of a log can mention a channel', () => {
+    const text = receivers[0]?.webhook.layout.text ?? '';
+    const event = {
+      reason: 'PacketDrop',
+      message: 'as "<!channel> & co"',
+      involvedObject: { kind: 'Node', name: 'node-a' },
+    };
+    expect(render(text, event)).toBe('*PacketDrop* Node node-a: as "&lt;!channel&gt; &amp; co"');
+  });
+
+  test('the secret is put in, and no expression is harmed by that', () => {
+    expect(receivers[0]?.webhook.endpoint).toBe(env.SLACK_WEBHOOK_URL);
+    expect(expandEnv("'^a$' ^b$) ${X} $Y-", { X: '1', Y: '2' })).toBe("'^a$' ^b$) 1 2-");
+    expect(expandEnv(shipped, env)).toBe(shipped.replace('${SLACK_WEBHOOK_URL}', env.SLACK_WEBHOOK_URL));
+  });
+
+  test('a setting that it does not have is refused', () => {
+    expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
+  });
+});
+
+test('Alertmanager: what is routed and what is held back are alerts that there are', () => {
+  const text = textOf('deploy/exporters/alertmanager.yaml');
+  const names = alerts.map(({ alert }) => alert);
+  const patterns = [...text.matchAll(/alertname =~? "([^"]+)"/g)].map(([, pattern = '']) => pattern);
+  expect(patterns.length).toBe(7);
+  const isName = (pattern: string): boolean => names.some((name) => new RegExp(`^(?:${pattern})$`).test(name));
+  expect(patterns.filter((pattern) => !isName(pattern))).toEqual([]);
+  expect(load(text)).toMatchObject({ route: { routes: [{ group_interval: '1h' }] } });
+});
+
+test('Botkube: the reasons and messages that it matches are ours', () => {
+  const values = load(textOf('deploy/exporters/botkube-values.yaml')) as {
+    sources: Record<string, { 'botkube/kubernetes': { config: { event: Constraints } } }>;
+  };
+  const allowed = (source: string, { reason, message }: CoreEvent): boolean => {
+    const { event } = values.sources[source]?.['botkube/kubernetes'].config ?? {};
+    return allows(event?.reason, reason) && allows(event?.message, message);
+  };
+  const drops = toldBy('policy-deny');
+  expect(told(drops.filter((event) => allowed('kube-netfilter-tailer-drops', event)))).toEqual([
+    'PacketDrop shop/postgres-0',
+  ]);
+  const lock = toldBy('kube-proxy-lw8zd-lock');
+  expect(lock.some((event) => allowed('kube-netfilter-tailer-incidents', event))).toBe(true);
+});
+
+test('Robusta: what is compared is in our Events', () => {
+  const text = textOf('deploy/exporters/robusta-values.yaml');
+  expect(load(text)).toHaveProperty('customPlaybooks');
+  const lines = [...text.matchAll(/- (reportingController=.*)$/gm)].map(([, line = '']) => line);
+  expect(lines).toHaveLength(4);
+  for (const line of lines)
+    expect(line).toMatch(
+      /^reportingController=kube-netfilter-tailer, type=(Warning|Normal), (reason=PacketDrop, )?regarding\.kind=(Pod|Node|Service)$/,
+    );
+});
+
+test('docs/slack.md shows messages as they are', () => {
+  const document = textOf('docs/slack.md');
+  for (const [name, object] of [
+    ['policy-deny', 'postgres-0'],
+    ['kube-proxy-lw8zd-lock', 'node-a'],
+  ] as const) {
+    const event = toldBy(name).find(({ involvedObject }) => involvedObject.name === object) as CoreEvent;
+    const message = render(receivers[0]?.webhook.layout.text ?? '', event);
+    expect(document, `docs/slack.md is out of date; put this in:\n\n${message}\n`).toContain(message);
+  }
+});
+
+const recovery = { type: 'Normal', reason: 'XtablesLockFree', message: 'Over on node-a: done.' } as const;
+
+interface Constraints {
+  reason?: { include?: string[]; exclude?: string[] };
+  message?: { include?: string[]; exclude?: string[] };
+}
+
+/** internal/source/kubernetes/config/config.go of kubeshop/botkube. */
+function allows(constraints: Constraints['reason'], value: string): boolean {
+  const { include = [], exclude = [] } = constraints ?? {};
+  if (include.length + exclude.length === 0) return true;
+  if (exclude.some((pattern) => new RegExp(pattern).test(value))) return false;
+  return include.length === 0 ? false : include.some((pattern) => new RegExp(pattern).test(value));
+}
+
+function told(events: readonly CoreEvent[]): string[] {
+  return events
+    .map(
+      ({ reason, involvedObject: { namespace, name } }) =>
+        `${reason} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
+    )
+    .toSorted();
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { load } from 'js-yaml';
+
+export const root = new URL('../../', import.meta.url);
+
+export function textOf(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+export interface AlertRule {
+  alert: string;
+  expr: string;
+  for: string;
+  labels: { severity: string };
+  annotations: { summary: string; description: string; runbook_url: string };
+}
+
+/** Groups of deploy/monitoring/prometheus-rules.yaml; this is what promtool takes, too. */
+export function ruleGroups(): { groups: readonly { name: string; rules: readonly AlertRule[] }[] } {
+  return (load(textOf('deploy/monitoring/prometheus-rules.yaml')) as { spec: ReturnType<typeof ruleGroups> }).spec;
+}
+
+export const alerts: readonly AlertRule[] = ruleGroups().groups.flatMap(({ rules }) => rules);
+
+interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  description?: string;
+  datasource?: { uid: string };
+  gridPos: { h: number; w: number; x: number; y: number };
+  targets?: readonly { expr: string; datasource: { uid: string } }[];
+  options?: { content?: string };
+  fieldConfig?: { defaults: { unit?: string } };
+}
+
+interface Variable {
+  name: string;
+  type: string;
+  definition?: string;
+}
+
+export const dashboard = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {
+  schemaVersion: number;
+  uid: string;
+  templating: { list: readonly Variable[] };
+  panels: readonly Panel[];
+};
+
+/** As Grafana puts them in; what stands for values does not matter here. */
+export const queries: readonly string[] = dashboard.panels.flatMap(({ targets = [] }) =>
+  targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')),
+);

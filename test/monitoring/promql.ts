@@ -1,0 +1,34 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+export interface Selector {
+  metric: string;
+  labels: readonly string[];
+}
+
+export interface Query {
+  /** Texts at which it is no PromQL; none when all is well. */
+  errors: readonly string[];
+  selectors: readonly Selector[];
+  /** Labels that are grouped, matched or joined by. */
+  grouping: readonly string[];
+}
+
+/** Reads PromQL with the grammar of Prometheus's own editor. */
+export function readQuery(text: string): Query {
+  const errors: string[] = [];
+  const selectors: { metric: string; labels: string[] }[] = [];
+  const grouping: string[] = [];
+  parser.parse(text).iterate({
+    enter({ name, type, from, to, node }) {
+      const own = text.slice(from, to);
+      if (type.isError) errors.push(`${own || 'something is missing'} at ${from} in ${text}`);
+      if (name === 'VectorSelector') selectors.push({ metric: '', labels: [] });
+      const selector = selectors.at(-1);
+      if (name === 'Identifier' && node.parent?.name === 'VectorSelector' && selector) selector.metric = own;
+      if (name !== 'LabelName') return;
+      if (node.parent?.name === 'GroupingLabels') grouping.push(own);
+      else selector?.labels.push(own);
+    },
+  });
+  return { errors, selectors, grouping };
+}

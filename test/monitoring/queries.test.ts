@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { allMetrics } from '../../src/telemetry/metrics.ts';
+import { alerts, dashboard, queries } from './files.ts';
+import { readQuery } from './promql.ts';
+
+/** Labels that a scrape or the PodMonitor adds. */
+const added = ['job', 'cluster', 'node'];
+/** What is not this program's own; see docs/monitoring.md for who has it. */
+const foreign: Readonly<Record<string, readonly string[]>> = {
+  up: [],
+  kube_pod_info: ['created_by_kind', 'created_by_name', 'namespace', 'pod'],
+  kube_daemonset_status_desired_number_scheduled: ['daemonset', 'namespace'],
+  kube_daemonset_status_current_number_scheduled: ['daemonset', 'namespace'],
+  kube_daemonset_status_number_ready: ['daemonset', 'namespace'],
+};
+const own = Object.fromEntries(
+  allMetrics.flatMap(({ name, type, labels }) =>
+    type === 'histogram'
+      ? ['_bucket', '_sum', '_count'].map((end) => [name + end, [...Object.keys(labels), 'le']])
+      : [[name, Object.keys(labels)]],
+  ),
+) as Record<string, readonly string[]>;
+const known: Readonly<Record<string, readonly string[]>> = { ...foreign, ...own };
+
+const all = [
+  ...alerts.map(({ alert, expr }) => [alert, expr] as const),
+  ...queries.map((expr) => ['the dashboard', expr] as const),
+];
+
+test.each(all)('%s asks in PromQL for metrics and labels that there are: %s', (_, expr) => {
+  const { errors, selectors, grouping } = readQuery(expr);
+  expect(errors).toEqual([]);
+  expect(selectors).not.toEqual([]);
+  for (const { metric, labels } of selectors) {
+    expect(Object.keys(known)).toContain(metric);
+    expect([...(known[metric] ?? []), ...added]).toEqual(expect.arrayContaining([...labels]));
+  }
+  const possible = [...added, ...selectors.flatMap(({ metric }) => known[metric] ?? [])];
+  expect(possible).toEqual(expect.arrayContaining([...grouping]));
+});
+
+test('the variables of the dashboard ask for what there is', () => {
+  const variables = dashboard.templating.list.filter(({ type }) => type === 'query');
+  expect(variables.map(({ name }) => name)).toEqual(['cluster', 'node', 'job']);
+  for (const { definition = '' } of variables) {
+    const [, metric = '', label = ''] = /^label_values\((\w+)(?:\{.*\})?, (\w+)\)$/.exec(definition) ?? [];
+    expect(Object.keys(known)).toContain(metric);
+    expect(added).toContain(label);
+  }
+});
+
+test.each(['sum(rate(up[5m])', 'up{job=~}', 'rate up'])('the parser refuses %s', (expr) => {
+  expect(readQuery(expr).errors).not.toEqual([]);
+});

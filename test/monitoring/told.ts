@@ -1,0 +1,8 @@
+import type { CoreEvent } from '../../src/publishing/event.ts';
+import type { Outcome } from '../samples/sample.ts';
+import { textOf } from './files.ts';
+
+/** The Events of a sample; test/samples holds them against what the program says. */
+export function toldBy(sample: string): readonly CoreEvent[] {
+  return (JSON.parse(textOf(`samples/${sample}.expected.json`)) as Outcome).events;
+}

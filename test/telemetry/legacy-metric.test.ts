@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Endpoint, Ends } from '../../src/model.ts';
+import { createStatistics } from '../../src/statistics.ts';
+import {
+  createLegacyMetric,
+  type LegacyMetric,
+  type Naming,
+  openLegacyMetric,
+} from '../../src/telemetry/legacy-metric.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+
+const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
+  kind: 'external',
+  address: '203.0.113.9',
+  identity: '',
+  evidence: 'none',
+  object: undefined,
+  workload: undefined,
+  range: 'public',
+  node: undefined,
+  role: undefined,
+  note: undefined,
+  ...fields,
+});
+
+const object = (kind: string, namespace: string | undefined, name: string) => ({
+  apiVersion: 'v1',
+  kind,
+  namespace,
+  name,
+  uid: '',
+  resourceVersion: undefined,
+});
+const pod = (namespace: string, name: string, workload?: string): Endpoint =>
+  endpoint({
+    kind: 'pod',
+    object: object('Pod', namespace, name),
+    workload: workload === undefined ? undefined : { kind: 'Deployment', namespace, name: workload },
+  });
+const ends = (source: Endpoint, destination: Endpoint): Ends => ({
+  source,
+  destination,
+  inner: undefined,
+  fromPodInterface: false,
+  toPodInterface: false,
+});
+/** Between two addresses that nobody has. */
+const pair = (source: number, destination = 0): Ends =>
+  ends(endpoint({ address: `s${source}` }), endpoint({ address: `d${destination}` }));
+
+/** Time series by `src dst`. */
+async function shown(metric: LegacyMetric): Promise<Record<string, number>> {
+  const found = (await metric.text()).matchAll(/^packet_drops_count\{src="(.*?)",dst="(.*?)"\} (\d+)$/gm);
+  return Object.fromEntries(
+    [...found].map(([, source, destination, count]) => [`${source} ${destination}`, Number(count)]),
+  );
+}
+
+const open = (naming: Naming = 'namespace', limit?: number) =>
+  createLegacyMetric({
+    naming,
+    hostNameOf: (address) => (address === '192.0.2.1' ? 'db.example.org' : undefined),
+    ...(limit && { limit }),
+  });
+
+describe('the ends of a packet are named', () => {
+  test.each<[Naming, string]>([
+    ['namespace', 'shop'],
+    ['name', 'web-5d9c-x7k2p'],
+    ['name_with_namespace', 'shop/web-5d9c-x7k2p'],
+    ['workload', 'web'],
+  ])('by %s', async (naming, expected) => {
+    const metric = open(naming);
+    metric.count(ends(pod('shop', 'web-5d9c-x7k2p', 'web'), endpoint({})), 1);
+    expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
+  });
+
+  test('by the name of a Pod without a workload', async () => {
+    const metric = open('workload');
+    metric.count(ends(pod('shop', 'alone'), endpoint({})), 1);
+    expect(await shown(metric)).toEqual({ 'alone 203.0.113.9': 1 });
+  });
+
+  test('as the node, the Service, the host name or the address, whatever the naming', async () => {
+    const metric = open('namespace');
+    const node = endpoint({ kind: 'node', object: object('Node', undefined, 'node-a') });
+    const service = endpoint({ kind: 'service', object: object('Service', 'default', 'kubernetes') });
+    metric.count(ends(node, service), 1);
+    metric.count(ends(endpoint({ address: '192.0.2.1' }), endpoint({ address: '2001:db8::1' })), 1);
+    expect(await shown(metric)).toEqual({ 'node-a default': 1, 'db.example.org 2001:db8::1': 1 });
+  });
+
+  test('in bounds', async () => {
+    const metric = open();
+    metric.count(ends(endpoint({ address: 'x'.repeat(10_000) }), endpoint({})), 1);
+    expect((await metric.text()).length).toBeLessThan(1000);
+  });
+});
+
+describe('pairs that get a time series of their own', () => {
+  test('are as many as the limit says; the rest is other', async () => {
+    const metric = open('namespace', 2);
+    for (const source of [1, 2, 3, 4]) metric.count(pair(source), 1);
+    expect(await shown(metric)).toEqual({ 's1 d0': 1, 's2 d0': 1, 'other other': 2 });
+  });
+
+  test('a busy one takes the place of the least, and counts on from zero', async () => {
+    const metric = open('namespace', 2);
+    metric.count(pair(1), 10);
+    metric.count(pair(2), 3);
+    metric.count(pair(3), 7);
+    metric.count(pair(3), 5);
+    expect(await shown(metric)).toEqual({ 's1 d0': 10, 's3 d0': 5, 'other other': 7 });
+  });
+
+  test('two that are as busy do not take turns', async () => {
+    const metric = open('namespace', 1);
+    for (let i = 0; i < 100; i++) {
+      metric.count(pair(1), 1);
+      metric.count(pair(2), 1);
+    }
+    expect(await shown(metric)).toEqual({ 's1 d0': 100, 'other other': 100 });
+  });
+
+  test('are found in a flood of strangers', async () => {
+    const metric = open('namespace', 10);
+    for (let i = 0; i < 20_000; i++) {
+      metric.count(pair(i + 100), 1);
+      if (i % 10 === 0) metric.count(pair(1), 1);
+    }
+    const series = await shown(metric);
+    expect(Object.keys(series)).toHaveLength(11);
+    expect(series['s1 d0']).toBeGreaterThan(1900);
+  });
+
+  test('every packet is counted once, and no time series ever falls but to nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 }),
+        async (packets) => {
+          const metric = open('namespace', 3);
+          let before: Record<string, number> = {};
+          for (const [source, destination, count] of packets) {
+            metric.count(pair(source, destination), count);
+            const series = await shown(metric);
+            expect(Object.keys(series).length).toBeLessThanOrEqual(4);
+            let grown = 0;
+            for (const [key, value] of Object.entries(series)) {
+              expect(value).toBeGreaterThanOrEqual(before[key] ?? 0);
+              grown += value - (before[key] ?? 0);
+            }
+            expect(grown).toBe(count);
+            before = series;
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test('counts what is resolved, noise apart, beside what is counted anyway', async () => {
+  const statistics = createStatistics();
+  const metric = open('namespace');
+  metric.watch(statistics);
+  statistics.resolved(ends(pod('shop', 'a'), endpoint({})), false, 5);
+  statistics.resolved(ends(pod('shop', 'a'), endpoint({})), true, 7);
+  expect(await shown(metric)).toEqual({ 'shop 203.0.113.9': 5 });
+  expect(statistics).toMatchObject({ withPods: 5, noise: 7 });
+});
+
+test('stands beside the other metrics', async () => {
+  const metrics = createMetrics({ version: '1' });
+  const metric = open('namespace');
+  metric.count(pair(1), 2);
+  const both = metric.beside(metrics);
+  expect(both.contentType).toBe(metrics.contentType);
+  const text = await both.text();
+  expect(text).toMatch(/^kube_netfilter_tailer_build_info\{.*\} 1$/m);
+  expect(text).toMatch(/^# TYPE packet_drops_count counter\npacket_drops_count\{src="s1",dst="d0"\} 2$/m);
+  expect(text).not.toMatch(/[^\n]# HELP/);
+});
+
+test('is not there unless asked for', () => {
+  expect(openLegacyMetric('off', () => undefined)).toBeUndefined();
+  expect(openLegacyMetric('name', () => undefined)).toBeDefined();
+});
