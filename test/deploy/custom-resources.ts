@@ -1,0 +1,71 @@
+/** Definitions of what the manifests use of other projects: those fields, with the types that they have there. */
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const texts = { type: 'array', items: text };
+const strategy = object({ type: text });
+
+function object(properties: object): object {
+  return { type: 'object', properties };
+}
+
+function definition(group: string, kind: string, scope: 'Cluster' | 'Namespaced', properties: object): object {
+  const singular = kind.toLowerCase();
+  const plural = `${singular}s`.replace('constraintss', 'constraints');
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { kind, plural, singular },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: object(properties) } }],
+    },
+  };
+}
+
+export const definitions: readonly object[] = [
+  // prometheus-operator/prometheus-operator, example/prometheus-operator-crd
+  definition('monitoring.coreos.com', 'PodMonitor', 'Namespaced', {
+    spec: object({
+      selector: object({ matchLabels: { type: 'object', additionalProperties: text } }),
+      podMetricsEndpoints: {
+        type: 'array',
+        items: object({
+          port: text,
+          path: text,
+          interval: text,
+          relabelings: { type: 'array', items: object({ sourceLabels: texts, targetLabel: text }) },
+        }),
+      },
+    }),
+  }),
+  // openshift/api, security/v1. Its fields stand beside metadata.
+  definition('security.openshift.io', 'SecurityContextConstraints', 'Cluster', {
+    users: texts,
+    groups: texts,
+    volumes: texts,
+    seccompProfiles: texts,
+    requiredDropCapabilities: texts,
+    allowedCapabilities: { ...texts, nullable: true },
+    defaultAddCapabilities: { ...texts, nullable: true },
+    priority: { type: 'integer', nullable: true },
+    ...Object.fromEntries(
+      [
+        'allowHostDirVolumePlugin',
+        'allowHostIPC',
+        'allowHostNetwork',
+        'allowHostPID',
+        'allowHostPorts',
+        'allowPrivilegeEscalation',
+        'allowPrivilegedContainer',
+        'readOnlyRootFilesystem',
+      ].map((name) => [name, flag]),
+    ),
+    runAsUser: strategy,
+    seLinuxContext: strategy,
+    fsGroup: strategy,
+    supplementalGroups: strategy,
+  }),
+];

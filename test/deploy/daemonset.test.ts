@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { settings } from '../../src/config.ts';
+import { daemonSetOf, readManifests, root } from './manifests.ts';
+
+const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));
+const { spec } = daemonSet;
+const pod = spec.template.spec;
+const [agent] = pod.containers;
+
+test('its Pods are those that it selects', () => {
+  expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
+  expect(pod.containers).toHaveLength(1);
+});
+
+test('a rollout goes a tenth of the nodes at a time, and stops where agents do not stay', () => {
+  expect(spec.updateStrategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } });
+  // An agent that can read nothing ends after ten seconds (src/agent.ts).
+  expect(spec.minReadySeconds).toBeGreaterThan(10);
+});
+
+test('it runs on every Linux node, whatever its taints', () => {
+  expect(pod).toMatchObject({
+    tolerations: [{ operator: 'Exists' }],
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    priorityClassName: 'kube-netfilter-tailer',
+  });
+});
+
+test('it has the account that may write Events, and the time to write them', () => {
+  expect(pod).toMatchObject({
+    serviceAccountName: 'kube-netfilter-tailer',
+    automountServiceAccountToken: true,
+    terminationGracePeriodSeconds: 30,
+  });
+});
+
+test('it is root without capabilities, which writes to its state folder only', () => {
+  expect(pod.securityContext).toEqual({
+    runAsUser: 0,
+    runAsGroup: 0,
+    seccompProfile: { type: 'RuntimeDefault' },
+  });
+  expect(agent?.securityContext).toEqual({
+    privileged: false,
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
+  expect(agent?.volumeMounts?.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath)).toEqual([
+    settings.stateDir.default,
+  ]);
+  for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) expect(pod).not.toHaveProperty(field);
+});
+
+test('its folders are those of the host at their own places', () => {
+  expect(pod.volumes).toEqual([
+    { name: 'var-log', hostPath: { path: '/var/log', type: 'Directory' } },
+    { name: 'state', hostPath: { path: settings.stateDir.default, type: 'DirectoryOrCreate' } },
+  ]);
+  for (const { name, mountPath } of agent?.volumeMounts ?? [])
+    expect(pod.volumes?.find((volume) => volume.name === name)?.hostPath?.path).toBe(mountPath);
+  expect(settings.podLogs.default).toMatch(/^\/var\/log\//);
+});
+
+test('its probes ask where the program answers', () => {
+  const [, port] = settings.metricsAddress.default.split(':');
+  expect(agent?.ports).toMatchObject([{ name: 'metrics', containerPort: Number(port) }]);
+  expect(agent?.startupProbe.httpGet).toEqual({ path: '/healthz', port: 'metrics' });
+  expect(agent?.livenessProbe.httpGet).toEqual({ path: '/healthz', port: 'metrics' });
+  expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'metrics' });
+});
+
+test('it knows its Node', () => {
+  expect(agent?.env).toContainEqual({
+    name: settings.node.env,
+    valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } },
+  });
+});
+
+test('it asks for the memory that was measured, and has no limit of CPU', () => {
+  const measured = /\*\*Memory\*\*: (\d+) MB/.exec(readFileSync(join(root, 'docs/agent.md'), 'utf8'))?.[1];
+  const { requests, limits } = agent?.resources ?? {};
+  expect(mebibytes(requests?.['memory'])).toBeGreaterThan(Number(measured));
+  expect(mebibytes(requests?.['memory'])).toBeLessThan(Number(measured) * 1.5);
+  expect(mebibytes(limits?.['memory'])).toBeGreaterThanOrEqual(Number(measured) * 2);
+  expect(limits).not.toHaveProperty('cpu');
+  expect(requests).toHaveProperty('cpu');
+});
+
+function mebibytes(text: string | undefined): number {
+  const [, number] = /^(\d+)Mi$/.exec(text ?? '') ?? [];
+  return Number(number);
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { validate } from 'dockerfile-utils';
+import { expect, test } from 'vitest';
+import { version } from '../../src/config.ts';
+import { root } from './manifests.ts';
+
+const text = read('Dockerfile');
+const instructions = text
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line !== '');
+
+test('its linter has nothing to say', () => {
+  expect(validate(text)).toEqual([]);
+});
+
+test('the version is that of package.json', () => {
+  expect(instructions).toContain(`ARG VERSION=${version}`);
+  expect(text).toMatch(new RegExp(`-t kube-netfilter-tailer:${version} \\.$`, 'm'));
+  expect(text).toMatch(new RegExp(`-t kube-netfilter-tailer:${version}-journal \\.$`, 'm'));
+});
+
+test('every base can be named by digest', () => {
+  const stages: string[] = [];
+  for (const line of instructions) {
+    const [, base, stage] = /^FROM (?:--platform=\S+ )?(\S+) AS (\S+)$/.exec(line) ?? [];
+    if (base === undefined || stage === undefined) continue;
+    expect([...stages, 'scratch', '${NODE_IMAGE}', '${DEBIAN_IMAGE}']).toContain(base);
+    stages.push(stage);
+  }
+  expect(stages).toEqual(expect.arrayContaining(['plain', 'journal']));
+  expect(stages).toHaveLength(instructions.filter((line) => line.startsWith('FROM ')).length);
+  for (const name of ['NODE_IMAGE', 'DEBIAN_IMAGE'])
+    expect(instructions.find((line) => line.startsWith(`ARG ${name}=docker.io/library/`))).toBeDefined();
+});
+
+test('Node.js is one that the program runs on', () => {
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  const [, major] = /^ARG NODE_IMAGE=\S+\/node:(\d+)-/m.exec(text) ?? [];
+  expect(engines.node).toMatch(new RegExp(`^>=${major}\\.`));
+});
+
+test('it starts with the flags that docs/agent.md has figures for', () => {
+  const [, flags = ''] = /`node (--[^`]+)` with `MALLOC_ARENA_MAX=1`/.exec(read('docs/agent.md')) ?? [];
+  const entry = instructions.find((line) => line.startsWith('ENTRYPOINT '))?.slice('ENTRYPOINT '.length) ?? '[]';
+  expect(JSON.parse(entry)).toEqual([
+    '/usr/local/bin/node',
+    ...flags.split(' '),
+    '/usr/local/bin/kube-netfilter-tailer',
+  ]);
+  expect(text).toContain('MALLOC_ARENA_MAX=1');
+});
+
+test('what it copies is there, and let through by .dockerignore', () => {
+  const allowed = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1));
+  const copied = instructions
+    .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
+    .flatMap((line) => line.split(' ').slice(1, -1));
+  expect(copied.toSorted()).toEqual(allowed.toSorted());
+  expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}

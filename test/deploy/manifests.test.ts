@@ -1,0 +1,107 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { settings, version } from '../../src/config.ts';
+import {
+  type Container,
+  type DaemonSet,
+  foldersOf,
+  manifestFiles,
+  readKustomization,
+  readManifests,
+  root,
+} from './manifests.ts';
+
+const files = manifestFiles();
+const kustomizations = files.filter((file) => file.endsWith('/kustomization.yaml'));
+const daemonSets = files.flatMap((file) =>
+  readManifests(file)
+    .filter(({ kind }) => kind === 'DaemonSet')
+    .map((manifest) => ({ file, manifest: manifest as DaemonSet })),
+);
+
+test.each(files)('%s is YAML, of objects with a kind', (file) => {
+  const manifests = readManifests(file);
+  expect(manifests.length).toBeGreaterThan(0);
+  for (const manifest of manifests)
+    expect(manifest).toMatchObject({ apiVersion: expect.any(String), kind: expect.any(String) });
+});
+
+test('the overlays and components are those of docs/deploy.md', () => {
+  const document = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+  const named = [...document.matchAll(/^\| `(overlays|components)\/([a-z0-9-]+)`/gm)].map(([, ...names]) => names);
+  for (const kind of ['overlays', 'components'] as const)
+    expect(named.filter(([of]) => of === kind).map(([, name]) => name)).toEqual(
+      expect.arrayContaining(foldersOf(kind)),
+    );
+  expect(named).toHaveLength(foldersOf('overlays').length + foldersOf('components').length);
+});
+
+describe.each(kustomizations)('%s', (file) => {
+  const folder = join(root, dirname(file));
+  const kustomization = readKustomization(file);
+
+  test('refers to what exists', () => {
+    const { resources = [], components = [], patches = [] } = kustomization;
+    const paths = [...resources, ...components, ...patches.map(({ path }) => path)].map((name) => join(folder, name));
+    const wanted = paths.flatMap((path) =>
+      existsSync(path) && statSync(path).isDirectory() ? [path, join(path, 'kustomization.yaml')] : [path],
+    );
+    expect(wanted.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  test('uses every file beside it', () => {
+    const { resources = [], patches = [] } = kustomization;
+    const used = new Set([...resources, ...patches.map(({ path }) => path)].map((name) => join(folder, name)));
+    const beside = files.filter((each) => dirname(each) === dirname(file) && each !== file);
+    expect(beside.filter((each) => !used.has(join(root, each)))).toEqual([]);
+  });
+
+  test('has images of this version', () => {
+    for (const image of kustomization.images ?? []) {
+      expect(image).toEqual({ name: 'kube-netfilter-tailer', newTag: expect.any(String) });
+      expect([version, `${version}-journal`]).toContain(image.newTag);
+    }
+  });
+});
+
+test('what reads the journal has the image with journalctl', () => {
+  expect(readKustomization('deploy/overlays/journal/kustomization.yaml').images?.[0]?.newTag).toBe(
+    `${version}-journal`,
+  );
+  for (const name of ['openshift', 'k3s', 'eks']) {
+    const { resources, images } = readKustomization(`deploy/overlays/${name}/kustomization.yaml`);
+    expect(resources).toContain('../journal');
+    expect(images).toBeUndefined();
+  }
+});
+
+test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
+  const known = new Set<string>(Object.values(settings).map(({ env }) => env));
+  for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
+});
+
+test.each(daemonSets)('$file mounts from the host read-only, but for the state', ({ manifest }) => {
+  const { volumes = [] } = manifest.spec.template.spec;
+  for (const { name, volumeMounts = [] } of containersOf(manifest)) {
+    expect(name).toBe('agent');
+    const writable = volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+    expect(writable.filter((path) => path !== settings.stateDir.default)).toEqual([]);
+    for (const mount of volumeMounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
+  }
+});
+
+test('only the base grants rights, and they are those that the end-to-end tests run under', () => {
+  const granting = files.filter((file) =>
+    readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
+  );
+  expect(granting).toEqual(['deploy/base/rbac.yaml']);
+  expect(readKustomization('deploy/base/kustomization.yaml').resources).toContain('rbac.yaml');
+  expect(readFileSync(join(root, 'test/e2e/agent-rig.ts'), 'utf8')).toContain("'deploy/base/rbac.yaml'");
+});
+
+/** None in a patch that is about the Pod alone. */
+function containersOf(manifest: DaemonSet): readonly Partial<Container>[] {
+  const { containers }: Partial<DaemonSet['spec']['template']['spec']> = manifest.spec.template.spec;
+  return containers ?? [];
+}
