@@ -4,9 +4,11 @@ import { diagnose } from './explaining/diagnosis.ts';
 import type { Incident, IncidentChange } from './incidents/incident.ts';
 import type { Sufferer } from './incidents/pointers.ts';
 import { createRecent, type Recent, type RecentState } from './incidents/recent.ts';
-import { createReporter, type ReporterState, type Telling } from './incidents/reporter.ts';
+import { createReporter, type ReporterState } from './incidents/reporter.ts';
 import { createRestarts, type RestartsState } from './incidents/restarts.ts';
+import { attemptSpan } from './incidents/rules.ts';
 import type { IncidentsState } from './incidents/state.ts';
+import type { Telling } from './incidents/stories.ts';
 import type { Chains } from './incidents/subjects.ts';
 import { createIncidentTable, type IncidentTable } from './incidents/table.ts';
 import type {
@@ -36,6 +38,8 @@ export interface NodeIncidentsOptions {
   count: (finding: Finding, time: Millis, weight: number) => void;
   /** As in `createReporter`. */
   isReady: () => boolean;
+  /** The clock that stamps the lines, where they are read as they are written. */
+  now?: (() => Millis) | undefined;
   /** For who runs this program; Events are made of it anyway. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
@@ -47,6 +51,8 @@ export interface NodeIncidentsState {
   told: ReporterState;
   restarts: RestartsState;
   recent: RecentState;
+  /** By program, when a failure last said why. */
+  reasons: Partial<Record<Failing, Millis>>;
 }
 
 /** What is wrong with one node for longer than a moment: from lines to findings. */
@@ -67,8 +73,6 @@ export interface NodeIncidents {
 
 /** Failures without a reason of their own. */
 const followUps = new Set(['KN107', 'KN201']);
-/** Lines of one attempt come within that. */
-const attemptSpan: Millis = 2000;
 
 /** Rules of felix that somebody else has changed. */
 const felixOverwritten = 'KN204';
@@ -77,11 +81,11 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   const { restored } = options;
   const recent = createRecent(restored?.recent);
   const restarts = createRestarts(restored?.restarts);
-  /** The last failure that said why. */
-  let telling: { failing: Failing; time: Millis } | undefined;
+  const reasons: Partial<Record<Failing, Millis>> = { ...restored?.reasons };
   const table = createIncidentTable({
     restored: restored?.table,
     rhythmOf: (code) => causeOf(code).rhythm,
+    isNeeded: (incident) => reporter.isPointedTo(incident),
     onChange(change) {
       options.onChange?.(change);
       reporter.changed(change);
@@ -101,7 +105,13 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     get revision() {
       return table.revision + reporter.revision;
     },
-    state: () => ({ table: table.state(), told: reporter.state(), restarts: restarts.state(), recent: recent.state() }),
+    state: () => ({
+      table: table.state(),
+      told: reporter.state(),
+      restarts: restarts.state(),
+      recent: recent.state(),
+      reasons: { ...reasons },
+    }),
     take(observation, line) {
       const { time } = line;
       if (observation.kind !== 'program-record') return takeSign(signOfTable(observation), time, undefined);
@@ -123,7 +133,10 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       table.tick(now);
       reporter.tick(now);
     },
-    nextTick: () => Math.min(table.nextTick, reporter.nextTick()),
+    nextTick() {
+      const now = options.now?.();
+      return now !== undefined && table.wasAhead(now) ? now : Math.min(table.nextTick, reporter.nextTick());
+    },
     point: (now) => reporter.tick(now),
     nextPointing: () => reporter.nextTick(),
   };
@@ -138,10 +151,11 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   /** felix says first why its rules are refused, then that they are; the second is nothing new. */
   function isToldAlready({ code, failing }: FailureSign, time: Millis): boolean {
     if (!followUps.has(code)) {
-      telling = { failing, time };
+      reasons[failing] = time;
       return false;
     }
-    return telling?.failing === failing && time >= telling.time && time - telling.time <= attemptSpan;
+    const reason = reasons[failing];
+    return reason !== undefined && time >= reason && time - reason <= attemptSpan;
   }
 
   /** A reload of the host's firewall puts its rules before Calico's once, and drops from then on: felix complains once, before or after. */

@@ -34,12 +34,15 @@ export interface ReplayIncidents {
 
 /** What has something to do without any time going by has it as often as the agent would look. */
 const step: Millis = 5000;
+/** Thousands of lines may be of one second. */
+const lookInterval: Millis = 1000;
 /** Longest time in which Pods are told. */
 const afterwards: Millis = 600_000;
 
 export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIncidents {
   const { objects, directory, felixOf, series } = options;
-  const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis }>();
+  const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis; asked: Millis }>();
+  const logs = new Map<string, Pod | undefined>();
   const chains = createChainIndex();
   for (const service of objects.services) chains.setService(service, 0);
   for (const slice of objects.endpointSlices) chains.setSlice(slice, 0);
@@ -49,7 +52,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     advance,
     finish() {
       for (const [node, { incidents, latest }] of nodes)
-        run(node, latest + afterwards, incidents.nextPointing, incidents.point);
+        run(node, latest + afterwards, incidents.nextPointing, (at) => incidents.point(Math.max(at, latest)));
     },
     nodeOfLog: (path) => podOfLog(path)?.node,
     opened() {
@@ -58,28 +61,39 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     },
   };
 
-  /** By the kubelet's path, else by a file name that begins with the Pod's: `kubectl logs POD > POD.log`. */
+  /** Asked for each record, and there may be many Pods. */
   function podOfLog(path: string): Pod | undefined {
+    if (!logs.has(path)) logs.set(path, findPodOfLog(path));
+    return logs.get(path);
+  }
+
+  /** By the kubelet's path, else by a file name that begins with the Pod's: `kubectl logs POD > POD.log`. */
+  function findPodOfLog(path: string): Pod | undefined {
     const container = containerOf(path);
     if (container !== undefined)
       return objects.pods.find(({ namespace, name }) => namespace === container.namespace && name === container.pod);
     const file = basename(path);
-    return objects.pods.find(({ name }) => file.startsWith(name) && !/^[a-z0-9]/.test(file.slice(name.length)));
+    const [longest] = objects.pods
+      .filter(({ name }) => file.startsWith(name) && !/^[a-z0-9]/.test(file.slice(name.length)))
+      .toSorted((a, b) => b.name.length - a.name.length);
+    return longest;
   }
 
-  function stateOf(node: string): { incidents: NodeIncidents; latest: Millis } {
+  function stateOf(node: string): { incidents: NodeIncidents; latest: Millis; asked: Millis } {
     let known = nodes.get(node);
-    if (known === undefined) nodes.set(node, (known = { incidents: create(node), latest: -Infinity }));
+    if (known === undefined)
+      nodes.set(node, (known = { incidents: create(node), latest: -Infinity, asked: -Infinity }));
     return known;
   }
 
   function advance(node: string, time: Millis): void {
     const known = nodes.get(node);
-    if (known !== undefined && time > known.latest) {
+    if (known !== undefined && time - known.asked >= lookInterval) {
       const { incidents } = known;
-      run(node, time, incidents.nextTick, incidents.tick);
-      known.latest = time;
+      run(node, time, incidents.nextTick, (at) => incidents.tick(Math.max(at, known.latest)));
+      known.asked = time;
     }
+    if (known !== undefined) known.latest = Math.max(known.latest, time);
     options.advance(node, time);
   }
 

@@ -42,7 +42,8 @@ export function mirror(metrics: Metrics, observed: Observed): void {
     for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
   }
   for (const verdict of verdicts) metrics.packets.mirror(statistics.verdicts[verdict], { verdict });
-  for (const result of ['ok', 'failed'] as const) metrics.configReloads.mirror(observed.reload.counts[result], { result });
+  for (const result of ['ok', 'failed'] as const)
+    metrics.configReloads.mirror(observed.reload.counts[result], { result });
   metrics.unparsable.mirror(statistics.unparsable);
   metrics.repeatedLines.mirror(observed.once.counts.repeats);
   metrics.forgottenLines.mirror(observed.once.counts.forgotten);

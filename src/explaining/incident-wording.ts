@@ -1,7 +1,8 @@
 import { humanDuration } from '../duration.ts';
 import type { IncidentStory, Millis, NamedService } from '../model.ts';
-import { printable } from '../printable.ts';
 import { causeOf } from './causes/catalogue.ts';
+import { quotable } from './causes/said.ts';
+import { list, plural, short } from './causes/texts.ts';
 import { hints } from './diagnosis.ts';
 
 /** Bytes of an Event's message; what is cut off must never be the code that leads to the page. */
@@ -9,12 +10,13 @@ const room = 1024;
 
 /** The message of an Event about an incident, of at most 1,024 bytes: what matters least gives way. */
 export function incidentMessage(story: IncidentStory, node: string, lowerBound = ''): string {
-  if (story.role === 'pointer') return story.phase === 'open' ? pointer(story, node) : pointerOver(story, node);
-  return story.phase === 'open' ? full(story, node, lowerBound) : fullOver(story, node);
+  const name = short(node, 253) || 'this node';
+  if (story.role === 'pointer') return story.phase === 'open' ? pointer(story, name) : pointerOver(story, name);
+  return story.phase === 'open' ? full(story, name, lowerBound) : fullOver(story, name);
 }
 
-/** A sentence and how much it matters; 0 stays whatever happens. */
-type Part = readonly [rank: number, text: string];
+/** How much it matters, then a sentence, then what says less in fewer words; 0 stays whatever happens. */
+type Part = readonly [rank: number, ...texts: string[]];
 
 function full(story: IncidentStory, node: string, lowerBound: string): string {
   const cause = causeOf(story.diagnosis);
@@ -24,11 +26,11 @@ function full(story: IncidentStory, node: string, lowerBound: string): string {
       [0, cause.what(story, node)],
       [2, `${times(story.failures)} since ${instant(story.since, story.last)}${restarts(story)}.`],
       [4, lowerBound],
-      [6, story.quote === '' ? '' : `Last said: "${printable(story.quote)}".`],
-      [3, servicesText(story)],
+      [6, quoteText(story)],
+      [3, servicesText(story, true), servicesText(story, false)],
       [2, cause.why(story, node)],
       [1, cause.fix(story, node)],
-      [5, affectedText(story)],
+      [5, affectedText(story, true), affectedText(story, false)],
       [4, firstHint],
       [7, secondHint],
     ],
@@ -41,13 +43,15 @@ function fullOver(story: IncidentStory, node: string): string {
   const end = ended ?? last;
   return fitted(
     [
-      [0, `Over on ${node}: ${lowerFirst(causeOf(story.diagnosis).title)}.`],
+      [0, `Over on ${node}: "${causeOf(story.diagnosis).title}".`],
       [
         1,
-        `It lasted ${humanDuration(end - since)}, with ${failures} ${failures === 1 ? 'failure' : 'failures'} from ${instant(since, end)} to ${instant(last, end)}${restarts(story)}.`,
+        `It lasted ${span(since, end)}, with ${plural(failures, 'failure', 'failures')} ${
+          failures === 1 ? `at ${instant(last, end)}` : `from ${instant(since, end)} to ${instant(last, end)}`
+        }${restarts(story)}.`,
       ],
       [2, endedBy === 'success' ? 'The last attempt succeeded.' : 'It has not been logged again since.'],
-      [3, servicesText(story)],
+      [3, servicesText(story, false)],
     ],
     story,
   );
@@ -62,8 +66,9 @@ function pointer(story: IncidentStory, node: string): string {
         1,
         `The cause is on ${node}, not in this Pod, since ${instant(story.since, story.last)}: ${lowerFirst(cause.title)}.`,
       ],
-      [3, servicesText(story)],
-      [2, `All about it: kubectl describe node ${node}`],
+      [3, servicesText(story, true), servicesText(story, false)],
+      // The name of a host in a log may be none of a Node.
+      [2, /^[a-z0-9.-]+$/.test(node) ? `All about it: kubectl describe node ${node}` : ''],
     ],
     story,
   );
@@ -73,8 +78,8 @@ function pointerOver(story: IncidentStory, node: string): string {
   const end = story.ended ?? story.last;
   return fitted(
     [
-      [0, `Over on ${node} since ${instant(end, end)}: ${lowerFirst(causeOf(story.diagnosis).title)}.`],
-      [1, `It had lasted ${humanDuration(end - story.since)}.`],
+      [0, `Over on ${node} since ${instant(end, end)}: "${causeOf(story.diagnosis).title}".`],
+      [1, `It had lasted ${span(story.since, end)}.`],
     ],
     story,
   );
@@ -84,57 +89,73 @@ function pointerOver(story: IncidentStory, node: string): string {
 function fitted(parts: readonly Part[], { diagnosis, code }: IncidentStory): string {
   const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
   let kept = parts.filter(([, text]) => text !== '');
-  const whole = (): string => [...kept.map(([, text]) => text), mark].join(' ');
+  const whole = (): string => [...kept.map(([, text]) => text), mark].join(' ').toWellFormed();
   while (Buffer.byteLength(whole()) > room) {
     const least = Math.max(...kept.map(([rank]) => rank));
     if (least === 0) break;
-    kept = kept.filter(([rank]) => rank !== least);
+    kept = kept.flatMap((part): Part[] => {
+      const [rank, , ...shorter] = part;
+      if (rank !== least) return [part];
+      return shorter.length === 0 ? [] : [[rank, ...shorter]];
+    });
   }
   return whole();
 }
 
-/** `Seen 14 times`. */
+/** Not the last line: the one that began it stays for as long as it goes on. */
+function quoteText({ quote }: IncidentStory): string {
+  const text = quotable(quote);
+  if (text === '') return '';
+  return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
+}
+
+/** `Seen 14 times` */
 function times(failures: number): string {
-  return `Seen ${failures === 1 ? 'once' : `${failures} times`}`;
+  return `Seen ${failures === 1 ? 'once' : plural(failures, 'time', 'times')}`;
 }
 
 function restarts({ restarts: count }: IncidentStory): string {
-  if (count === 0) return '';
-  return `, with ${count} ${count === 1 ? 'restart' : 'restarts'} of the container`;
+  return count === 0 ? '' : `, with ${plural(count, 'restart', 'restarts')} of the container`;
 }
 
-/** `Services named: shop/postgres port postgres (behind it shop/postgres-0 on node-b), and 3 more.` */
-function servicesText({ services, moreServices }: IncidentStory): string {
+/** `Services named: shop/postgres port postgres (behind it shop/postgres-0 on node-b), shop/web ports http and https and 3 more.` */
+function servicesText({ services, moreServices }: IncidentStory, withBackends: boolean): string {
   if (services.length === 0) return '';
-  const more = moreServices > 0 ? `, and ${moreServices} more` : '';
-  const named = services.slice(0, 3).map(serviceText).join(', ');
-  const hidden = services.length > 3 ? `, and ${services.length - 3 + moreServices} more` : more;
-  return `${services.length + moreServices === 1 ? 'Service' : 'Services'} named: ${named}${hidden}.`;
+  const named = services.slice(0, 3).map((service) => serviceText(service, withBackends));
+  const rest = services.length - named.length + moreServices;
+  return `${services.length + moreServices === 1 ? 'Service' : 'Services'} named: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
-function serviceText({ object, ports, backends, moreBackends, deleted }: NamedService): string {
-  const port = ports.length === 0 ? '' : ` port ${ports.join(' and ')}`;
-  const behind =
-    backends.length === 0
-      ? ''
-      : `behind it ${backends.join(', ')}${moreBackends > 0 ? ` and ${moreBackends} more` : ''}`;
-  const notes = [deleted ? 'deleted since' : '', behind].filter((note) => note !== '').join('; ');
-  return `${object.namespace}/${object.name}${port}${notes === '' ? '' : ` (${notes})`}`;
+function serviceText({ object, ports, backends, moreBackends, deleted }: NamedService, withBackends: boolean): string {
+  const named = list(ports, 0, 3);
+  const port = named === '' ? '' : ` ${ports.length === 1 ? 'port' : 'ports'} ${named}`;
+  const behind = withBackends ? list(backends, moreBackends, 3, 200) : '';
+  const notes = [deleted ? 'deleted since' : '', behind === '' ? '' : `behind it ${behind}`];
+  const note = notes.filter((each) => each !== '').join('; ');
+  return `${short(`${object.namespace}/${object.name}`, 127)}${port}${note === '' ? '' : ` (${note})`}`;
 }
 
-/** `110 Pods of this node are hit, of those in trouble: shop/web-0 and 3 more.` */
-function affectedText({ affected: { count, names } }: IncidentStory): string {
+/** `Pods hit: shop/web-0, shop/web-1, shop/web-2 and 107 more.` */
+function affectedText({ affected: { count, names } }: IncidentStory, withNames: boolean): string {
   if (count === 0) return '';
-  const shown = names.slice(0, 3).join(', ');
-  const rest = count - Math.min(names.length, 3);
-  return `It hits ${shown}${rest > 0 ? `${shown === '' ? '' : ' and '}${rest} more ${rest === 1 ? 'Pod' : 'Pods'} on this node` : ''}.`;
+  const shown = withNames ? list(names, count - names.length, 3, 317) : '';
+  return `Pods hit: ${shown === '' ? count : shown}.`;
+}
+
+function span(since: Millis, end: Millis): string {
+  return humanDuration(Math.max(0, datable(end) - datable(since)));
 }
 
 /** `12:03:04 UTC`, with the date where `near` is of another day. */
 function instant(time: Millis, near: Millis): string {
-  const [date = '', clock = ''] = new Date(time).toISOString().split('T');
-  const isSameDay = new Date(near).toISOString().startsWith(date);
+  const [date = '', clock = ''] = new Date(datable(time)).toISOString().split('T');
+  const isSameDay = new Date(datable(near)).toISOString().startsWith(date);
   return `${isSameDay ? '' : `${date} `}${clock.slice(0, 8)} UTC`;
+}
+
+/** A time that no clock has becomes the nearest one that a Date can be: all else about it may still be true. */
+function datable(time: Millis): Millis {
+  return Math.min(Math.max(time || 0, 0), 8.64e15);
 }
 
 function lowerFirst(text: string): string {

@@ -9,6 +9,8 @@ export interface LifecycleOptions {
   rhythmOf: (watched: Watched) => Millis;
   /** Whether a line will tell that an attempt failed: a complaint before that may be of one that succeeds. */
   willTell: (watched: Watched) => boolean;
+  /** Whether all that is to be told of one has been: the API server may be away for longer than anything is remembered. */
+  isTold: (incident: Incident) => boolean;
   counts: IncidentCounts;
   onChange: (change: IncidentChange) => void;
 }
@@ -20,13 +22,16 @@ export interface Lifecycle {
   confirm: (watched: Watched) => void;
   /** All that had failed has succeeded. */
   succeed: (watched: Watched, time: Millis) => void;
-  /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
-  settle: (watched: Watched, now: Millis) => 'same' | 'changed' | 'forgotten';
+  /**
+   * Does what was due up to then: gives whether something changed, and whether it can be forgotten. `isClock`: `now` is what the
+   * clock says, and not the time of a line.
+   */
+  settle: (watched: Watched, now: Millis, isClock: boolean) => 'same' | 'changed' | 'forgotten';
   /** When `settle` has something to do. */
   dueOf: (watched: Watched) => Millis;
 }
 
-export function createLifecycle({ rhythmOf, willTell, counts, onChange }: LifecycleOptions): Lifecycle {
+export function createLifecycle({ rhythmOf, willTell, isTold, counts, onChange }: LifecycleOptions): Lifecycle {
   return {
     dueOf,
     fail(watched, time, note) {
@@ -64,20 +69,22 @@ export function createLifecycle({ rhythmOf, willTell, counts, onChange }: Lifecy
       if (watched.incident.phase === 'open' && !watched.fight) end(watched, time, 'success', time);
       else watched.healthy = time;
     },
-    settle(watched, now) {
+    settle(watched, now, isClock) {
       const { incident } = watched;
-      const isReset = setClock(watched, now);
-      if (now < dueOf(watched)) return isReset ? 'changed' : 'same';
+      let outcome: 'same' | 'changed' = setClock(watched, now, isClock) ? 'changed' : 'same';
+      if (now < dueOf(watched)) return outcome;
       if (watched.doubtful) {
         confirm(watched);
-        if (now < dueOf(watched)) return 'changed';
+        outcome = 'changed';
+        if (now < dueOf(watched)) return outcome;
       }
       if (incident.phase === 'open') {
         endByCalm(watched, dueOf(watched));
-        if (now < dueOf(watched)) return 'changed';
+        outcome = 'changed';
+        if (now < dueOf(watched)) return outcome;
       }
       if (incident.phase === 'suspected') increase(counts.flaps, incident.code, watched.attempts.length);
-      return 'forgotten';
+      return isTold(incident) ? 'forgotten' : outcome;
     },
   };
 

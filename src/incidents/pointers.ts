@@ -34,24 +34,37 @@ export function sufferersOf(pods: readonly Sufferer[]): Sufferer[] {
     .toSorted((a, b) => rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
 }
 
+/** A Pod that is pointed to an incident next. */
+export interface Pointer {
+  pod: Sufferer;
+  /** At the earliest. */
+  at: Millis;
+  /** Uid of one that was pointed and does not suffer any more, which is forgotten for it. */
+  inPlaceOf: string | undefined;
+}
+
 /**
- * The next Pod to be pointed to an incident, and when at the earliest. `pointed`: those that were, in order. Undefined: all that
- * may be told are.
+ * The next Pod to be pointed to an incident. `pointed`: those that were, in order. Undefined: all that may be told are. What is gone
+ * keeps its place for an hour: a Pod that is made anew all the time must not be told all the time.
  */
 export function nextPointer(
   sufferers: readonly Sufferer[],
   pointed: Readonly<Record<string, Pointed>>,
   since: Millis,
-): { pod: Sufferer; at: Millis } | undefined {
-  const told = Object.values(pointed);
-  const latest = told.reduce((last, { at }) => Math.max(last, at), since);
-  const isFull = told.length >= pointerLimit;
-  const pod = sufferers.find(({ uid }) => !isFull && pointed[uid] === undefined);
-  if (pod !== undefined) return { pod, at: latest + (pod.trouble === undefined ? spacing : troubledSpacing) };
-  const [oldest] = sufferers.flatMap(({ uid }) => pointed[uid]?.at ?? []).toSorted((a, b) => a - b);
-  const again = sufferers.find(({ uid }) => oldest !== undefined && pointed[uid]?.at === oldest);
-  if (again === undefined || oldest === undefined) return undefined;
-  return { pod: again, at: Math.max(oldest + lifetime, latest + spacing) };
+): Pointer | undefined {
+  const told = Object.entries(pointed);
+  const latest = told.reduce((last, [, { at }]) => Math.max(last, at), since);
+  const anew = sufferers.find(({ uid }) => pointed[uid] === undefined);
+  const at = latest + (anew?.trouble === undefined ? spacing : troubledSpacing);
+  if (anew !== undefined && told.length < pointerLimit) return { pod: anew, at, inPlaceOf: undefined };
+  const here = new Map(sufferers.map((pod) => [pod.uid, pod]));
+  const steps = told.flatMap(([uid, { at: before }]): Pointer[] => {
+    const pod = here.get(uid);
+    if (pod !== undefined) return [{ pod, at: Math.max(before + lifetime, latest + spacing), inPlaceOf: undefined }];
+    return anew === undefined ? [] : [{ pod: anew, at: Math.max(before + lifetime, at), inPlaceOf: uid }];
+  });
+  const [first] = steps.toSorted((a, b) => a.at - b.at);
+  return first;
 }
 
 function rank({ trouble }: Sufferer): number {

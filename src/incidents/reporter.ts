@@ -1,30 +1,13 @@
-import type { Finding, IncidentStory, Millis, NodeFacts, ObjectRef } from '../model.ts';
-import { objectKey } from '../object-key.ts';
+import type { Finding, Millis, NodeFacts, ObjectRef } from '../model.ts';
 import type { Incident, IncidentChange } from './incident.ts';
 import { keyOf } from './state.ts';
-import { nextPointer, type Pointed, type Sufferer, sufferersOf } from './pointers.ts';
-import { type Chains, servicesOf } from './subjects.ts';
+import { nextPointer, type Pointed, type Pointer, type Sufferer } from './pointers.ts';
+import { createStories, distinct, type StoriesOptions } from './stories.ts';
 
-/** What the catalogue says of a cause, as far as it decides who is told. */
-export interface Telling {
-  severity: 'serious' | 'warning';
-  reason: string;
-  overReason: string;
-  /** Whether the Pods of the node suffer. */
-  hurts: boolean;
-}
-
-export interface ReporterOptions {
-  node: string;
-  /** The Node as the API server has it; by its name alone as long as it is not known. */
-  nodeRef: () => ObjectRef;
+export interface ReporterOptions extends StoriesOptions {
   incidents: () => readonly Incident[];
-  tellingOf: (code: string) => Telling;
-  diagnose: (incident: Incident, facts: NodeFacts) => string;
   /** Never rejects. */
   findFacts: (incident: Incident) => NodeFacts | Promise<NodeFacts>;
-  chains: Chains;
-  podsHere: () => readonly Sufferer[];
   count: (finding: Finding, time: Millis, weight: number) => void;
   /**
    * Whether objects are known as the API server has them. Without its uid an Event would be of another name than the one that
@@ -39,6 +22,9 @@ interface Account {
   facts: NodeFacts | undefined;
   /** When that was, in the time of the incident. */
   asked: Millis;
+  /** Objects that have the whole story, and not yet its end: they get it also when it is no longer about them. */
+  told: ObjectRef[];
+  /** By uid. */
   pointed: Record<string, Pointed>;
 }
 
@@ -52,6 +38,8 @@ export interface Reporter {
   tick: (now: Millis) => void;
   /** When `tick` has something to do; Infinity. */
   nextTick: () => Millis;
+  /** Whether Pods that were pointed to it are still to be told of its end. */
+  isPointedTo: (incident: Incident) => boolean;
   readonly revision: number;
   state: () => ReporterState;
 }
@@ -60,10 +48,13 @@ export interface Reporter {
 const factsAge: Millis = 300_000;
 /** `tick` comes every few seconds; what was due in between is not lost. */
 const tickInterval: Millis = 5000;
+/** Far more objects than have one story at a time: the culprit and the Node are replaced now and then, Services deleted. */
+const toldLimit = 32;
 
 export function createReporter(options: ReporterOptions): Reporter {
-  const { node, nodeRef, tellingOf, count } = options;
-  const accounts = new Map<string, Account>(Object.entries(options.restored ?? {}));
+  const { count, isReady } = options;
+  const stories = createStories(options);
+  const accounts = new Map(Object.entries(options.restored ?? {}));
   const asking = new Set<string>();
   let revision = 0;
 
@@ -71,11 +62,13 @@ export function createReporter(options: ReporterOptions): Reporter {
     get revision() {
       return revision;
     },
+    isPointedTo,
     state: () => Object.fromEntries(accounts),
     changed({ incident }) {
       revision++;
       const account = accountOf(incident);
-      const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
+      // A clock that was set back makes the facts as old as one that went on.
+      const isStale = incident.phase === 'open' && Math.abs(incident.last - account.asked) >= factsAge;
       if (account.facts === undefined || isStale) ask(incident, account);
       settle(incident, account);
     },
@@ -83,19 +76,26 @@ export function createReporter(options: ReporterOptions): Reporter {
       const known = new Map(options.incidents().map((incident) => [keyOf(incident), incident]));
       for (const [key, account] of accounts) {
         const incident = known.get(key);
-        if (incident !== undefined) settle(incident, account);
-        if (incident === undefined) accounts.delete(key);
-        else if (incident.phase === 'open') pointOn(incident, account, now);
+        if (incident === undefined) {
+          accounts.delete(key);
+          continue;
+        }
+        setClock(account, now);
+        if (account.facts === undefined && (isUntold(incident) || isPointedTo(incident))) ask(incident, account);
+        settle(incident, account);
+        if (incident.phase === 'open') pointOn(incident, account, now);
         else if (incident.phase === 'over' && !incident.endUntold) takeBack(incident, account, now);
       }
     },
     nextTick() {
       let earliest = Infinity;
       for (const incident of options.incidents()) {
-        const account = accounts.get(keyOf(incident));
-        if (account?.facts === undefined || !options.isReady()) continue;
-        if (incident.untold > 0 || incident.endUntold) return 0;
-        if (incident.phase === 'over' && Object.keys(account.pointed).length > 0)
+        const key = keyOf(incident);
+        const account = accounts.get(key);
+        if (account === undefined) continue;
+        if (isUntold(incident) && isReady() && !asking.has(key)) return 0;
+        // Who was pointed to it is known by itself.
+        if (incident.phase === 'over' && !incident.endUntold && isPointedTo(incident))
           earliest = Math.min(earliest, incident.ended ?? incident.last);
         if (incident.phase === 'open') earliest = Math.min(earliest, next(incident, account)?.at ?? Infinity);
       }
@@ -103,16 +103,21 @@ export function createReporter(options: ReporterOptions): Reporter {
     },
   };
 
+  function isPointedTo(incident: Incident): boolean {
+    return Object.keys(accounts.get(keyOf(incident))?.pointed ?? {}).length > 0;
+  }
+
   function accountOf(incident: Incident): Account {
     const key = keyOf(incident);
     let account = accounts.get(key);
-    if (account === undefined) accounts.set(key, (account = { facts: undefined, asked: -Infinity, pointed: {} }));
+    if (account === undefined) accounts.set(key, (account = newAccount()));
     return account;
   }
 
+  /** Not before the objects are known: what is found out without them explains less, and it is not told before anyway. */
   function ask(incident: Incident, account: Account): void {
     const key = keyOf(incident);
-    if (asking.has(key)) return;
+    if (asking.has(key) || !isReady()) return;
     const found = options.findFacts(incident);
     if (!(found instanceof Promise)) return learn(incident, account, found);
     asking.add(key);
@@ -135,13 +140,15 @@ export function createReporter(options: ReporterOptions): Reporter {
   /** Counts what is not counted yet, as soon as it can be explained. */
   function settle(incident: Incident, account: Account): void {
     const { facts } = account;
-    if (facts === undefined || !options.isReady()) return;
+    // What is being asked anew is waited for: an old explanation would be told as a problem of its own.
+    if (facts === undefined || asking.has(keyOf(incident)) || !isReady()) return;
     const { untold } = incident;
     if (untold > 0) {
       revision++;
       incident.untold = 0;
       const isFirst = untold === incident.failures && untold > 1;
-      for (const finding of fullFindings(incident, facts, 'open')) {
+      for (const finding of stories.whole(incident, facts, 'open')) {
+        remember(account, finding.regarding);
         if (isFirst) count(finding, incident.first, 1);
         count(finding, incident.last, isFirst ? untold - 1 : untold);
       }
@@ -149,131 +156,61 @@ export function createReporter(options: ReporterOptions): Reporter {
     if (incident.endUntold) {
       revision++;
       incident.endUntold = false;
-      for (const finding of fullFindings(incident, facts, 'over')) count(finding, incident.ended ?? incident.last, 1);
+      const { told } = account;
+      account.told = [];
+      for (const finding of stories.whole(incident, facts, 'over', told))
+        count(finding, incident.ended ?? incident.last, 1);
     }
   }
 
   function pointOn(incident: Incident, account: Account, now: Millis): void {
-    if (account.facts === undefined) return;
+    const { facts } = account;
+    if (facts === undefined) return;
     for (let step = next(incident, account); step !== undefined && step.at <= now; step = next(incident, account)) {
-      const { pod } = step;
+      const { pod, inPlaceOf } = step;
       const time = Math.max(step.at, now - tickInterval);
       const object = podRef(pod);
       const troubled = pod.trouble !== undefined;
       revision++;
       // Told again after an hour: as the last one, also in this order.
       delete account.pointed[pod.uid];
+      if (inPlaceOf !== undefined) delete account.pointed[inPlaceOf];
       account.pointed[pod.uid] = { object, troubled, at: time };
-      count(pointerFinding(incident, account.facts, object, troubled, 'open'), time, 1);
+      count(stories.pointer(incident, facts, 'open', { object, troubled }), time, 1);
     }
   }
 
   /** One Pod a second: it is no hurry to say that all is well, and all nodes may say so at once. */
   function takeBack(incident: Incident, account: Account, now: Millis): void {
     if (account.facts === undefined) return;
-    for (const [uid, { object, troubled }] of Object.entries(account.pointed).slice(0, tickInterval / 1000)) {
+    for (const [uid, pod] of Object.entries(account.pointed).slice(0, tickInterval / 1000)) {
       revision++;
       delete account.pointed[uid];
-      count(pointerFinding(incident, account.facts, object, troubled, 'over'), now, 1);
+      count(stories.pointer(incident, account.facts, 'over', pod), now, 1);
     }
   }
 
-  function next(incident: Incident, account: Account): { pod: Sufferer; at: Millis } | undefined {
-    return nextPointer(sufferers(incident, account.facts), account.pointed, incident.opened ?? incident.last);
-  }
-
-  function sufferers(incident: Incident, facts: NodeFacts | undefined): Sufferer[] {
-    if (facts === undefined || !options.isReady() || !tellingOf(options.diagnose(incident, facts)).hurts) return [];
-    const all = sufferersOf(options.podsHere());
-    // A table of a namespace of its own is that Pod's alone.
-    return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
-  }
-
-  function fullFindings(incident: Incident, facts: NodeFacts, phase: IncidentStory['phase']): Finding[] {
-    const story = storyOf(incident, facts, phase, 'full');
-    const { severity, reason, overReason } = tellingOf(story.diagnosis);
-    const here = nodeRef();
-    const common = { reason: phase === 'open' ? reason : overReason, type: typeOf(phase), node, story } as const;
-    const findingOn = (regarding: ObjectRef, related: ObjectRef | undefined): Finding => ({
-      ...common,
-      identity: identityOf(phase, story.diagnosis, incident, regarding, node),
-      regarding,
-      related,
-    });
-    const findings = [findingOn(here, incident.culprit)];
-    if (incident.culprit !== undefined) findings.unshift(findingOn(incident.culprit, here));
-    if (severity === 'warning') return findings;
-    for (const { object } of story.services)
-      findings.push({
-        ...findingOn(object, here),
-        identity: identityOf(phase, story.diagnosis, incident, object, ''),
-        shared: true,
-      });
-    return findings;
-  }
-
-  function pointerFinding(
-    incident: Incident,
-    facts: NodeFacts,
-    regarding: ObjectRef,
-    troubled: boolean,
-    phase: IncidentStory['phase'],
-  ): Finding {
-    const story = storyOf(incident, facts, phase, 'pointer');
-    return {
-      identity: identityOf(`${phase} pointer`, incident.code, incident, regarding, node),
-      reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
-      // A Pod that runs well need not alarm anybody.
-      type: phase === 'open' && troubled ? 'Warning' : 'Normal',
-      regarding,
-      related: nodeRef(),
-      node,
-      story,
-    };
-  }
-
-  function storyOf(
-    incident: Incident,
-    facts: NodeFacts,
-    phase: IncidentStory['phase'],
-    role: IncidentStory['role'],
-  ): IncidentStory {
-    const { code, failing, culprit, first, last, failures, ended, endedBy, restarts, quote } = incident;
-    const { services, more } = servicesOf(incident.subjects, options.chains);
-    const hit = sufferers(incident, facts);
-    return {
-      kind: 'incident',
-      role,
-      phase,
-      code,
-      diagnosis: options.diagnose(incident, facts),
-      failing,
-      culprit: culprit === undefined ? undefined : `${culprit.namespace}/${culprit.name}`,
-      since: first,
-      last,
-      failures,
-      endedBy,
-      ended,
-      families: [...incident.families],
-      subjects: [...incident.subjects],
-      moreSubjects: incident.moreSubjects,
-      restarts,
-      quote,
-      services,
-      moreServices: more,
-      facts,
-      affected: { count: hit.length, names: hit.slice(0, 3).map(({ namespace, name }) => `${namespace}/${name}`) },
-    };
+  function next(incident: Incident, { facts, pointed }: Account): Pointer | undefined {
+    if (facts === undefined || !isReady()) return undefined;
+    return nextPointer(stories.sufferers(incident, facts), pointed, incident.opened ?? incident.last);
   }
 }
 
-/** The same for as long as it goes on, and when it comes back: a problem that flaps does not make a stream of Events. */
-function identityOf(what: string, code: string, { failing }: Incident, object: ObjectRef, node: string): string {
-  return ['incident', what, code, failing, objectKey(object), node].join('|');
+function newAccount(): Account {
+  return { facts: undefined, asked: -Infinity, told: [], pointed: {} };
 }
 
-function typeOf(phase: IncidentStory['phase']): 'Warning' | 'Normal' {
-  return phase === 'open' ? 'Warning' : 'Normal';
+function isUntold({ untold, endUntold }: Incident): boolean {
+  return untold > 0 || endUntold;
+}
+
+function remember(account: Account, object: ObjectRef): void {
+  account.told = distinct([...account.told, object]).slice(0, toldLimit);
+}
+
+/** Takes back times that a wrong clock has put ahead: else nobody would be told until then. */
+function setClock({ pointed }: Account, now: Millis): void {
+  for (const each of Object.values(pointed)) each.at = Math.min(each.at, now);
 }
 
 function podRef({ namespace, name, uid, resourceVersion }: Sufferer): ObjectRef {

@@ -11,8 +11,10 @@ export const restarting = 'KN117';
 
 /** What is retried every few seconds may still pause for a minute: fewer Services change, a lock is free for once. */
 const leastSilence: Millis = 90_000;
-/** No log is read a day late. A time so far ahead was written before the clock was set. */
+/** No log is read a day late. A time so far ahead of a later line was written before the clock was set. */
 const farAhead: Millis = 86_400_000;
+/** Nothing is written in the future: what is ahead of the clock itself was written before it was set back. */
+const aheadOfClock: Millis = 300_000;
 const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 
 /**
@@ -68,7 +70,7 @@ export function patienceOf(rhythm: Millis): Millis {
   return Math.max(memory, 2 * rhythm + attemptSpan);
 }
 
-/** Whether a time, beside one that was read later, is one of a clock that was wrong. */
-export function isFarAhead(time: Millis, now: Millis): boolean {
-  return time > now + farAhead;
+/** Whether a time is one of a clock that was wrong: beside `now`, which is the clock's, or that of a line that was read later. */
+export function isAhead(time: Millis, now: Millis, isClock: boolean): boolean {
+  return time > now + (isClock ? aheadOfClock : farAhead);
 }

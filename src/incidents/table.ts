@@ -14,6 +14,7 @@ import {
   noteRestart,
   shortened,
   type Watched,
+  wasAhead,
   watch,
 } from './watched.ts';
 
@@ -26,10 +27,12 @@ export interface IncidentTable {
   find: (code: string, failing: Failing) => Incident | undefined;
   /** Something else bears it out: what is suspected is an incident, though it was seen only once. */
   bearOut: (code: string, failing: Failing) => void;
-  /** Ends what silence has ended, forgets what is long over. `now` in the time of the lines. */
+  /** Ends what silence has ended, forgets what is long over. `now`: what the clock says that stamps the lines. */
   tick: (now: Millis) => void;
   /** When `tick` has something to do at the earliest; Infinity. */
   readonly nextTick: Millis;
+  /** Whether `tick` has something to do because the clock was set back. */
+  wasAhead: (now: Millis) => boolean;
   /** Suspected, open and over ones. */
   readonly incidents: readonly Incident[];
   readonly counts: Readonly<IncidentCounts>;
@@ -49,9 +52,11 @@ export interface IncidentTableOptions {
    * again by the next table that is restored, before that does anything else.
    */
   onChange: (change: IncidentChange) => void;
+  /** Whether somebody is still to be told of one, beside `untold` and `endUntold`: then it is not forgotten. */
+  isNeeded?: ((incident: Incident) => boolean) | undefined;
 }
 
-export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTableOptions): IncidentTable {
+export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: IncidentTableOptions): IncidentTable {
   const kept = readIncidentsState(restored, rhythmOf);
   /** There are no more than there are causes and programs: a node with 10,000 errors a minute has a handful. */
   const table = new Map(kept.incidents.map((watched) => [keyOf(watched.incident), watched]));
@@ -60,6 +65,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
   const { fail, confirm, succeed, settle, dueOf } = createLifecycle({
     counts,
     onChange,
+    isTold: (incident) => incident.untold === 0 && !incident.endUntold && isNeeded?.(incident) !== true,
     willTell: ({ incident: { code, failing } }) => isProvenBySync(code) && syncs.tells(failing),
     rhythmOf: ({ incident: { code, failing } }) =>
       (isProvenBySync(code) ? syncs.retryOf(failing) : undefined) ?? rhythmOf(code),
@@ -76,6 +82,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
     get nextTick() {
       return mustOffer ? 0 : Math.min(Infinity, ...[...table.values()].map(dueOf));
     },
+    wasAhead: (now) => table.values().some((watched) => wasAhead(watched, now, true)),
     get revision() {
       const now = untold();
       if (now !== untoldBefore) revision++;
@@ -85,7 +92,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
     state: () => structuredClone({ incidents: [...table.values()], syncs: syncs.state(), counts }),
     take(sign, time, culprit) {
       offer();
-      settleAll(inContainer(containerOf(sign.failing)), time);
+      settleAll(inContainer(containerOf(sign.failing)), time, false);
       // Most lines are of syncs that went well on a node where all is well.
       if (sign.kind !== 'sync-complete' || table.size > 0) revision++;
       const family = sign.family === 'IPv4' || sign.family === 'IPv6' ? sign.family : '';
@@ -103,7 +110,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
     restarted(failing, pod, time, lastWords) {
       offer();
       const container = containerOf(failing);
-      settleAll(inContainer(container), time);
+      settleAll(inContainer(container), time, false);
       revision++;
       increase(counts.restarts, container);
       takeRestart(container, pod, time, lastWords);
@@ -126,7 +133,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
     },
     tick(now) {
       offer();
-      settleAll([...table.values()], now);
+      settleAll([...table.values()], now, true);
     },
   };
 
@@ -155,7 +162,10 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
   }
 
   function takeSyncComplete({ failing, family }: SyncSign, time: Millis): void {
-    if (syncs.completed(failing, family)) return;
+    if (syncs.completed(failing, family)) {
+      revision++;
+      return;
+    }
     for (const watched of provable(failing)) {
       if (noteSuccess(watched, family, time, syncs.tells(failing))) succeed(watched, time);
     }
@@ -182,9 +192,9 @@ export function createIncidentTable({ restored, rhythmOf, onChange }: IncidentTa
    * Does what was due up to then. It is done at the latest before the next line of the same container is looked at, so that
    * it makes no difference how often `tick` is called.
    */
-  function settleAll(all: readonly Watched[], now: Millis): void {
+  function settleAll(all: readonly Watched[], now: Millis, isClock: boolean): void {
     for (const watched of all) {
-      const outcome = settle(watched, now);
+      const outcome = settle(watched, now, isClock);
       if (outcome !== 'same') revision++;
       if (outcome === 'forgotten') table.delete(keyOf(watched.incident));
     }

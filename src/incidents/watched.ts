@@ -1,7 +1,7 @@
 import { copy } from '../address.ts';
 import type { FailureSign, Millis, ObjectRef } from '../model.ts';
 import type { Incident } from './incident.ts';
-import { attemptSpan, isFarAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
+import { attemptSpan, isAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
 
 /** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
 export interface Watched {
@@ -151,7 +151,8 @@ function addAttempt(watched: Watched, time: Millis): number {
   // Lines of several logs do not come in the order of their times.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  if (incident.phase !== 'suspected') return 0;
+  // One that is to open begins with what made it doubtful.
+  if (incident.phase !== 'suspected' || watched.doubtful) return 0;
   // What opens one day did not begin with the flap of last week.
   for (const { failures } of dropped) incident.failures -= failures;
   incident.first = attempts[0]?.time ?? time;
@@ -163,10 +164,15 @@ function spanOf({ attempts }: Watched, count: number): Millis {
   return first === undefined || last === undefined ? Infinity : last.time - first.time;
 }
 
-/** Takes back times that a wrong clock has put far ahead: else the incident would last until then. */
-export function setClock(watched: Watched, now: Millis): boolean {
+/** Whether the clock was ahead when it failed last. */
+export function wasAhead({ incident, closed = 0 }: Watched, now: Millis, isClock: boolean): boolean {
+  return isAhead(Math.max(incident.last, closed), now, isClock);
+}
+
+/** Takes back times that a wrong clock has put ahead: else the incident would last until then, whatever succeeds before. */
+export function setClock(watched: Watched, now: Millis, isClock: boolean): boolean {
   const { incident } = watched;
-  if (!isFarAhead(Math.max(incident.last, watched.closed ?? 0), now)) return false;
+  if (!wasAhead(watched, now, isClock)) return false;
   incident.first = Math.min(incident.first, now);
   incident.last = Math.min(incident.last, now);
   watched.heard = Math.min(watched.heard, now);

@@ -100,3 +100,13 @@ test('the line that it opened with stays', () => {
   for (let i = 0; i < 5; i++) table.take(failure({ quote: `line ${i}` }), i * 10_000, undefined);
   expect(table.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
 });
+
+test('what is doubtful until its attempt has ended begins with its first failure, however many attempts there are', () => {
+  const { table } = start();
+  table.take(failure({ code: 'KN104' }), 0, undefined);
+  table.take(sync('sync-failed'), 100, undefined);
+  // Each waits 5 s for the lock, and IPv6 with it: the sync of IPv4 has not ended yet.
+  for (const later of [15, 18, 21, 24]) table.take(failure({ code: 'KN104' }), later * 1000, undefined);
+  table.take(sync('sync-failed'), 24_500, undefined);
+  expect(table.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
+});

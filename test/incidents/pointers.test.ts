@@ -56,6 +56,20 @@ describe('when each is told', () => {
     expect(tellAll(pods, nine + hour + 60 * second).map(([name]) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 
+  test('a Pod that is gone keeps its place for an hour; then another is told in place of it', () => {
+    const pointed = Object.fromEntries(
+      Array.from({ length: pointerLimit }, (_, i) => [`uid-of-gone-${i}`, told(`gone-${i}`, nine + i * second)]),
+    );
+    const pods = sufferersOf([sufferer('later', { trouble: 'unready' })]);
+    expect(nextPointer(pods, pointed, nine)).toMatchObject({
+      pod: { name: 'later' },
+      at: nine + hour,
+      inPlaceOf: 'uid-of-gone-0',
+    });
+    delete pointed['uid-of-gone-7'];
+    expect(nextPointer(pods, pointed, nine)).toMatchObject({ at: nine + 20 * second, inPlaceOf: undefined });
+  });
+
   test('nobody where nobody suffers', () => {
     expect(nextPointer([], {}, nine)).toBeUndefined();
   });

@@ -70,6 +70,17 @@ test('the revision changes with the state, also when a listener has told', () =>
   expect(isNew()).toBe(false);
 });
 
+test('the revision changes when what failed is complete, also where nothing is wrong', () => {
+  const { table } = start();
+  table.take(sync('sync-failed'), 0, undefined);
+  const before = table.revision;
+  table.take(sync('sync-complete'), 1, undefined);
+  expect(table.revision).not.toBe(before);
+  const { revision } = table;
+  table.take(sync('sync-complete'), 30_000, undefined);
+  expect(table.revision).toBe(revision);
+});
+
 test('a state is a copy', () => {
   const { table } = start();
   table.take(failure(), 0, undefined);
@@ -117,3 +128,34 @@ function damaged(damage: (watched: Record<string, unknown>) => void): unknown {
   damage(state.incidents[0] as unknown as Record<string, unknown>);
   return state;
 }
+
+test('what somebody is still to be told of is not forgotten', () => {
+  let isNeeded = true;
+  const { onChange } = createListener();
+  const table = createIncidentTable({ rhythmOf, onChange, isNeeded: () => isNeeded });
+  for (const time of [0, 30_000]) table.take(failure(), time, kubeProxy);
+  table.tick(3_600_000);
+  expect(table.incidents).toMatchObject([{ phase: 'over', untold: 0, endUntold: false }]);
+  isNeeded = false;
+  table.tick(3_600_000);
+  expect(table.incidents).toEqual([]);
+});
+
+test('nor what nobody was told of, and it changes nothing to look at it', () => {
+  const { table } = startDeaf();
+  for (const time of [0, 30_000]) table.take(failure(), time, kubeProxy);
+  table.tick(3_600_000);
+  const { revision } = table;
+  table.tick(7_200_000);
+  expect(table.revision).toBe(revision);
+  expect(table.incidents).toMatchObject([{ phase: 'over', untold: 2, endUntold: true }]);
+});
+
+test('a clock that is set back makes it due', () => {
+  const { table } = start();
+  for (const time of [0, 30_000]) table.take(failure(), 28_800_000 + time, kubeProxy);
+  expect([table.wasAhead(28_800_000), table.wasAhead(60_000)]).toEqual([false, true]);
+  table.tick(60_000);
+  expect(table.wasAhead(60_000)).toBe(false);
+  expect(table.incidents).toMatchObject([{ phase: 'open', first: 60_000, last: 60_000, opened: 60_000 }]);
+});

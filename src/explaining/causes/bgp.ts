@@ -43,13 +43,13 @@ export const bgpDown: Cause = {
     return { subject: peer, quote: found[0] };
   },
   what: (story, node) =>
-    `Pods on ${node} cannot reach Pods on other nodes, though all look Running: its BGP sessions are down${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
+    `Pods on ${node} cannot reach Pods on ${subjects(story) === '' ? 'other nodes' : 'some other nodes'}, though all look Running: its BGP sessions are down${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
   why: (story) =>
     /bird6?\.ctl|is not live|is not running|unable to connect to BIRD/i.test(story.quote)
       ? 'BIRD, which exchanges the routes, does not run or does not answer on this node.'
       : 'Without BGP the routes to the Pods of other nodes go away after a while. TCP 179 is blocked, the address of the node is a wrong one, or the peers are down.',
   fix: (story) =>
-    `On the node: calicoctl node status; nc -vz PEER 179; ip route | grep bird. In calico-node: kubectl exec ${culpritArguments(story) ?? '-n calico-system POD'} -c calico-node -- birdcl show protocols. ` +
+    `On the node: calicoctl node status; nc -vz PEER 179; ip route | grep bird. Or kubectl exec ${culpritArguments(story) ?? '-n calico-system POD'} -c calico-node -- birdcl -s /var/run/calico/bird.ctl show protocols. ` +
     'Open TCP 179 between nodes; check IP_AUTODETECTION_METHOD.',
   hurts: () => 'Pods on other nodes may not be reachable from here, nor this Pod from there.',
 };

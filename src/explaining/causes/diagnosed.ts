@@ -22,8 +22,8 @@ export const felixDeletesChains: Cause = {
   why: (story) =>
     `FelixConfiguration ${objectName(story)} has bpfEnabled: true and does not turn off the cleanup, so felix removes KUBE- chains while kube-proxy still runs and needs them.`,
   fix: (story) =>
-    `${patch(objectName(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
-    `Or, without eBPF: "bpfEnabled":false in the same way. Or, if Calico's eBPF shall replace kube-proxy: remove kube-proxy.`,
+    `Run: ${patch(objectName(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
+    `Or, without eBPF, the same with "bpfEnabled":false. Or, if Calico's eBPF is to replace kube-proxy, remove kube-proxy.`,
   hurts: unreachable,
 };
 
@@ -48,14 +48,14 @@ export const mixedBackends: Cause = {
   programs: [],
   match: never,
   what: (story, node) =>
-    `On ${node} programs write their rules into two backends of iptables that do not see each other; ${program(story)} fails over it.`,
+    `Programs on ${node} write their rules into two backends of iptables that do not see each other; ${program(story)} fails over it.`,
   why(story) {
     const used = Object.entries(story.facts.backends).map(([name, backend]) => `${short(name, 20)} uses ${backend}`);
     return `${used.length > 0 ? `${used.slice(0, 4).join(', ')}. ` : ''}Both sets of rules apply to each packet, and one deletes or misses what the other made.`;
   },
   fix: (story) =>
-    `Choose the backend of the host (iptables -V). Calico: ${patch('default', `"iptablesBackend":"${choice(story)}"`)} ` +
-    'kube-proxy: use its own image, which follows the host. Then reboot the node, so that the rules of the other are gone.',
+    `Choose the backend of the host (iptables -V). For Calico, run: ${patch('default', `"iptablesBackend":"${choice(story)}"`)} ` +
+    'For kube-proxy, use its own image, which follows the host. Then reboot the node, so that the rules of the other are gone.',
   hurts: unreachable,
 };
 

@@ -27,7 +27,7 @@ export const felixGivesUp: Cause = {
   why: (story) =>
     `What it wants to write${subjects(story) !== '' ? ` (table ${subjects(story)})` : ''} is refused each time; the reason stands in the lines before.`,
   fix: (story) =>
-    `Read kubectl logs ${culpritArguments(story) ?? '-n calico-system POD'} -c calico-node | grep -B20 'giving up'. ` +
+    `Read kubectl logs ${culpritArguments(story) ?? '-n calico-system POD'} -c calico-node | grep -B20 PANIC. ` +
     'Then look at the backend (iptables -V on the host, FelixConfiguration iptablesBackend), missing modules (dmesg), and foreign nft rules.',
   hurts: unreachable,
 };
@@ -56,7 +56,7 @@ export const felixRestoreFailed: Cause = {
     return isComplaint(record) && startsWithAny(record.message, ipsets) ? { subject: 'IP sets' } : undefined;
   },
   what: (story, node) =>
-    `calico-node cannot write its rules on ${node}${onlyFamily(story)}: policy and new Pods there wait${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
+    `calico-node cannot write its rules on ${node}${onlyFamily(story)}: policy and new Pods there wait.${subjects(story) !== '' ? ` Refused: ${subjects(story)}.` : ''}`,
   why: () =>
     'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it ends and starts anew.',
   fix: (story) =>

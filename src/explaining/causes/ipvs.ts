@@ -59,7 +59,7 @@ export const ipvsFailed: Cause = {
     return 'The kernel lacks ip_vs modules, or somebody else (keepalived, a second kube-proxy) changes its virtual servers.';
   },
   fix: (story) =>
-    'On the node: modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack ip_set xt_set; compare ipvsadm -Ln' +
+    'On the node: modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack ip_set xt_set; then look at ipvsadm -Ln' +
     `${shellWords(story.subjects, 1).some((name) => name.startsWith('KUBE-')) ? ` and ipset list ${shellWords(story.subjects, 1)[0]}` : ''}. ` +
     'Mode ipvs is deprecated: kube-proxy mode nftables replaces it.',
   hurts: () => 'Some Services may lead nowhere, or to Pods that are gone, from this node.',

@@ -1,5 +1,6 @@
 import type { Cause } from './cause.ts';
-import { list, short, subjects } from './texts.ts';
+import type { IncidentStory } from '../../model.ts';
+import { agreeing, list, short, subjects } from './texts.ts';
 
 /** The kernel prints these at most ten times in five seconds, as long as it lasts. */
 const rhythm = 30_000;
@@ -16,7 +17,7 @@ export const conntrackFull: Cause = {
   programs: [],
   match: never,
   what: (story, node) =>
-    `New connections fail at random on ${node}: the connection tracking table${subjects(story) !== '' ? ` of ${subjects(story)}` : ''} is full${levels(story.facts.conntrack)}.`,
+    `${ofNamespaces(story) ? `New connections of ${agreeing(story, 'a Pod', 'Pods')}` : 'New connections'} fail at random on ${node}: the connection tracking table${subjects(story) !== '' ? ` of ${subjects(story)}` : ''} is full${levels(story.facts.conntrack)}.`,
   why({ facts: { talkers } }) {
     if (talkers.length === 0)
       return 'Each flow has an entry until it times out; too many Pods, clients without keep-alive, UDP floods or scans fill the table.';
@@ -33,12 +34,17 @@ export const conntrackFull: Cause = {
     return (
       `At once: sysctl -w net.netfilter.nf_conntrack_max=${known ? 2 * Math.trunc(max) : 'TWICE_AS_MANY'}. To keep it: conntrack.maxPerCore and conntrack.min in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. ` +
       (inode === undefined
-        ? 'Who fills it: conntrack -L -o extended | head; reuse connections there.'
+        ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
         : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
     );
   },
   hurts: () => 'New connections from and to this Pod may fail at random.',
 };
+
+/** The host's table is not among those that are full. */
+function ofNamespaces({ subjects: named }: IncidentStory): boolean {
+  return named.length > 0 && named.every((name) => /\d/.test(name));
+}
 
 function levels(conntrack: { count: number | undefined; max: number | undefined } | undefined): string {
   const [count, max] = [conntrack?.count, conntrack?.max].map((n) =>

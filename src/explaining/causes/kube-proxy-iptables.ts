@@ -2,7 +2,7 @@ import { find } from './reading.ts';
 import type { Cause } from './cause.ts';
 import { iptablesFailure, isCleanup, programmingFailure } from './failures.ts';
 import { isComplaint, said } from './said.ts';
-import { felixSettings, onlyFamily, program, shellWords, subjects } from './texts.ts';
+import { agreeing, felixSettings, onlyFamily, program, shellWords, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
 
 /** The 16 characters are base32 of a hash over the Service's name and port [pkg/proxy/iptables/proxier.go]. */
@@ -51,7 +51,7 @@ export const xtablesLock: Cause = {
       ? '/run/xtables.lock cannot be opened: it is a directory, read-only or not mounted from the host.'
       : 'Another program holds /run/xtables.lock, or so many rules are written that each write takes longer than others wait.',
   fix: () =>
-    "Find who holds it: fuser -v /run/xtables.lock; iptables-save | wc -l. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate). With many thousand rules use kube-proxy mode nftables.",
+    "Find who holds it: fuser -v /run/xtables.lock; iptables-save | wc -l. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate). With many thousands of rules, use kube-proxy mode nftables.",
   hurts: unreachable,
 };
 
@@ -66,11 +66,11 @@ export const serviceChainMissing: Cause = {
   programs: ['kube-proxy'],
   match: (record) => find(iptablesFailure(record), serviceChains),
   what: (story, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: a chain it made is gone (${subjects(story) || 'unnamed'}).`,
+    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: ${agreeing(story, 'a chain it made is', 'chains it made are')} gone (${subjects(story) || 'unnamed'}).`,
   why: () =>
-    "Some other program deletes or flushes its chains between two full syncs: Calico's cleanup for eBPF, a firewall's reload, a second kube-proxy.",
+    "Another program deletes or flushes its chains between two full syncs, such as Calico's cleanup for eBPF, a firewall's reload or a second kube-proxy.",
   fix: (story) =>
-    (felixSettings(story)?.bpfEnabled === false
+    (story.facts.felix?.kind === 'absent' || felixSettings(story)?.bpfEnabled === false
       ? ''
       : 'Look at kubectl get felixconfigurations -o yaml: with bpfEnabled: true set bpfKubeProxyIptablesCleanupEnabled: false. ') +
     'Look for firewalld, ufw, iptables -F in scripts, and for a second kube-proxy (pgrep -a kube-proxy).',
@@ -88,7 +88,7 @@ export const sharedChainMissing: Cause = {
   programs: ['kube-proxy'],
   match: (record) => find(iptablesFailure(record), sharedChains),
   what: (story, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: the chain ${subjects(story) || 'KUBE-…'} that all of them use is gone.`,
+    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: ${agreeing(story, 'the chain', 'the chains')} ${subjects(story) || 'KUBE-…'} that all of them use ${agreeing(story, 'is', 'are')} gone.`,
   why: (story) =>
     story.subjects.includes('KUBE-MARK-DROP')
       ? 'Kubelets before 1.27 made KUBE-MARK-DROP. Either this kube-proxy is older than its kubelet, or the chain was flushed.'
@@ -116,7 +116,7 @@ export const badRule: Cause = {
     `A value is empty or malformed${subjects(story) !== '' ? `, next to ${subjects(story, 1)}` : ''}: no clusterCIDR, or an address in a Service or policy that is none. One bad rule refuses all.`,
   fix: (story) =>
     story.failing === 'felix'
-      ? 'Look for addresses and ports in the newest NetworkPolicies, NetworkSets and IP pools: calicoctl get networkset,globalnetworkset -A -o yaml.'
+      ? 'Look for addresses and ports in the newest NetworkPolicies, NetworkSets and IP pools: calicoctl get networkset -A -o yaml; calicoctl get globalnetworkset -o yaml.'
       : 'Look at clusterCIDR in kubectl -n kube-system get configmap kube-proxy -o yaml, and at externalIPs and loadBalancerSourceRanges of Services. kube-proxy -v=9 prints the rules.',
   hurts: unreachable,
 };

@@ -2,7 +2,7 @@ import type { Cause } from './cause.ts';
 import { nftablesFailure } from './failures.ts';
 import { find } from './reading.ts';
 import { lineAt } from './said.ts';
-import { culpritArguments, onlyFamily, program, short, subjects } from './texts.ts';
+import { agreeing, culpritArguments, onlyFamily, program, short, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
 
 export const nftWithoutJson: Cause = {
@@ -65,7 +65,7 @@ export const nftInterfaceMissing: Cause = {
     return { subject: named?.[1], quote: found.quote };
   },
   what: (story, node) =>
-    `kube-proxy cannot update any Service on ${node}${onlyFamily(story)}: its rules name the interface ${subjects(story) || '(unnamed)'}, which is not there.`,
+    `kube-proxy cannot update any Service on ${node}${onlyFamily(story)}: its rules name ${agreeing(story, 'the interface', 'the interfaces')} ${subjects(story) || '(unnamed)'}, which ${agreeing(story, 'is', 'are')} not there.`,
   why: () =>
     'detectLocal.interfaceNamePrefix or bridgeInterface of kube-proxy does not fit this node: nftables (iif) wants an interface that exists, where iptables took any name.',
   fix: () =>

@@ -1,7 +1,7 @@
 import type { Cause } from './cause.ts';
 import { iptablesFailure } from './failures.ts';
 import { lineAt } from './said.ts';
-import { culpritArguments, onlyFamily, shellWords, subjects } from './texts.ts';
+import { agreeing, culpritArguments, onlyFamily, shellWords, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
 
 /** Lines that say most, where no other cause is known. */
@@ -63,7 +63,7 @@ export const restoreRefused: Cause = {
     };
   },
   what: (story, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: iptables refuses its rules${subjects(story) !== '' ? ` (chain ${subjects(story)})` : ''}.`,
+    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: iptables refuses its rules${subjects(story) !== '' ? ` (${agreeing(story, 'chain', 'chains')} ${subjects(story)})` : ''}.`,
   why(story) {
     if (/you must be root|not permitted/.test(story.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';

@@ -40,7 +40,7 @@ export const moduleMissing: Cause = {
       return 'On the node: dmesg | tail; then modprobe what is missing, and list it in /etc/modules-load.d/.';
     const names = modules.join(' ');
     return (
-      `On the node: modprobe -a ${names}; to keep it: printf '%s\\n' ${names} > /etc/modules-load.d/kube.conf. ` +
+      `On the node: modprobe -a ${names}; to keep it: printf '%s\\n' ${names} >> /etc/modules-load.d/kube.conf. ` +
       `Not found: install kernel-modules-extra or linux-modules-extra-$(uname -r).${ipv6Hint(story.families)}`
     );
   },

@@ -47,14 +47,14 @@ export const cannotStart: Cause = {
     `kube-proxy does not start on ${node}: Services keep the rules of before, or have none since the last reboot.`,
   why: (story) =>
     shellWords(story.subjects).length > 0
-      ? `The kernel module ${shellWords(story.subjects).join(', ')} is not loaded.`
+      ? `Not loaded into the kernel: ${shellWords(story.subjects).join(', ')}.`
       : 'It ends with an error before its first sync: its configuration, its access to the API server or the kernel is at fault.',
   fix(story) {
     const modules = shellWords(story.subjects).join(' ');
     const logs = `kubectl logs ${culpritArguments(story) ?? '-n kube-system POD'} --previous`;
     return modules === ''
       ? `Read ${logs} and kubectl -n kube-system get configmap kube-proxy -o yaml.`
-      : `On the node: modprobe -a ${modules}; to keep it: printf '%s\\n' ${modules} > /etc/modules-load.d/kube-proxy.conf. The rest is in ${logs}.`;
+      : `On the node: modprobe -a ${modules}; to keep it: printf '%s\\n' ${modules} >> /etc/modules-load.d/kube.conf. The rest is in ${logs}.`;
   },
   hurts: () => 'Services that are new or have changed are not reachable from this node; after a reboot none is.',
 };

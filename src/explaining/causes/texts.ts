@@ -35,6 +35,11 @@ export function subjects(story: IncidentStory, limit = 2, width = 40): string {
   return list(story.subjects, story.moreSubjects, limit, width);
 }
 
+/** Which of two words agrees with the incident's subjects. */
+export function agreeing(story: IncidentStory, one: string, many: string): string {
+  return story.subjects.length + whole(story.moreSubjects) > 1 ? many : one;
+}
+
 /** Words that are safe to paste into a shell, each once, at most `limit` of them and 50 characters in all. */
 export function shellWords(names: readonly string[], limit = 4): string[] {
   const words = names.flatMap((name) => name.slice(0, 200).split(/[\s,]+/));

@@ -70,10 +70,14 @@ export function keepCleaning(place: NodeNamespace, every = 300): () => Promise<v
   };
 }
 
-const GROUP = 'crd.projectcalico.org';
+/** Where Calico keeps it, and what its API server, or newer releases themselves, serve. */
+export type FelixVersion = 'crd.projectcalico.org/v1' | 'projectcalico.org/v3';
+const usual: FelixVersion = 'crd.projectcalico.org/v1';
+
+const definitionOf = (version: FelixVersion): string => `felixconfigurations.${version.split('/')[0]}`;
 
 /** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served. */
-export async function installFelixConfigurations(connection: Connection): Promise<void> {
+export async function installFelixConfigurations(connection: Connection, version = usual): Promise<void> {
   const names = {
     kind: 'FelixConfiguration',
     listKind: 'FelixConfigurationList',
@@ -81,13 +85,14 @@ export async function installFelixConfigurations(connection: Connection): Promis
     singular: 'felixconfiguration',
   };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const [group, name] = version.split('/');
   await apply(connection, {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `felixconfigurations.${GROUP}` },
-    spec: { group: GROUP, scope: 'Cluster', names, versions: [{ name: 'v1', served: true, storage: true, schema }] },
+    metadata: { name: definitionOf(version) },
+    spec: { group, scope: 'Cluster', names, versions: [{ name, served: true, storage: true, schema }] },
   });
-  const wait = ['wait', '--for=condition=Established', '--timeout=20s', `crd/felixconfigurations.${GROUP}`];
+  const wait = ['wait', '--for=condition=Established', '--timeout=20s', `crd/${definitionOf(version)}`];
   const { code, stderr } = await connection.kubectl(wait);
   if (code !== 0) throw new Error(`[felix] ${stderr}`);
 }
@@ -97,13 +102,14 @@ export async function setFelixConfiguration(
   connection: Connection,
   spec: Readonly<Record<string, unknown>>,
   name = 'default',
+  version = usual,
 ): Promise<void> {
-  await apply(connection, { apiVersion: `${GROUP}/v1`, kind: 'FelixConfiguration', metadata: { name }, spec });
+  await apply(connection, { apiVersion: version, kind: 'FelixConfiguration', metadata: { name }, spec });
 }
 
 /** As if Calico had never been installed. */
-export async function removeFelixConfigurations(connection: Connection): Promise<void> {
-  await connection.kubectl(['delete', `crd/felixconfigurations.${GROUP}`, '--ignore-not-found', '--timeout=20s']);
+export async function removeFelixConfigurations(connection: Connection, version = usual): Promise<void> {
+  await connection.kubectl(['delete', `crd/${definitionOf(version)}`, '--ignore-not-found', '--timeout=20s']);
 }
 
 async function apply(connection: Connection, object: object): Promise<void> {

@@ -1,35 +1,59 @@
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, type TestContext, test } from 'vitest';
 import type { AgentProcess } from '../agent-process.ts';
-import { type AgentRig, createAgentRig, type StoredEvent } from '../agent-rig.ts';
+import { type AgentRig, createAgentRig, nodeObject } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
+import { createObjects } from '../control-plane/objects.ts';
+import { fillConntrack, limitConntrack } from './conntrack.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
-import { createScene, type Scene } from './scene.ts';
+import { createNodeNamespace } from './node-namespace.ts';
+import { createScene, playInTurn, type Scene, type SceneOptions } from './scene.ts';
+import { createTold, failuresIn, gist, tellsBoth, type Told, typesOf } from './told.ts';
 
-/** A real kube-proxy that can no longer write its rules, and what the agent tells of it. */
+/** Incidents from their beginning to their end; they wait for it at the same time. */
 
 const connection = connect(inject('controlPlane'));
-const patch =
-  'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}\'';
+/** From the last failure; see `calmOf` in src/incidents/rules.ts. */
+const calm = 150_000;
 let rig: AgentRig;
-let scene: Scene | undefined;
+let told: Told;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
+  told = createTold(connection, rig);
+  await installFelixConfigurations(connection);
+  await setFelixConfiguration(connection, { bpfEnabled: true }, 'node.incident-fight');
 });
-afterEach(async () => {
+afterAll(async () => {
   await rig.killAll();
-  await scene?.end();
-  scene = undefined;
+  await removeFelixConfigurations(connection);
 });
-afterAll(() => removeFelixConfigurations(connection));
 
-async function begin(name: string, net: number): Promise<Scene> {
-  scene = await createScene(connection, name, net, { podLogs: rig.newFolder() });
-  return scene;
+type Ending = Pick<TestContext, 'onTestFinished'>;
+
+/** An agent that reads the log of a kube-proxy, and what happens to that. */
+function play(
+  context: Ending,
+  name: string,
+  net: number,
+  options: Omit<SceneOptions, 'podLogs'>,
+  act: (scene: Scene) => Promise<void>,
+): Promise<Scene> {
+  const create = async (): Promise<Scene> => {
+    const scene = await createScene(connection, name, net, { ...options, podLogs: rig.newFolder() });
+    context.onTestFinished(scene.end);
+    return scene;
+  };
+  return playInTurn(connection, create, act);
 }
 
-async function startAgent({ name, podLogs }: Scene, stateDir = rig.newFolder()): Promise<AgentProcess> {
+async function startAgent(
+  { onTestFinished }: Ending,
+  { name, podLogs }: Scene,
+  stateDir = rig.newFolder(),
+): Promise<AgentProcess> {
   const agent = rig.start({ NODE_NAME: name, SOURCES: 'containers', POD_LOGS: podLogs, STATE_DIR: stateDir });
+  onTestFinished(agent.kill);
   await agent.untilReady();
   return agent;
 }
@@ -39,143 +63,149 @@ async function fight({ fail }: Scene): Promise<void> {
   for (let round = 0; round < 3; round++) await fail();
 }
 
-/** What the agent has told; kube-proxy writes an Event of its own when it starts. */
-async function untilTold(
-  namespace: string,
-  matches: (events: StoredEvent[]) => boolean,
-  object?: string,
-  within?: number,
-): Promise<StoredEvent[]> {
-  return own(await rig.untilEvents(namespace, (all) => matches(own(all)), object, within));
-}
+describe.concurrent('incidents', () => {
+  test('chains that felix deletes: all whom it concerns are told, and told when it is over', async (context) => {
+    const { name, proxyPod } = await play(context, 'incident-fight', 101, { retry: 2 }, async (here) => {
+      await startAgent(context, here);
+      await fight(here);
+      // A fight is over only after some time in which it did not go on.
+      await here.change();
+    });
+    const events = await told.until('kube-system', (all) => failuresIn(all) === 3, proxyPod);
 
-function own(events: readonly StoredEvent[]): StoredEvent[] {
-  return events.filter(({ reportingComponent }) => reportingComponent === 'kube-netfilter-tailer');
-}
+    expect(gist(events)).toEqual(['Warning KN101, KN102 CalicoDeletesServiceChains']);
+    expect(events.at(-1)?.message).toContain(
+      'kubectl patch felixconfiguration node.incident-fight --type=merge --patch=\'{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}\'',
+    );
+    const onPod = await told.describe('pod', proxyPod, '-n', 'kube-system');
+    expect(onPod).toMatch(/Warning +CalicoDeletesServiceChains .*kube-netfilter-tailer.*\[KN101, KN102\]/);
+    expect(onPod).toContain(`${name}/db port 5432 (behind it ${name}/db on ${name}-other)`);
+    expect(await told.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
+    expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
+    // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
+    const pointed = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined, undefined, 60_000);
+    expect(typesOf(pointed)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
+    expect(await told.describe('pod', 'sick', '-n', name)).toMatch(
+      new RegExp(`Warning +NodeNetworkDegraded .*kubectl describe node ${name} \\[KN101, KN102\\]`),
+    );
 
-const codeOf = ({ message }: StoredEvent): string | undefined => /\[(KN\d+)[^\]]*\]$/.exec(message)?.[1];
+    const ended = await told.until('kube-system', tellsBoth, proxyPod, calm);
+    expect(gist(ended)).toEqual([
+      'Normal KN101, KN102 ServiceChainsRestored',
+      'Warning KN101, KN102 CalicoDeletesServiceChains',
+    ]);
+    expect(ended.find(({ type }) => type === 'Normal')?.message).toMatch(
+      /^Over on incident-fight: .* with 3 failures .* The last attempt succeeded\. /,
+    );
+    for (const [namespace, object, overReason] of [
+      ['default', name, 'ServiceChainsRestored'],
+      [name, 'db', 'ServiceChainsRestored'],
+      [name, 'sick', 'NodeNetworkRecovered'],
+      [name, 'web', 'NodeNetworkRecovered'],
+    ] as const) {
+      const both = await told.until(namespace, tellsBoth, object, 30_000);
+      const over = both.filter(({ message }) => message.startsWith(`Over on ${name}`));
+      expect(gist(over)).toEqual([`Normal KN101, KN102 ${overReason}`]);
+    }
+    expect(await told.describe('node', name)).toMatch(/Normal +ServiceChainsRestored .*Over on incident-fight: /);
+    expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
+  }, 400_000);
 
-async function describeOf(...what: string[]): Promise<string> {
-  const { code, stdout, stderr } = await connection.kubectl(['describe', ...what]);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.slice(stdout.indexOf('Events:'));
-}
+  test('a table of nftables that somebody deletes', async (context) => {
+    const options = { mode: 'nftables', retry: 2 } as const;
+    const { name, proxyPod } = await play(context, 'incident-nftables', 106, options, async (here) => {
+      await startAgent(context, here);
+      await fight(here);
+    });
+    // Each attempt fails with more than one line.
+    const events = await told.until('default', (all) => failuresIn(all) >= 3, name);
+    expect(gist(events)).toEqual(['Warning KN111 NftSyncFailed']);
+    expect(await told.describe('pod', proxyPod, '-n', 'kube-system')).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
+    expect(await told.describe('node', name)).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
 
-test('chains that somebody deletes: all whom it concerns are told, and told when it is over', async () => {
-  const here = await begin('incident-fight', 101);
-  const { name, proxyPod } = here;
-  await startAgent(here);
-  await fight(here);
-  await untilTold('kube-system', ([event]) => event?.count === 3, proxyPod);
+    for (const [namespace, object] of [
+      ['kube-system', proxyPod],
+      ['default', name],
+    ] as const) {
+      const both = await told.until(namespace, tellsBoth, object, calm);
+      expect(gist(both)).toEqual(['Normal KN111 NftSyncSucceeded', 'Warning KN111 NftSyncFailed']);
+    }
+  }, 400_000);
 
-  const onPod = await describeOf('pod', proxyPod, '-n', 'kube-system');
-  expect(onPod).toMatch(/Warning +\S+ .*kube-netfilter-tailer.*\[KN102\]/);
-  expect(onPod).toContain(`${name}/db port 5432 (behind it ${name}/db on ${name}-other)`);
-  expect(await describeOf('node', name)).toMatch(/Warning +\S+ .*\[KN102\]/);
-  const onService = await connection.kubectl(['events', '--for', 'service/db', '-n', name]);
-  expect(onService.stdout).toMatch(/Warning +\S+ +Service\/db +.*\[KN102\]/);
-  // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
-  const pointed = await untilTold(name, (all) => targets(all).includes('Pod/web'), undefined, 60_000);
-  expect(targets(pointed)).toEqual(['Pod/sick', 'Pod/web', 'Service/db']);
-  expect(typesOf(pointed)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
-  expect(await describeOf('pod', 'sick', '-n', name)).toMatch(
-    new RegExp(`Warning +NodeNetworkDegraded .*kubectl describe node ${name} \\[KN102\\]`),
-  );
+  test('a connection tracking table that is full: told to the node whose kernel says so, and that it has room', async (context) => {
+    const name = 'incident-conntrack';
+    await createObjects(connection, { items: [nodeObject(name, '192.168.96.107')] });
+    const place = await createNodeNamespace(connection.server);
+    context.onTestFinished(place.destroy);
+    const { stdout } = await place.run('readlink', ['/proc/self/ns/net']);
+    const inode = /\d+/.exec(stdout)?.[0];
+    const stateDir = rig.newFolder();
+    // The first run of all would read what earlier tests have had the kernel print in the last ten minutes.
+    const first = rig.start({
+      NODE_NAME: name,
+      SOURCES: 'containers',
+      POD_LOGS: rig.newFolder(),
+      STATE_DIR: stateDir,
+    });
+    context.onTestFinished(first.kill);
+    await first.untilReady();
+    first.signal('SIGTERM');
+    await first.untilExit();
+    const agent = rig.start({ NODE_NAME: name, SOURCES: 'kernel', STATE_DIR: stateDir });
+    context.onTestFinished(agent.kill);
+    await agent.untilReady();
+    // Those beside it track less.
+    const restore = await limitConntrack(512);
+    try {
+      await fillConntrack(place, 1024);
+      // What is told within 2 s of each other is one attempt.
+      await delay(3000);
+      await fillConntrack(place, 1024);
+      const events = await told.until('default', (all) => all.length > 0, name);
+      expect(gist(events)).toEqual(['Warning KN401 ConntrackTableFull']);
+      expect(events[0]?.message).toMatch(new RegExp(`namespace ${inode} is full \\(5\\d\\d of 512 entries\\)`));
+    } finally {
+      await restore();
+    }
+    expect(await told.describe('node', name)).toMatch(/Warning +ConntrackTableFull .*\[KN401\]/);
+    const both = await told.until('default', tellsBoth, name, calm);
+    expect(gist(both)).toEqual(['Normal KN401 ConntrackTableHasRoom', 'Warning KN401 ConntrackTableFull']);
+  }, 400_000);
 
-  // A fight is over only after some time in which it did not go on.
-  await here.change();
-  const ended = await untilTold('kube-system', (all) => all.length === 2, proxyPod, 150_000);
-  expect(ended.find(({ type }) => type === 'Normal')?.message).toMatch(
-    /^Over on incident-fight: .* with 3 failures .* The last attempt succeeded\. .*\[KN102\]$/,
-  );
-  for (const [namespace, object] of [
-    ['default', name],
-    [name, 'db'],
-    [name, 'sick'],
-    [name, 'web'],
-  ] as const) {
-    const both = await untilTold(namespace, (all) => all.length === 2, object, 30_000);
-    const over = both.filter(({ message }) => message.startsWith(`Over on ${name}`));
-    expect(over.map(({ type }) => type)).toEqual(['Normal']);
-  }
-  expect(await describeOf('node', name)).toMatch(/Normal +\S+ .*Over on incident-fight: /);
-  expect(targets(await rig.events(name))).not.toContain('Pod/monitor');
-}, 420_000);
+  test('an agent that is killed in the middle goes on with the same incident, and counts each failure once', async (context) => {
+    const { name, proxyPod, failures } = await play(context, 'incident-killed', 104, { retry: 2 }, async (here) => {
+      const stateDir = rig.newFolder();
+      const agent = await startAgent(context, here, stateDir);
+      await fight(here);
+      await told.until('default', (all) => failuresIn(all) === 3, here.name);
+      await agent.kill();
+      // Nobody reads it now.
+      await here.fail();
+      await startAgent(context, here, stateDir);
+      await here.fail();
+    });
+    const total = failures();
+    expect(total).toBe(5);
+    for (const [namespace, object] of [
+      ['kube-system', proxyPod],
+      ['default', name],
+      [name, 'db'],
+    ] as const) {
+      const counted = await told.until(namespace, (all) => failuresIn(all) === total, object, 40_000);
+      expect(gist(counted)).toEqual(['Warning KN102 ServiceChainMissing']);
+    }
+  }, 300_000);
 
-test('an agent that is killed in the middle goes on with the same incident, and counts each failure once', async () => {
-  const here = await begin('incident-killed', 104);
-  const { name, proxyPod } = here;
-  const stateDir = rig.newFolder();
-  const agent = await startAgent(here, stateDir);
-  await fight(here);
-  await untilTold('default', ([event]) => event?.count === 3, name);
-  await agent.kill();
-  // Nobody reads it now.
-  await here.fail();
-  await startAgent(here, stateDir);
-  await here.fail();
-  const total = here.failures();
-  expect(total).toBe(5);
-  for (const [namespace, object] of [
-    ['kube-system', proxyPod],
-    ['default', name],
-    [name, 'db'],
-  ] as const) {
-    const events = await untilTold(namespace, ([event]) => event?.count === total, object, 40_000);
-    expect(events.map(codeOf)).toEqual(['KN102']);
-  }
-}, 180_000);
-
-test('a lock that another program holds: told while it lasts, and that it is over', async () => {
-  const here = await begin('incident-lock', 105);
-  const { name, proxyPod } = here;
-  await startAgent(here);
-  const letGo = await here.place.holdLock();
-  await here.change();
-  await untilTold('default', (all) => all.length === 1, name, 60_000);
-  await letGo();
-  expect(await describeOf('node', name)).toMatch(/Warning +\S+ .*xtables lock.*\[KN104\]/);
-  const both = await untilTold('kube-system', (all) => all.length === 2, proxyPod, 150_000);
-  expect(both.map(codeOf)).toEqual(['KN104', 'KN104']);
-  expect(both.map(({ type }) => type).toSorted()).toEqual(['Normal', 'Warning']);
-}, 300_000);
-
-test('with FelixConfiguration that says why: the command that ends it', async () => {
-  await installFelixConfigurations(connection);
-  await setFelixConfiguration(connection, { bpfEnabled: true });
-  const here = await begin('incident-felix', 102);
-  await startAgent(here);
-  await fight(here);
-  const { name, proxyPod } = here;
-  await untilTold('kube-system', ([event]) => event?.count === 3, proxyPod);
-  for (const text of [
-    await describeOf('pod', proxyPod, '-n', 'kube-system'),
-    await describeOf('node', name),
-    (await connection.kubectl(['events', '--for', 'service/db', '-n', name])).stdout,
-  ]) {
-    expect(text).toContain(patch);
-    expect(text).toContain('[KN101, KN102]');
-  }
-}, 120_000);
-
-test('FelixConfiguration of this node alone: the clean-up is off, so it is not felix', async () => {
-  await installFelixConfigurations(connection);
-  await setFelixConfiguration(connection, { bpfEnabled: true });
-  await setFelixConfiguration(connection, { bpfKubeProxyIptablesCleanupEnabled: false }, 'node.incident-spared');
-  const here = await begin('incident-spared', 103);
-  await startAgent(here);
-  await fight(here);
-  const [event] = await untilTold('kube-system', ([first]) => first?.count === 3, here.proxyPod);
-  expect(event?.message).toContain('[KN102]');
-  expect(event?.message).not.toContain('kubectl patch');
-}, 120_000);
-
-function targets(events: readonly StoredEvent[]): string[] {
-  return [...new Set(events.map(({ involvedObject }) => `${involvedObject.kind}/${involvedObject.name}`))].toSorted();
-}
-
-function typesOf(events: readonly StoredEvent[]): Record<string, string> {
-  return Object.fromEntries(
-    events.map(({ involvedObject, type }) => [`${involvedObject.kind}/${involvedObject.name}`, type]),
-  );
-}
+  test('a lock that another program holds: told while it lasts, and that it is over', async (context) => {
+    const { name, proxyPod } = await play(context, 'incident-lock', 105, {}, async (here) => {
+      await startAgent(context, here);
+      const letGo = await here.place.holdLock();
+      await here.change();
+      await told.until('default', (all) => all.length === 1, here.name, 60_000);
+      await letGo();
+    });
+    expect(await told.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);
+    const both = await told.until('kube-system', tellsBoth, proxyPod, calm);
+    expect(gist(both)).toEqual(['Normal KN104 XtablesLockFree', 'Warning KN104 XtablesLockHeld']);
+  }, 300_000);
+});

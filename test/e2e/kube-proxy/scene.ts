@@ -7,6 +7,7 @@ import { cleanUp } from './felix.ts';
 import { createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
 import { changeEndpoints, kubeProxyPod, removeServices, serviceObjects } from './objects.ts';
 import { type KubeProxy, type KubeProxyOptions, startKubeProxy } from './proxy.ts';
+import { createTurns } from './turns.ts';
 
 export interface Scene {
   /** Of the Node, of the namespace with the Services `db` and `other`, and of the end of kube-proxy's Pod's name. */
@@ -18,14 +19,16 @@ export interface Scene {
   readonly proxy: KubeProxy;
   /** Has kube-proxy write: other Pods are behind the Service `other` now. */
   readonly change: () => Promise<void>;
-  /** Deletes its chains and has it write, which fails; resolves when it has failed, or at once if `retried` when it is well again. */
-  readonly fail: (until?: 'failed' | 'retried') => Promise<void>;
+  /** Deletes its chains or table and has it write, which fails; resolves when it has tried again and is well. */
+  readonly fail: () => Promise<void>;
   /** Attempts that have failed so far, as the log tells. */
   readonly failures: () => number;
   readonly end: () => Promise<void>;
 }
 
 export type SceneOptions = Pick<KubeProxyOptions, 'mode' | 'verbosity' | 'retry'> & { podLogs: string };
+
+const inTurn = createTurns();
 
 const failed = /"Sync failed" ipFamily="IPv4"/;
 const complete = /"SyncProxyRules complete" ipFamily="IPv4"/;
@@ -63,6 +66,17 @@ export async function createScene(
   await proxy.untilLine(complete, 0);
   let changes = 1;
   const change = (): Promise<void> => changeEndpoints(connection, namespace, 'other', `10.${net}.1.${++changes}`);
+  const breakRules = async (): Promise<unknown> =>
+    options.mode === 'nftables' ? place.run('nft', ['delete', 'table', 'ip', 'kube-proxy']) : cleanUp(place);
+  const fail = async (): Promise<void> => {
+    const from = proxy.lines.length;
+    await breakRules();
+    await change();
+    const line = await proxy.untilLine(failed, from);
+    // It logs that the attempt is complete, too, when it failed: the second one has succeeded.
+    const ended = await proxy.untilLine(complete, line);
+    await proxy.untilLine(complete, ended + 1);
+  };
   return {
     name,
     proxyPod,
@@ -71,15 +85,7 @@ export async function createScene(
     place,
     proxy,
     change,
-    async fail(until = 'retried') {
-      await cleanUp(place);
-      const from = proxy.lines.length;
-      await change();
-      const line = await proxy.untilLine(failed, from);
-      // It logs that the attempt is complete, too, when it failed: the second one has succeeded.
-      const ended = await proxy.untilLine(complete, line);
-      if (until === 'retried') await proxy.untilLine(complete, ended + 1);
-    },
+    fail,
     failures: () => proxy.lines.filter((each) => failed.test(each)).length,
     async end() {
       await proxy.stop();
@@ -87,6 +93,27 @@ export async function createScene(
       await removeServices(connection, namespace);
     },
   };
+}
+
+/**
+ * Each kube-proxy sees all Services of the API server: only one scene at a time has any. `act` is all in which rules are
+ * written; after it kube-proxies pass the Services of the scene over, as if another program were to look after them.
+ */
+export function playInTurn(
+  connection: Connection,
+  create: () => Promise<Scene>,
+  act: (scene: Scene) => Promise<void>,
+): Promise<Scene> {
+  return inTurn(async () => {
+    const scene = await create();
+    try {
+      await act(scene);
+    } finally {
+      const label = ['services,endpointslices', '--all', 'service.kubernetes.io/service-proxy-name=none'];
+      await connection.kubectl(['label', '-n', scene.name, ...label]);
+    }
+    return scene;
+  });
 }
 
 function unready(pod: KubernetesObject): KubernetesObject {

@@ -80,7 +80,7 @@ it('KN101 patches the object that turned eBPF on', () => {
 it('KN105 names the modules for modprobe, and pastes nothing else', () => {
   expect(fixFor('ip6t_rpfilter')).toContain('modprobe -a ip6t_rpfilter;');
   expect(fixFor('ip_vs_rr ip_vs_wrr', 'xt_set')).toContain(
-    "printf '%s\\n' ip_vs_rr ip_vs_wrr xt_set > /etc/modules-load.d/",
+    "printf '%s\\n' ip_vs_rr ip_vs_wrr xt_set >> /etc/modules-load.d/",
   );
   expect(fixFor('x;reboot', '$(reboot)')).not.toContain('reboot');
 });

@@ -1,0 +1,30 @@
+/**
+ * `npm run bench:incidents`: what incidents cost. How long it takes from a failure line in the log of a container to Events
+ * at a real API server, how many writes an hour of trouble makes, and what a quiet kube-proxy costs.
+ *
+ *     npm run bench:incidents             all, about six minutes
+ *     npm run bench:incidents -- --quick  without a real API server
+ */
+import { rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/publishing/describe.ts';
+import { createAgentRig } from '../e2e/agent-rig.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { latency } from './incidents/latency.ts';
+import { classified, memory, timePerLine } from './incidents/path.ts';
+import { writes } from './incidents/writes.ts';
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+
+const rows = [['what', 'figure'], ...classified(), ...timePerLine(), ...writes()];
+if (!values.quick) {
+  const plane = await startControlPlane();
+  try {
+    const rig = await createAgentRig(plane);
+    rows.push(...(await latency(plane, rig)), ...(await memory(plane, rig)));
+    rmSync(rig.folder, { recursive: true });
+  } finally {
+    await plane.stop();
+  }
+}
+console.log(`\n${alignColumns(rows).join('\n')}`);

@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest';
+import type { Sufferer } from '../../src/incidents/pointers.ts';
+import type { Finding, IncidentStory, Millis, NodeFacts, ObjectRef } from '../../src/model.ts';
+import type { NodeIncidents, NodeIncidentsOptions } from '../../src/node-incidents.ts';
+import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import { line, nine, nodeRef, noFacts } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { sufferer } from '../incidents/sufferer.ts';
+import { nastyLines } from './nasty-lines.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const proxyLog = (pod = 'x7k2p', restarts = 0): string =>
+  `/var/log/pods/kube-system_kube-proxy-${pod}_uid-of-${pod}/kube-proxy/${restarts}.log`;
+const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/calico-node/0.log';
+
+const failed = (chain = 'KUBE-SVC-L6LPUQKLZFD5NUFY'): string =>
+  `E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 2: iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file or directory" ipFamily="IPv4"`;
+const locked =
+  'E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock." ipFamily="IPv4"';
+const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
+const complete =
+  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
+const felix = (text: string): string => `2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: ${text}`;
+
+interface Told {
+  finding: Finding;
+  time: Millis;
+}
+
+interface Scene {
+  incidents: NodeIncidents;
+  told: Told[];
+  say: (text: string, at: Millis, path?: string) => void;
+  /** What kube-proxy logs of a sync that fails. */
+  fail: (at: Millis, path?: string) => void;
+  /** As the agent looks after things: every five seconds, by the clock. */
+  look: (from: Millis, until: Millis) => void;
+}
+
+function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
+  const told: Told[] = [];
+  let now = 0;
+  const incidents = nodeIncidents((finding, time) => told.push({ finding, time }), { now: () => now, ...given });
+  const say: Scene['say'] = (text, at, path = proxyLog()) => {
+    const record = parseProgramRecord(text);
+    if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
+  };
+  return {
+    incidents,
+    told,
+    say,
+    fail(at, path) {
+      for (const [i, text] of [failed(), retry, complete].entries()) say(text, at + i, path);
+    },
+    look(from, until) {
+      for (now = from; now <= until; now += 5 * second) if (incidents.nextTick() <= now) incidents.tick(now);
+    },
+  };
+}
+
+function storyOf({ finding }: Told): IncidentStory {
+  return finding.story as IncidentStory;
+}
+
+/** `open Node node-a`: each whole story and each pointer, once. */
+function toldOf(told: readonly Told[], role: IncidentStory['role'] = 'full'): string[] {
+  return [
+    ...new Set(
+      told
+        .filter((one) => storyOf(one).role === role)
+        .map((one) => `${storyOf(one).phase} ${one.finding.regarding.kind} ${one.finding.regarding.name}`),
+    ),
+  ];
+}
+
+const manyPods = (count: number): Sufferer[] => Array.from({ length: count }, (_, i) => sufferer(`pod-${i}`));
+
+describe('a clock that was ahead when the node came up', () => {
+  const ahead = 8 * hour;
+
+  test('keeps no incident open: what succeeds after it was set back ends it', () => {
+    const { fail, say, look, told } = scene();
+    fail(nine + ahead);
+    fail(nine + ahead + 30 * second);
+    look(nine + minute, nine + 2 * minute);
+    say(complete, nine + 2 * minute + second);
+    expect(toldOf(told)).toContain('over Node node-a');
+  });
+
+  test('nor by silence', () => {
+    const { fail, look, told, incidents } = scene();
+    fail(nine + ahead);
+    fail(nine + ahead + 30 * second);
+    look(nine + minute, nine + 10 * minute);
+    expect(toldOf(told)).toContain('over Node node-a');
+    expect(incidents.table.incidents.every(({ last }) => last < nine + 10 * minute)).toBe(true);
+  });
+
+  test('does not keep Pods from being told', () => {
+    const { fail, look, told } = scene({ podsHere: () => manyPods(20) });
+    fail(nine + ahead);
+    fail(nine + ahead + 30 * second);
+    look(nine + ahead + 31 * second, nine + ahead + 50 * second);
+    expect(toldOf(told, 'pointer')).toHaveLength(1);
+    for (let at = nine; at < nine + 5 * minute; at += 30 * second) {
+      fail(at);
+      look(at, at + 25 * second);
+    }
+    expect(toldOf(told, 'pointer').length).toBeGreaterThan(10);
+  });
+
+  test('a line that is stamped minutes ahead of the others is none', () => {
+    const { fail, look, incidents } = scene();
+    for (const at of [0, 30, 60]) fail(nine + at * second);
+    look(nine - 4 * minute, nine - 4 * minute);
+    expect(incidents.table.incidents).toMatchObject([{ first: nine, last: nine + 60 * second }]);
+  });
+});
+
+describe('an API server that is away', () => {
+  test('while an incident opens and closes is told of both when it is back, however long that took', () => {
+    let ready = false;
+    const { fail, say, look, told, incidents } = scene({ isReady: () => ready });
+    fail(nine);
+    fail(nine + 30 * second);
+    say(complete, nine + minute);
+    look(nine + minute, nine + 2 * hour);
+    expect(told).toEqual([]);
+    ready = true;
+    look(nine + 2 * hour, nine + 2 * hour + minute);
+    expect(toldOf(told)).toEqual([
+      'open Pod kube-proxy-x7k2p',
+      'open Node node-a',
+      'over Pod kube-proxy-x7k2p',
+      'over Node node-a',
+    ]);
+    expect(incidents.table.incidents).toEqual([]);
+  });
+
+  test('is asked for what explains an incident when it is back, not before', () => {
+    let ready = false;
+    const settings = {
+      bpfEnabled: true,
+      bpfKubeProxyIptablesCleanupEnabled: undefined,
+      logSeverityScreen: undefined,
+      iptablesBackend: undefined,
+      nftablesMode: undefined,
+      bpfFrom: 'default',
+    };
+    const findFacts = (): NodeFacts => ({
+      ...noFacts,
+      felix: ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' },
+    });
+    const { fail, look, told } = scene({ isReady: () => ready, findFacts });
+    fail(nine);
+    fail(nine + 30 * second);
+    ready = true;
+    look(nine + 40 * second, nine + 45 * second);
+    expect(new Set(told.map((one) => storyOf(one).diagnosis))).toEqual(new Set(['KN101']));
+  });
+
+  test('after Pods were pointed to an incident, hears of the end for each of them', () => {
+    let ready = true;
+    const { fail, say, look, told } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
+    for (let at = nine; at <= nine + 10 * minute; at += 30 * second) {
+      fail(at);
+      look(at, at + 25 * second);
+    }
+    ready = false;
+    say(complete, nine + 11 * minute);
+    look(nine + 11 * minute, nine + 2 * hour);
+    ready = true;
+    look(nine + 2 * hour, nine + 2 * hour + 10 * minute);
+    const pointers = toldOf(told, 'pointer').toSorted();
+    const [open, over] = ['open', 'over'].map((phase) => pointers.filter((each) => each.startsWith(phase)));
+    expect(open).toHaveLength(20);
+    expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
+  });
+});
+
+describe('an incident of five hours on a node whose Pods come and go', () => {
+  const { told, alive } = fiveHours();
+  const pointers = told.filter((one) => storyOf(one).role === 'pointer');
+  const byPod = Map.groupBy(pointers, ({ finding }) => finding.regarding.name);
+
+  test('each Pod is told at most once an hour', () => {
+    for (const all of byPod.values()) {
+      const times = all.filter((one) => storyOf(one).phase === 'open').map(({ time }) => time);
+      for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeGreaterThanOrEqual(hour);
+    }
+  });
+
+  test('no more than 20 Pods are told in any hour', () => {
+    const times = pointers.filter((one) => storyOf(one).phase === 'open').map(({ time }) => time);
+    for (const from of times)
+      expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
+  });
+
+  test('Pods that are made later are told, too', () => {
+    const late = [...byPod.keys()].filter((name) => Number(/^pod-(\d+)-/.exec(name)?.[1]) >= 3);
+    expect(late.length).toBeGreaterThan(5);
+  });
+
+  test('whoever is there and was told in the last hour is told of the end, once', () => {
+    const ends = pointers.filter((one) => storyOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
+    expect(new Set(ends).size).toBe(ends.length);
+    const recent = pointers
+      .filter((one) => storyOf(one).phase === 'open' && one.time > nine + 4 * hour)
+      .map(({ finding }) => finding.regarding.name)
+      .filter((name) => alive.has(name));
+    expect(recent.length).toBeGreaterThan(3);
+    expect(ends).toEqual(expect.arrayContaining(recent));
+  });
+});
+
+function fiveHours(): { told: Told[]; alive: Set<string> } {
+  let generation = 0;
+  const pods = () => [
+    ...manyPods(4),
+    ...Array.from({ length: 30 }, (_, i) => sufferer(`pod-${generation}-${i}`, i < 2 ? { trouble: 'unready' } : {})),
+  ];
+  const one = scene({ podsHere: pods });
+  for (let at = nine; at < nine + 5 * hour; at += 30 * second) {
+    generation = Math.floor((at - nine) / (30 * minute));
+    one.fail(at);
+    one.look(at, at + 25 * second);
+  }
+  one.say(complete, nine + 5 * hour);
+  one.look(nine + 5 * hour, nine + 6 * hour);
+  return { told: one.told, alive: new Set(pods().map(({ name }) => name)) };
+}
+
+describe('what is replaced meanwhile', () => {
+  const database: ObjectRef = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    namespace: 'shop',
+    name: 'postgres',
+    uid: 'uid-of-postgres',
+    resourceVersion: '1',
+  };
+
+  test('a Service that is deleted, a Pod of kube-proxy and a Node that are made anew are told of the end', () => {
+    let age = 0;
+    const { fail, say, told } = scene({
+      nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
+      chains: {
+        ownerOf: () => (age === 0 ? { service: database, port: '5432', deleted: false } : undefined),
+        backendsOf: () => [],
+      },
+    });
+    fail(nine);
+    fail(nine + 30 * second);
+    age = 1;
+    fail(nine + 60 * second, proxyLog('z9y8x'));
+    told.length = 0;
+    say(complete, nine + 90 * second, proxyLog('z9y8x'));
+    expect(told.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
+      ['Pod', 'uid-of-x7k2p', undefined],
+      ['Node', 'uid-of-node-0', undefined],
+      ['Service', 'uid-of-postgres', true],
+      ['Pod', 'uid-of-z9y8x', undefined],
+      ['Node', 'uid-of-node-1', undefined],
+    ]);
+  });
+
+  test('the next time they are not', () => {
+    let age = 0;
+    const { fail, say, told } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
+    for (; age < 2; age++) {
+      told.length = 0;
+      fail(nine + age * 10 * minute);
+      fail(nine + age * 10 * minute + 30 * second);
+      say(complete, nine + age * 10 * minute + minute);
+    }
+    expect(told.map(({ finding }) => finding.regarding.uid)).not.toContain('uid-of-node-0');
+  });
+});
+
+test('felix and kube-proxy that fail for the same reason at the same time are two incidents', () => {
+  const { say, incidents } = scene();
+  for (let at = nine; at < nine + 5 * minute; at += 30 * second) {
+    say(
+      felix(
+        'Failed to execute ip(6)tables-restore command error=exit status 4 errorOutput="Another app is currently holding the xtables lock." ipVersion=0x4 table="nat"',
+      ),
+      at,
+      calicoLog,
+    );
+    say(locked, at + 50);
+    say(felix('Failed to program iptables, will retry error=exit status 4 ipVersion=0x4'), at + 100, calicoLog);
+  }
+  expect(incidents.table.incidents.map(({ code, failing }) => `${code} ${failing}`)).toEqual([
+    'KN104 felix',
+    'KN104 kube-proxy',
+  ]);
+});
+
+test('what comes hundreds of times a second does not look at the cluster as often', () => {
+  let looks = 0;
+  const look = <T>(value: T): T => {
+    looks++;
+    return value;
+  };
+  const pods = manyPods(250);
+  const { say, told } = scene({
+    podsHere: () => look(pods),
+    chains: {
+      ownerOf: (chain) => ({ service: { ...nodeRef(), kind: 'Service', name: chain }, port: '80', deleted: false }),
+      backendsOf: () => look([]),
+    },
+  });
+  for (let i = 0; i < 2000; i++) say(failed(`KUBE-SVC-AAAAAAAAAAAAAAA${'BCDEFGHI'[i % 8]}`), nine + i * 6);
+  const counted = told.filter(({ finding }) => finding.regarding.kind === 'Node');
+  expect(counted.length).toBeGreaterThan(1500);
+  // Twelve seconds, and each time that a chain is new, for eight Services and the Pods.
+  expect(looks).toBeLessThan(25 * 9);
+});
+
+describe('sixty lines that only resemble errors are no incident:', () => {
+  test.each(nastyLines)('%s', (program, texts) => {
+    expect(texts).toHaveLength(60);
+    const { say, look, told, incidents } = scene();
+    const path = program === 'kube-proxy' || program === 'kubelet' || program === 'coredns' ? proxyLog() : calicoLog;
+    for (const [i, text] of [...texts, ...texts, ...texts].entries()) say(text, nine + i * 10 * second, path);
+    look(nine + 30 * minute, nine + 2 * hour);
+    expect(told).toEqual([]);
+    expect(incidents.table.counts.failures).toEqual({});
+  });
+});

@@ -1,0 +1,143 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/explaining/wording.ts';
+import type { Finding, Millis, ObjectRef, Series } from '../../src/model.ts';
+import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import type { CoreEvent } from '../../src/publishing/event.ts';
+import { createEventWriter } from '../../src/publishing/event-writer.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { line, nine, nodeRef } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { createMemoryStore, type MemoryStore } from '../publishing/memory-store.ts';
+
+const second = 1000;
+const minute = 60 * second;
+
+const failed =
+  'E1121 09:00:00.910840       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 2: iptables-restore v1.8.9 (legacy): Couldn\'t load target `KUBE-SVC-L6LPUQKLZFD5NUFY\':No such file or directory" ipFamily="IPv4"';
+const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
+const complete =
+  'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
+const database: ObjectRef = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  namespace: 'shop',
+  name: 'postgres',
+  uid: 'uid-of-postgres',
+  resourceVersion: '1',
+};
+
+interface Counted {
+  finding: Finding;
+  time: Millis;
+  weight: number;
+}
+
+/** What one node counts on the Service when kube-proxy fails twice a minute for that long, and then is well. */
+function storyOf(duration: Millis): Counted[] {
+  const counted: Counted[] = [];
+  const incidents = nodeIncidents(
+    (finding, time, weight) => {
+      if (finding.regarding.kind === 'Service') counted.push({ finding, time, weight });
+    },
+    {
+      node: 'node-0',
+      nodeRef: () => nodeRef('node-0'),
+      chains: {
+        ownerOf: () => ({ service: database, port: '5432', deleted: false }),
+        backendsOf: () => [],
+      },
+    },
+  );
+  const say = (text: string, time: Millis): void => {
+    const record = parseProgramRecord(text);
+    if (record !== undefined) incidents.take(record, line({ source: 'kube-proxy', text, time }));
+  };
+  for (let at = nine; at <= nine + duration; at += 30 * second)
+    for (const [i, text] of [failed, retry, complete].entries()) say(text, at + i);
+  say(complete, nine + duration + 30 * second);
+  return counted;
+}
+
+/** All nodes live through the same at the same time, each with an agent of its own, and write what is due twice a minute. */
+async function play(nodes: number, duration: Millis): Promise<MemoryStore> {
+  const store = createMemoryStore();
+  const story = storyOf(duration);
+  let now = nine;
+  const agents = Array.from({ length: nodes }, (_, i) => createAgent(store, `node-${i}`, () => now));
+  for (let done = 0; done < story.length || now <= nine + duration + 10 * minute; now += 15 * second) {
+    const first = done;
+    while (story[done] !== undefined && (story[done]?.time ?? 0) <= now) done++;
+    const counted = story.slice(first, done);
+    for (const agent of agents) await agent(counted);
+  }
+  return store;
+}
+
+function createAgent(store: MemoryStore, node: string, now: () => Millis) {
+  const table: SeriesTable = createSeriesTable({ now });
+  const write = createEventWriter({ store, messageOf, stateId: `state of ${node}`, keep: async () => {}, now });
+  return async (counted: readonly Counted[]): Promise<void> => {
+    for (const { finding, time, weight } of counted)
+      table.count({ ...finding, node, related: nodeRef(node) }, time, weight);
+    if (table.nextDue() > now()) return;
+    for (const series of table.due(now())) await tell(series);
+  };
+
+  async function tell(series: Series): Promise<void> {
+    const outcome = await write(series);
+    if (outcome.kind === 'written') table.published(series, outcome.told);
+    else throw new Error(`not written: ${JSON.stringify(outcome)}`);
+  }
+}
+
+function requestsOf({ requests }: MemoryStore, verb: 'create' | 'read' | 'update'): number {
+  return requests.filter((each) => each === verb).length;
+}
+
+describe('five thousand nodes that fail at once', () => {
+  const nodes = 5000;
+  let store: MemoryStore;
+  let events: CoreEvent[];
+
+  beforeAll(async () => {
+    store = await play(nodes, minute);
+    events = [...store.events.values()];
+  });
+
+  test('write one Event on the Service, and one that says it is over', () => {
+    expect(events.map(({ reason }) => reason).toSorted()).toEqual(['ServiceChainMissing', 'ServiceChainsRestored']);
+    expect(new Set(events.map(({ source }) => source.host)).size).toBe(1);
+    expect(events.map(({ involvedObject }) => involvedObject.uid)).toEqual(['uid-of-postgres', 'uid-of-postgres']);
+  });
+
+  test('whose count is that of one of them', () => {
+    expect(events.find(({ type }) => type === 'Warning')?.count).toBe(3);
+    expect(events.find(({ type }) => type === 'Normal')?.count).toBe(1);
+  });
+
+  test('change it once only, and ask twice whenever they have something to say', () => {
+    expect(requestsOf(store, 'update')).toBeLessThanOrEqual(2);
+    // Three times that it fails, and that it is over.
+    expect(store.requests.length / nodes).toBeLessThanOrEqual(4 * 2);
+  });
+});
+
+describe('nodes that fail for an hour', () => {
+  const nodes = 60;
+  let store: MemoryStore;
+
+  beforeAll(async () => {
+    store = await play(nodes, 60 * minute);
+  });
+
+  test('keep one Event for each hour, and its end', () => {
+    const events = [...store.events.values()];
+    expect(events.filter(({ type }) => type === 'Warning').length).toBeLessThanOrEqual(2);
+    expect(events.filter(({ type }) => type === 'Normal')).toHaveLength(1);
+  });
+
+  test('back off: the more they have asked, the less often they ask', () => {
+    expect(requestsOf(store, 'update')).toBeLessThanOrEqual(12);
+    expect(store.requests.length / nodes).toBeLessThanOrEqual(30);
+  });
+});

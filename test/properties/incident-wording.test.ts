@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { causeOf } from '../../src/explaining/causes/catalogue.ts';
+import { incidentMessage } from '../../src/explaining/incident-wording.ts';
+import { messageOf } from '../../src/explaining/wording.ts';
+import type { IncidentStory, NamedService, ObjectRef } from '../../src/model.ts';
+import { cutBytes } from '../../src/publishing/event.ts';
+import { anyNode, anyStory, storyOf } from '../explaining/causes/stories.ts';
+
+const runs = { numRuns: 400 };
+const limit = 1024;
+
+const weird = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.constantFrom('', ' ', '\n', '\u2028', '\u202eabc', 'é'.repeat(300), '\ud83d', '👩‍👩‍👧'.repeat(40), '\u0000\u001b[31m'),
+  fc.integer({ min: 1, max: 253 }).map((length) => 'n'.repeat(length)),
+);
+const object: fc.Arbitrary<ObjectRef> = fc.record({
+  apiVersion: fc.constant('v1'),
+  kind: fc.constant('Service'),
+  namespace: weird,
+  name: weird,
+  uid: fc.constant('u'),
+  resourceVersion: fc.constant(undefined),
+});
+const service: fc.Arbitrary<NamedService> = fc.record({
+  object,
+  ports: fc.array(weird, { maxLength: 16 }),
+  backends: fc.array(weird, { maxLength: 3 }),
+  moreBackends: fc.nat(20_000),
+  deleted: fc.boolean(),
+});
+const longName = 'x'.repeat(253);
+const longest: NamedService = {
+  object: {
+    apiVersion: 'v1',
+    kind: 'Service',
+    namespace: 'n'.repeat(63),
+    name: 's'.repeat(63),
+    uid: '',
+    resourceVersion: undefined,
+  },
+  ports: ['p'.repeat(15), 'q'.repeat(15)],
+  backends: Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName} on ${longName}`),
+  moreBackends: 5000,
+  deleted: false,
+};
+const story: fc.Arbitrary<IncidentStory> = fc
+  .tuple(
+    anyStory,
+    fc.array(fc.oneof({ weight: 3, arbitrary: service }, fc.constant(longest)), { maxLength: 8 }),
+    fc.array(weird, { maxLength: 3 }),
+  )
+  .map(([given, services, names]) =>
+    Object.assign({}, given, { services, affected: { count: given.affected.count, names } }),
+  );
+
+/** As the API server gets it. */
+function written(given: IncidentStory, node: string, suppressed = false): string {
+  const finding = {
+    identity: '',
+    reason: '',
+    type: 'Warning',
+    regarding: longest.object,
+    related: undefined,
+    node,
+  } as const;
+  const tally = { seen: new Set<string>(), past: 0 };
+  const published = { count: 0, writes: 0, at: 0, suppressed: false, base: 0, resourceVersion: undefined };
+  return cutBytes(
+    messageOf({
+      finding: { ...finding, story: given },
+      window: 0,
+      windowEnd: 0,
+      count: 1,
+      first: 0,
+      last: 0,
+      suppressed,
+      peers: tally,
+      ports: tally,
+      published,
+      due: 0,
+    }),
+    limit,
+  );
+}
+
+test('any story is one line of at most 1,024 bytes that ends in its code', () => {
+  fc.assert(
+    fc.property(story, anyNode, fc.boolean(), (given, node, suppressed) => {
+      const message = written(given, node, suppressed);
+      const { code, diagnosis } = given;
+      expect(Buffer.byteLength(message)).toBeLessThanOrEqual(limit);
+      expect(message.endsWith(code === diagnosis ? ` [${code}]` : ` [${diagnosis}, ${code}]`)).toBe(true);
+      expect(message.isWellFormed()).toBe(true);
+      expect(message).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u);
+      expect(message).not.toMatch(/\b(?:undefined|null|Infinity)|NaN|\[object|invalid/);
+      expect(message).not.toMatch(/^\s| {2}|\s$/);
+    }),
+    runs,
+  );
+});
+
+test('what is broken and what to run stay whole', () => {
+  fc.assert(
+    fc.property(story, anyNode, (given, node) => {
+      const open: IncidentStory = { ...given, role: 'full', phase: 'open' };
+      const cause = causeOf(open.diagnosis);
+      const message = written(open, node);
+      expect(message.startsWith(cause.what(open, node))).toBe(true);
+      expect(message).toContain(cause.fix(open, node));
+    }),
+    runs,
+  );
+});
+
+test('nothing is left out that there is room for', () => {
+  const given = storyOf({
+    quote: 'Another app is currently holding the xtables lock. Stopped waiting after 5s.',
+    services: [
+      {
+        ...longest,
+        object: { ...longest.object, namespace: 'shop', name: 'web' },
+        ports: ['http'],
+        backends: ['shop/web-0 on node-b'],
+        moreBackends: 1,
+      },
+    ],
+    affected: { count: 12, names: ['shop/web-1', 'shop/db-0'] },
+  });
+  const message = incidentMessage(given, 'node-a', 'At least.');
+  const { what, why, fix } = causeOf('KN102');
+  for (const part of [
+    what(given, 'node-a'),
+    why(given, 'node-a'),
+    fix(given, 'node-a'),
+    'Seen 3 times since 02:04:30 UTC.',
+    'At least.',
+    'It logged: "Another app is currently holding the xtables lock. Stopped waiting after 5s."',
+    'Service named: shop/web port http (behind it shop/web-0 on node-b and 1 more).',
+    'Pods hit: shop/web-1, shop/db-0 and 10 more.',
+  ])
+    expect(` ${message} `).toContain(` ${part} `);
+});
+
+describe('what is too long is said in fewer words', () => {
+  test('Services keep their names when those of their backends do not fit', () => {
+    const message = incidentMessage(storyOf({ services: [longest] }), 'node-a');
+    expect(message).toContain(`Service named: ${longest.object.namespace}/${longest.object.name} ports`);
+    expect(message).not.toContain('behind it');
+  });
+
+  test('Pods keep their number', () => {
+    const names = Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName}`);
+    expect(incidentMessage(storyOf({ affected: { count: 110, names } }), 'node-a')).toContain('Pods hit: 110.');
+  });
+});
+
+describe('numbers agree with their nouns', () => {
+  const over = { phase: 'over', ended: 1_795_226_790_836, endedBy: 'silence' } as const;
+
+  test.each([
+    [{ failures: 1 }, 'Seen once since'],
+    [{ failures: 2 }, 'Seen 2 times since'],
+    [{ restarts: 1 }, 'with 1 restart of the container'],
+    [{ restarts: 4 }, 'with 4 restarts of the container'],
+    [{ ...over, failures: 1 }, 'with 1 failure at 02:05:30 UTC.'],
+    [{ ...over, failures: 2 }, 'with 2 failures from 02:04:30 UTC to 02:05:30 UTC.'],
+    [{ services: [named('http')] }, /Service named: \S+ port http\./],
+    [{ services: [named('http', 'https')] }, /Service named: \S+ ports http and https\./],
+    [{ services: [named('a', 'b', 'c', 'd')] }, /Service named: \S+ ports a, b, c and 1 more\./],
+    [{ services: [named('http')], moreServices: 2 }, /Services named: \S+ port http and 2 more\./],
+    [{ affected: { count: 1, names: ['shop/a'] } }, 'Pods hit: shop/a.'],
+    [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Pods hit: shop/a and shop/b.'],
+  ] as [Partial<IncidentStory>, string | RegExp][])('%j', (parts, expected) => {
+    expect(says(parts)).toMatch(expected);
+  });
+});
+
+function says(parts: Partial<IncidentStory>): string {
+  return incidentMessage(storyOf(parts), 'node-a');
+}
+
+function named(...ports: string[]): NamedService {
+  return { ...longest, ports, backends: [], moreBackends: 0 };
+}
