@@ -290,7 +290,9 @@ const cuts = fc.array(fc.nat(50), { maxLength: 8 }).map((all) => new Set(all));
 describe('whatever a node goes through', () => {
   test('restarts of the agent change nothing of what is counted', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, cuts, async (all, restarts) => {
+      fc.asyncProperty(steps, cuts, async (some, restarts) => {
+        // What is told at once or later, when the server is back, is told in other portions; see below.
+        const all = some.filter((step) => step.happening.what !== 'server');
         const whole = await play(all, {});
         const parted = await play(all, { restarts });
         expect(sorted(parted.counted)).toEqual(sorted(whole.counted));
