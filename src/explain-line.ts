@@ -16,7 +16,9 @@ import { createDirectory, type Directory } from './resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
 import { createSeriesTable } from './series/table.ts';
 import { createClock } from './sources/clock.ts';
+import { readRecord } from './sources/containers/records.ts';
 import { readEnvelope } from './sources/envelope.ts';
+import type { Envelope } from './sources/envelopes/envelope.ts';
 
 type Row = [step: string, found: string];
 
@@ -63,7 +65,7 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
   ];
   const observation =
     parse(envelope.text, prefixes, envelope.origin !== 'userspace') ??
-    (envelope.origin === 'kernel' ? undefined : parseProgramRecord(envelope.text, envelope.program));
+    (envelope.origin === 'kernel' ? undefined : recordIn(line, envelope));
   if (observation === undefined) {
     const forged = envelope.origin === 'userspace' && parse(envelope.text, prefixes) !== undefined;
     return [
@@ -117,6 +119,11 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
     default:
       return observation satisfies never;
   }
+}
+
+/** The stamp of a record of felix looks like an envelope's: it is read with it, once the container runtime's is taken off. */
+function recordIn(line: string, { text, program }: Envelope): ProgramRecord | undefined {
+  return parseProgramRecord(text, program) ?? parseProgramRecord(readRecord(line)?.text ?? line);
 }
 
 function recordRows({ program, caller, severity, message, error }: ProgramRecord): Row[] {

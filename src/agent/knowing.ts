@@ -15,8 +15,6 @@ export interface Knowing {
   lists: LiveLists;
   remote: RemoteLookups;
   cluster: ClusterWatch;
-  /** Resolves when everything that is watched is known for the first time. */
-  whenSynced: Promise<void>;
 }
 
 export interface KnowingOptions {
@@ -29,7 +27,6 @@ export interface KnowingOptions {
 
 /** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
 export function createKnowing({ config, troubles, onNews, now }: KnowingOptions): Knowing {
-  const synced = Promise.withResolvers<void>();
   const connection = createConnection({
     load: () => loadConfig(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
@@ -58,7 +55,6 @@ export function createKnowing({ config, troubles, onNews, now }: KnowingOptions)
     onTrouble: troubles.informer,
     onSynced(resource) {
       troubles.synced(resource);
-      if (cluster.synced) synced.resolve();
       if (resource === 'nodes')
         troubles.node(
           config.node,
@@ -72,5 +68,5 @@ export function createKnowing({ config, troubles, onNews, now }: KnowingOptions)
     now,
     random: Math.random,
   });
-  return { connection, lists, remote, cluster, whenSynced: synced.promise };
+  return { connection, lists, remote, cluster };
 }

@@ -154,9 +154,18 @@ function baseBy({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }
 
-/** The agent of another node has told it for all. It is tried again at the next count, when that Event may be gone. */
+/** Writes after which the next is as far away as it gets: who has nothing to tell need not look more often. */
+const manyWrites = 6;
+
+/** The agent of another node has told it for all. It is tried again much later, when that Event may be gone. */
 function toldByAnother({ count, told: { writes } }: Own, told: Published): Outcome {
-  const next: Published = { ...told, count, writes: writes + 1, resourceVersion: undefined, overlap: undefined };
+  const next: Published = {
+    ...told,
+    count,
+    writes: Math.max(writes + 1, manyWrites),
+    resourceVersion: undefined,
+    overlap: undefined,
+  };
   return { kind: 'written', verb: 'create', packets: 0, told: next };
 }
 

@@ -57,3 +57,13 @@ describe.concurrent('--explain', () => {
     expect(out).toMatch(/^verdict +dropped/m);
   });
 });
+
+test.each(['', '2026-11-21T15:23:57.943Z stdout F '])(
+  'a record of felix, which has a stamp of its own: %j',
+  async (before) => {
+    const text =
+      '2026-11-21 15:23:57.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync chainName="OUTPUT" ipVersion=0x4 table="raw"';
+    const { out } = await replay(['--explain', `${before}${text}`]);
+    expect(out).toMatch(/^sign +KN204: /m);
+  },
+);

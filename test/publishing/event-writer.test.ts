@@ -354,9 +354,9 @@ describe('an Event that is one for all nodes', () => {
   test('is left as it is where the agent of another node has told it', async () => {
     const { store, series, write, count, event } = rig({ given: shared });
     store.put(theirs(series, { count: 7 }));
-    expect(await write()).toMatchObject({ kind: 'written', packets: 0, told: { count: 3, writes: 1 } });
+    expect(await write()).toMatchObject({ kind: 'written', packets: 0, told: { count: 3, writes: 6 } });
     count(2);
-    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, told: { count: 5, writes: 2 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, told: { count: 5, writes: 7 } });
     expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
     expect(event()).toMatchObject({ count: 7, message: 'an older message' });
   });
