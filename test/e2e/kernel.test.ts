@@ -41,13 +41,11 @@ describe.each<[Backend, number]>([
   });
   afterAll(() => network.destroy());
 
-  test('a dropped packet is an Event on both Pods within two seconds', async () => {
+  test('a dropped packet is an Event on both Pods', async () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
-    const sent = performance.now();
     await network.send({ from, to, family: 4, protocol: 'tcp', port: 5432, count: 1 });
     await rig.untilEvents(namespace, (events) => both(events, '5432/TCP'));
-    expect(performance.now() - sent).toBeLessThan(2000);
 
     const shown = await describePod(server.name);
     expect(shown).toMatch(
