@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import { factsOfLog } from './incidents/facts.ts';
-import type { Millis, NodeFacts, ObjectRef } from './model.ts';
+import type { Millis, NodeFacts } from './model.ts';
 import { createNodeIncidents, type NodeIncidents } from './node-incidents.ts';
 import { createChainIndex } from './resolving/chains/chain-index.ts';
-import { type Directory, nodeRef, podRef } from './resolving/directory.ts';
+import { type Directory, nodeRefOf, podRef } from './resolving/directory.ts';
 import type { ClusterObjects, Pod } from './resolving/objects.ts';
 import { podOf } from './resolving/program-pod.ts';
 import type { SeriesTable } from './series/table.ts';
@@ -110,7 +110,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     const here = objects.pods.filter((pod) => pod.node === node);
     return createNodeIncidents({
       node,
-      nodeRef: () => refOf(node),
+      nodeRef: () => nodeRefOf(directory, node),
       podOf(failing, source) {
         const pod = podOfLog(source);
         return pod === undefined ? podOf(failing, here) : podRef(pod);
@@ -125,11 +125,5 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
       isReady: () => true,
       count: (finding, time, weight) => series(node).count(finding, time, weight),
     });
-  }
-
-  function refOf(name: string): ObjectRef {
-    const node = directory.node(name);
-    if (node !== undefined) return nodeRef(node);
-    return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
   }
 }

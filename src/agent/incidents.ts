@@ -5,11 +5,11 @@ import type { Recent } from '../incidents/recent.ts';
 import { type Backend, type Chains, serviceLimit } from '../incidents/subjects.ts';
 import { createBackendLookup } from '../kubernetes/backend-lookup.ts';
 import { createFelixReader } from '../kubernetes/felix-configuration.ts';
-import type { Failing, Finding, Millis, NodeFacts, ObjectRef } from '../model.ts';
+import type { Failing, Finding, Millis, NodeFacts } from '../model.ts';
 import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../node-incidents.ts';
 import { createProc } from '../proc/proc.ts';
 import { podOf } from '../resolving/program-pod.ts';
-import { nodeRef } from '../resolving/directory.ts';
+import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookup.ts';
 import type { Knowing } from './knowing.ts';
 
@@ -41,7 +41,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
 
   return createNodeIncidents({
     node: config.node,
-    nodeRef: ownNode,
+    nodeRef: () => nodeRefOf(lists.directory, config.node),
     podOf: (failing: Failing) => podOf(failing, lists.podsHere(now())),
     podsHere: () => lists.podsHere(now()),
     chains,
@@ -65,19 +65,6 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
     onChange,
     restored,
   });
-
-  function ownNode(): ObjectRef {
-    const known = lists.directory.node(config.node);
-    if (known !== undefined) return nodeRef(known);
-    return {
-      apiVersion: 'v1',
-      kind: 'Node',
-      namespace: undefined,
-      name: config.node,
-      uid: '',
-      resourceVersion: undefined,
-    };
-  }
 
   function nameOf(address: string): string | undefined {
     const { object } = lists.directory.byAddress(address, { time: now(), exact: false });

@@ -156,7 +156,7 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** A node that is only known by the Pods that use its address. */
+/** A node that is only known by name. */
 function strangeNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
@@ -238,6 +238,11 @@ export function nodeRef(node: Node): ObjectRef {
     uid: node.uid,
     resourceVersion: node.resourceVersion,
   };
+}
+
+/** Of a Node that nobody knows: its name, without a uid. */
+export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
+  return nodeRef(directory.node(name) ?? strangeNode(name));
 }
 
 function serviceEndpoint(service: Service, address: string): Endpoint {
