@@ -77,7 +77,8 @@ test('what reads the journal has the image with journalctl', () => {
 });
 
 test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
-  const known = new Set<string>(Object.values(settings).map(({ env }) => env));
+  // Beside the settings, doctor takes the name of its own Pod from the environment.
+  const known = new Set<string>([...Object.values(settings).map(({ env }) => env), 'POD_NAME', 'POD_NAMESPACE']);
   for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
 });
 
