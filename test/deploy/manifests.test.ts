@@ -6,6 +6,7 @@ import {
   type Container,
   type DaemonSet,
   foldersOf,
+  type Kustomization,
   manifestFiles,
   readKustomization,
   readManifests,
@@ -43,7 +44,7 @@ describe.each(kustomizations)('%s', (file) => {
 
   test('refers to what exists', () => {
     const { resources = [], components = [], patches = [] } = kustomization;
-    const paths = [...resources, ...components, ...patches.map(({ path }) => path)].map((name) => join(folder, name));
+    const paths = [...resources, ...components, ...patchFiles(patches)].map((name) => join(folder, name));
     const wanted = paths.flatMap((path) =>
       existsSync(path) && statSync(path).isDirectory() ? [path, join(path, 'kustomization.yaml')] : [path],
     );
@@ -52,7 +53,7 @@ describe.each(kustomizations)('%s', (file) => {
 
   test('uses every file beside it', () => {
     const { resources = [], patches = [] } = kustomization;
-    const used = new Set([...resources, ...patches.map(({ path }) => path)].map((name) => join(folder, name)));
+    const used = new Set([...resources, ...patchFiles(patches)].map((name) => join(folder, name)));
     const beside = files.filter((each) => dirname(each) === dirname(file) && each !== file);
     expect(beside.filter((each) => !used.has(join(root, each)))).toEqual([]);
   });
@@ -105,4 +106,8 @@ test('only the base grants rights, and they are those that the end-to-end tests 
 function containersOf(manifest: DaemonSet): readonly Partial<Container>[] {
   const { containers }: Partial<DaemonSet['spec']['template']['spec']> = manifest.spec.template.spec;
   return containers ?? [];
+}
+
+function patchFiles(patches: NonNullable<Kustomization['patches']>): readonly string[] {
+  return patches.flatMap(({ path }) => path ?? []);
 }

@@ -17,7 +17,8 @@ export interface Kustomization {
   kind: 'Kustomization' | 'Component';
   resources?: string[];
   components?: string[];
-  patches?: { path: string }[];
+  /** A file beside it, or the text of the patch itself. */
+  patches?: { path?: string }[];
   images?: { name: string; newName?: string; newTag?: string }[];
 }
 

@@ -7,24 +7,28 @@ const goFolder = join(import.meta.dirname, 'go');
 
 export const KUBERNETES_VERSION = pinnedVersion('kubernetes', 'k8s.io/kubernetes');
 export const ETCD_VERSION = pinnedVersion('etcd', 'go.etcd.io/etcd/server/v3');
+export const HELM_VERSION = pinnedVersion('helm', 'helm.sh/helm/v4');
 
 export type BinaryName = 'etcd' | 'kube-apiserver' | 'kubectl' | 'kube-proxy';
 
 /** Absolute path of each binary. */
 export type Binaries = Readonly<Record<BinaryName, string>>;
 
-export interface Recipe {
-  readonly name: BinaryName;
+/** What a cluster with a node takes beside them; built when a test asks for them. */
+export type NodeBinaryName = 'kube-controller-manager' | 'kube-scheduler' | 'kubelet-server';
+
+export interface Recipe<Name extends string = string> {
+  readonly name: Name;
   readonly version: string;
   /** The folder of the go.mod that pins it. */
   readonly moduleFolder: string;
   readonly package: string;
   readonly ldflags: string;
-  /** Minutes on two cores with an empty build cache; kubectl and kube-proxy share most of the API server's packages. */
+  /** Minutes on two cores with an empty build cache; all of Kubernetes shares most of the API server's packages. */
   readonly minutes: number;
 }
 
-export const RECIPES: readonly Recipe[] = [
+export const RECIPES: readonly Recipe<BinaryName>[] = [
   {
     name: 'etcd',
     version: ETCD_VERSION,
@@ -38,13 +42,36 @@ export const RECIPES: readonly Recipe[] = [
   kubernetesRecipe('kube-proxy', 1),
 ];
 
+export const NODE_RECIPES: readonly Recipe<NodeBinaryName>[] = [
+  kubernetesRecipe('kube-controller-manager', 3),
+  kubernetesRecipe('kube-scheduler', 1),
+  { ...kubernetesRecipe('kubelet-server', 1), package: './kubelet-server' },
+];
+
+/** No part of the control plane: built when a test of the chart asks for it. */
+export const HELM_RECIPE: Recipe<'helm'> = {
+  name: 'helm',
+  version: HELM_VERSION,
+  moduleFolder: join(goFolder, 'helm'),
+  package: 'helm.sh/helm/v4/cmd/helm',
+  ldflags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}`,
+  minutes: 3,
+};
+
 /** Outside the repository, so that a clean checkout does not cost another ten minutes. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
+  return cachePath(env, 'control-plane', `kubernetes-${KUBERNETES_VERSION}_etcd-${ETCD_VERSION}`);
+}
+
+export function helmCacheFolder(env: NodeJS.ProcessEnv): string {
+  return cachePath(env, 'helm', HELM_VERSION);
+}
+
+function cachePath(env: NodeJS.ProcessEnv, what: string, versions: string): string {
   // The XDG specification says that a relative path there is to be ignored.
   const configured = env.XDG_CACHE_HOME;
   const base = configured?.startsWith('/') === true ? configured : join(homedir(), '.cache');
-  const versions = `kubernetes-${KUBERNETES_VERSION}_etcd-${ETCD_VERSION}_${process.platform}-${process.arch}`;
-  return join(base, 'kube-netfilter-tailer', 'control-plane', versions, 'bin');
+  return join(base, 'kube-netfilter-tailer', what, `${versions}_${process.platform}-${process.arch}`, 'bin');
 }
 
 /** The oldest Go that compiles what a recipe pins, like "1.26.0". */
@@ -52,7 +79,7 @@ export function neededGo(recipe: Recipe): string {
   return match(join(recipe.moduleFolder, 'go.mod'), /^go (\S+)$/m);
 }
 
-function kubernetesRecipe(name: BinaryName, minutes: number): Recipe {
+function kubernetesRecipe<Name extends string>(name: Name, minutes: number): Recipe<Name> {
   return {
     name,
     version: KUBERNETES_VERSION,

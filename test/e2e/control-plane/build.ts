@@ -4,8 +4,16 @@ import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder, KUBERNETES_VERSION, neededGo, RECIPES } from './binaries.ts';
-import type { Binaries, BinaryName, Recipe } from './binaries.ts';
+import {
+  cacheFolder,
+  HELM_RECIPE,
+  helmCacheFolder,
+  KUBERNETES_VERSION,
+  neededGo,
+  NODE_RECIPES,
+  RECIPES,
+} from './binaries.ts';
+import type { Binaries, BinaryName, NodeBinaryName, Recipe } from './binaries.ts';
 import { withLock } from './lock.ts';
 
 const run = promisify(execFile);
@@ -17,16 +25,10 @@ const run = promisify(execFile);
 export async function ensureBinaries(env: NodeJS.ProcessEnv = process.env): Promise<Binaries> {
   const folder = cacheFolder(env);
   const provided = await fromAssets(env.KUBEBUILDER_ASSETS);
-  const wanted = RECIPES.filter((recipe) => !provided.has(recipe.name));
-  if ((await missing(folder, wanted)).length > 0) {
-    await mkdir(folder, { recursive: true });
-    await withLock(
-      `kube-netfilter-tailer-build:${createHash('sha256').update(folder).digest('hex')}`,
-      () => say('another process is building the test control plane, waiting for it ...'),
-      // Looked at again under the lock: the process that we waited for has most likely built them all.
-      async () => buildAll(folder, await missing(folder, wanted)),
-    );
-  }
+  await ensureBuilt(
+    folder,
+    RECIPES.filter((recipe) => !provided.has(recipe.name)),
+  );
   const path = (name: BinaryName): string => provided.get(name) ?? join(folder, name);
   return {
     etcd: path('etcd'),
@@ -34,6 +36,38 @@ export async function ensureBinaries(env: NodeJS.ProcessEnv = process.env): Prom
     kubectl: path('kubectl'),
     'kube-proxy': path('kube-proxy'),
   };
+}
+
+/** The same for what a cluster with a node takes; always built, as KUBEBUILDER_ASSETS never has them. */
+export async function ensureNodeBinaries(
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Readonly<Record<NodeBinaryName, string>>> {
+  const folder = cacheFolder(env);
+  await ensureBuilt(folder, NODE_RECIPES);
+  return {
+    'kube-controller-manager': join(folder, 'kube-controller-manager'),
+    'kube-scheduler': join(folder, 'kube-scheduler'),
+    'kubelet-server': join(folder, 'kubelet-server'),
+  };
+}
+
+/** The same for helm, which has a version and so a folder of its own. */
+export async function ensureHelm(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const folder = helmCacheFolder(env);
+  await ensureBuilt(folder, [HELM_RECIPE]);
+  return join(folder, HELM_RECIPE.name);
+}
+
+async function ensureBuilt(folder: string, wanted: readonly Recipe[]): Promise<void> {
+  if ((await missing(folder, wanted)).length > 0) {
+    await mkdir(folder, { recursive: true });
+    await withLock(
+      `kube-netfilter-tailer-build:${createHash('sha256').update(folder).digest('hex')}`,
+      () => say(`another process is building ${namesOf(wanted)}, waiting for it ...`),
+      // Looked at again under the lock: the process that we waited for has most likely built them all.
+      async () => buildAll(folder, await missing(folder, wanted)),
+    );
+  }
 }
 
 /** The envtest archives that KUBEBUILDER_ASSETS usually points to hold no kube-proxy; that one is then built. */
@@ -100,7 +134,9 @@ async function build(folder: string, recipe: Recipe): Promise<void> {
 
 async function checkGo(recipes: readonly Recipe[]): Promise<void> {
   const needed = recipes.map(neededGo).toSorted(compareVersions).at(-1) ?? '';
-  const remedy = `the test control plane is built with Go ${needed} or newer: install it, or point KUBEBUILDER_ASSETS at etcd, kube-apiserver, kubectl and kube-proxy`;
+  const provided = recipes.some((recipe) => RECIPES.some(({ name }) => name === recipe.name));
+  const other = provided ? ', or point KUBEBUILDER_ASSETS at etcd, kube-apiserver, kubectl and kube-proxy' : '';
+  const remedy = `the tests build ${namesOf(recipes)} with Go ${needed} or newer: install it${other}`;
   let found: string;
   try {
     // Outside the module: within it an old go refuses to answer at all.
@@ -110,6 +146,10 @@ async function checkGo(recipes: readonly Recipe[]): Promise<void> {
     throw new Error(`[control-plane] no usable \`go\` on the PATH; ${remedy}`, { cause });
   }
   if (compareVersions(found, needed) < 0) throw new Error(`[control-plane] go is ${found}; ${remedy}`);
+}
+
+function namesOf(recipes: readonly Recipe[]): string {
+  return recipes.map(({ name }) => name).join(', ');
 }
 
 // What a developer has set for other projects (GOFLAGS=-mod=vendor, a go.work) must not reach this build.

@@ -71,13 +71,20 @@ export function connect(address: Address): Connection {
       ),
     request: (method, path, { body, token = adminToken, contentType = 'application/json' } = {}) =>
       new Promise((resolve, reject) => {
-        const headers = { authorization: `Bearer ${token}`, accept: 'application/json', 'content-type': contentType };
+        const content = body === undefined ? '' : JSON.stringify(body);
+        const headers = {
+          authorization: `Bearer ${token}`,
+          accept: 'application/json',
+          'content-type': contentType,
+          // Node.js gives DELETE none by itself, and the server would take the content for the next request.
+          'content-length': Buffer.byteLength(content),
+        };
         const signal = AbortSignal.timeout(REQUEST_WITHIN_MS);
         const call = httpsRequest(`${server}${path}`, { method, agent, headers, signal }, (response) => {
           text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: parse(answer) }), reject);
         });
         call.on('error', reject);
-        call.end(body === undefined ? undefined : JSON.stringify(body));
+        call.end(content);
       }),
     writeKubeconfig: async (name, token) => {
       const path = kubeconfigPath(folder, name);

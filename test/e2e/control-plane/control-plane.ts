@@ -25,9 +25,10 @@ type Unreached = Omit<Address, 'certificateAuthority'>;
 
 /**
  * A real etcd and kube-apiserver on loopback ports, with RBAC and ServiceAccount tokens. There is no kubelet, scheduler
- * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating.
+ * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating. `withNodes`: it is made
+ * for startControllers (controllers.ts) and nodes (../node/node.ts).
  */
-export async function startControlPlane(): Promise<ControlPlane> {
+export async function startControlPlane({ withNodes = false } = {}): Promise<ControlPlane> {
   removeLeftovers();
   const binaries = await ensureBinaries();
   const folder = createFolder();
@@ -37,7 +38,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
 
   const servers = [
     etcd(binaries.etcd, folder, etcdPort, etcdPeerPort),
-    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort),
+    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { withNodes }),
   ];
   const supervisor = supervise(folder, servers);
   const known: Unreached = {
@@ -58,8 +59,11 @@ export async function startControlPlane(): Promise<ControlPlane> {
   }
 }
 
-/** `failure` rejects when a server or the supervisor itself ends; it never resolves. */
-function supervise(folder: string, servers: readonly Server[]): { failure: Promise<never>; stop: () => Promise<void> } {
+/** `failure` rejects when a server or the supervisor itself ends; it never resolves. `stop` removes the folder, too. */
+export function supervise(
+  folder: string,
+  servers: readonly Server[],
+): { failure: Promise<never>; stop: () => Promise<void> } {
   const script = fileURLToPath(new URL('supervisor.ts', import.meta.url));
   // Detached: Ctrl-C in the terminal must reach the tests first, and the servers only through them.
   const child = spawn(execPath, [script, folder, JSON.stringify(servers)], {

@@ -36,7 +36,15 @@ export function etcd(command: string, folder: string, port: number, peerPort: nu
   };
 }
 
-export function apiServer(command: string, folder: string, etcdPort: number, port: number): Server {
+/** `withNodes`: Pods get a ServiceAccount's token, and kubelets are asked for logs under a Node's ExternalDNS. */
+export function apiServer(
+  command: string,
+  folder: string,
+  etcdPort: number,
+  port: number,
+  { withNodes = false } = {},
+): Server {
+  const certificate = join(folder, CERTIFICATES, 'apiserver');
   return {
     name: 'kube-apiserver',
     command,
@@ -55,9 +63,56 @@ export function apiServer(command: string, folder: string, etcdPort: number, por
       '--allow-privileged=true',
       // Loopback addresses are not valid in Endpoints, so it could only complain about its own.
       '--endpoint-reconciler-type=none',
-      // No controller makes default ServiceAccounts, without which the first admits no Pod, and no kubelet makes Nodes
+      // No controller makes default ServiceAccounts, without which the first admits no Pod, and none makes Nodes
       // ready, without which the taint of the second stays for ever.
-      '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+      `--disable-admission-plugins=${withNodes ? '' : 'ServiceAccount,'}TaintNodesByCondition`,
+      ...(withNodes
+        ? [
+            '--kubelet-preferred-address-types=ExternalDNS',
+            // The one that it makes for itself is there before the first request to a kubelet.
+            `--kubelet-client-certificate=${certificate}.crt`,
+            `--kubelet-client-key=${certificate}.key`,
+          ]
+        : []),
     ],
+  };
+}
+
+/** Makes Pods of DaemonSets and Deployments, default ServiceAccounts and the ConfigMap with `certificateAuthority` (a file). */
+export function controllerManager(
+  command: string,
+  folder: string,
+  kubeconfig: string,
+  certificateAuthority: string,
+): Server {
+  const controllers = [
+    'daemonset-controller',
+    'deployment-controller',
+    'replicaset-controller',
+    'serviceaccount-controller',
+    'root-ca-certificate-publisher-controller',
+    'garbage-collector-controller',
+    'namespace-controller',
+  ];
+  return {
+    name: 'kube-controller-manager',
+    command,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--controllers=${controllers.join(',')}`,
+      `--root-ca-file=${certificateAuthority}`,
+      '--leader-elect=false',
+      // No port of the machine for health and metrics.
+      '--secure-port=0',
+      `--cert-dir=${folder}`,
+    ],
+  };
+}
+
+export function scheduler(command: string, folder: string, kubeconfig: string): Server {
+  return {
+    name: 'kube-scheduler',
+    command,
+    args: [`--kubeconfig=${kubeconfig}`, '--leader-elect=false', '--secure-port=0', `--cert-dir=${folder}`],
   };
 }

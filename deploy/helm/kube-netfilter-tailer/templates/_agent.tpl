@@ -1,0 +1,108 @@
+{{- /* What the preset stands for, as YAML. */}}
+{{- define "kube-netfilter-tailer.preset" -}}
+{{- get (.Files.Get "files/presets.yaml" | fromYaml) .Values.preset | toYaml }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.image" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+{{- $default := ternary (printf "%s-journal" .Chart.AppVersion) .Chart.AppVersion (hasKey $preset "journal") }}
+{{- with .Values.image }}
+{{- if not .digest }}
+{{- printf "%s:%s" .repository (.tag | default $default) }}
+{{- else if .tag }}
+{{- printf "%s:%s@%s" .repository .tag .digest }}
+{{- else }}
+{{- printf "%s@%s" .repository .digest }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A variable goes over the file, so what config has itself is left to the file. */}}
+{{- define "kube-netfilter-tailer.env" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+{{- $config := .Values.config -}}
+- name: NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+{{- if not (hasKey $config "sources") }}
+- name: SOURCES
+  value: {{ $preset.sources }}
+{{- end }}
+{{- if and .Values.hostNetwork (not (hasKey $config "metricsAddress")) }}
+# 9090 is often taken on nodes (Cockpit, Prometheus).
+- name: METRICS_ADDRESS
+  value: ':9690'
+{{- end }}
+{{- if and (include "kube-netfilter-tailer.conntrack" .) (not (hasKey $config "procRoot")) }}
+- name: PROC_ROOT
+  value: /host/proc
+{{- end }}
+{{- if $config }}
+- name: CONFIG_FILE
+  value: /etc/kube-netfilter-tailer/config.yaml
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE") }}
+{{- fail (printf "extraEnv: the chart sets %s itself: take it out, and put the setting under config" .name) }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.metricsPort" -}}
+{{- if hasKey .Values.config "metricsAddress" }}
+{{- $port := splitList ":" .Values.config.metricsAddress | last }}
+{{- if not (and (contains ":" .Values.config.metricsAddress) (regexMatch "^[1-9][0-9]*$" $port)) }}
+{{- fail (printf "config.metricsAddress %q: must be [HOST]:PORT, for example :9090" .Values.config.metricsAddress) }}
+{{- end }}
+{{- $port }}
+{{- else }}
+{{- ternary 9690 9090 .Values.hostNetwork }}
+{{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.stateDir" -}}
+{{- .Values.config.stateDir | default "/var/lib/kube-netfilter-tailer" }}
+{{- end }}
+
+{{- /* Not empty where the host's /proc is needed. */}}
+{{- define "kube-netfilter-tailer.conntrack" -}}
+{{- if or .Values.conntrack.details .Values.conntrack.owners }}true{{ end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.securityContext" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+privileged: {{ hasKey $preset "privileged" }}
+# The API server refuses false for a privileged container.
+allowPrivilegeEscalation: {{ hasKey $preset "privileged" }}
+readOnlyRootFilesystem: true
+{{- if or .Values.conntrack.owners (not (hasKey $preset "privileged")) }}
+capabilities:
+  {{- if not (hasKey $preset "privileged") }}
+  drop: [ALL]
+  {{- end }}
+  {{- if .Values.conntrack.owners }}
+  add: [SYS_PTRACE]
+  {{- end }}
+{{- end }}
+{{- if .Values.conntrack.owners }}
+appArmorProfile:
+  type: Unconfined
+{{- end }}
+{{- end }}
+
+{{- /* Settings that the running agent does not follow: a change of one of them has to make new Pods. */}}
+{{- define "kube-netfilter-tailer.restartChecksum" -}}
+{{- omit .Values.config "prefixes" "includeNoise" "logLevel" | toJson | sha256sum }}
+{{- end }}

@@ -1,0 +1,70 @@
+{{- define "kube-netfilter-tailer.volumeMounts" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+- name: var-log
+  mountPath: /var/log
+  readOnly: true
+- name: state
+  mountPath: {{ include "kube-netfilter-tailer.stateDir" . | quote }}
+{{- if hasKey $preset "journal" }}
+- name: run-log
+  mountPath: /run/log
+  readOnly: true
+{{- end }}
+{{- if include "kube-netfilter-tailer.conntrack" . }}
+- name: proc
+  mountPath: {{ .Values.config.procRoot | default "/host/proc" | quote }}
+  readOnly: true
+{{- end }}
+{{- if .Values.dockerRuntime }}
+- name: docker-containers
+  mountPath: /var/lib/docker/containers
+  readOnly: true
+{{- end }}
+{{- if .Values.config }}
+# A folder: a single file that is mounted with subPath never changes.
+- name: config
+  mountPath: /etc/kube-netfilter-tailer
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.volumes" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+- name: var-log
+  hostPath:
+    path: /var/log
+    type: Directory
+- name: state
+  hostPath:
+    path: {{ include "kube-netfilter-tailer.stateDir" . | quote }}
+    type: DirectoryOrCreate
+{{- if hasKey $preset "journal" }}
+- name: run-log
+  hostPath:
+    path: /run/log
+    type: DirectoryOrCreate
+{{- end }}
+{{- if include "kube-netfilter-tailer.conntrack" . }}
+- name: proc
+  hostPath:
+    path: /proc
+    type: Directory
+{{- end }}
+{{- if .Values.dockerRuntime }}
+- name: docker-containers
+  hostPath:
+    path: /var/lib/docker/containers
+    type: Directory
+{{- end }}
+{{- if .Values.config }}
+- name: config
+  configMap:
+    name: {{ include "kube-netfilter-tailer.fullname" . }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

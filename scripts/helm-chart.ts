@@ -1,0 +1,87 @@
+// What of the Helm chart is made from other files: scripts/update-helm-chart.ts writes it, test/deploy/helm.test.ts holds it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+
+const root = join(import.meta.dirname, '..');
+export const chartFolder = 'deploy/helm/kube-netfilter-tailer';
+
+/** Files that the chart has a copy of: a chart cannot read what is outside its folder. */
+export const copied = ['deploy/monitoring/dashboard.json', 'deploy/monitoring/prometheus-rules.yaml'];
+
+/** JSON Schema, draft 7, as far as the chart's uses it. */
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  description?: string;
+  enum?: readonly string[];
+  items?: Schema;
+  anyOf?: readonly Schema[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+  definitions?: Record<string, Schema>;
+  default?: unknown;
+}
+
+/**
+ * What `config` may hold: docs/config.schema.json without `node`, which every Pod has from NODE_NAME, and `$schema`. Defaults are
+ * left out: Helm does not set them, the program does.
+ */
+export function configSchema(): Schema {
+  const { properties = {} } = JSON.parse(read('docs/config.schema.json')) as Schema;
+  const settable = structuredClone(properties);
+  delete settable['node'];
+  delete settable['$schema'];
+  for (const schema of Object.values(settable)) delete schema.default;
+  return {
+    type: 'object',
+    description: 'settings of the agent, by their names in docs/configuration.md; more on it below',
+    additionalProperties: false,
+    properties: settable,
+  };
+}
+
+export function readSchema(): Schema {
+  return JSON.parse(read(`${chartFolder}/values.schema.json`)) as Schema;
+}
+
+/** Keys whose values stand in a row together with them. */
+const whole = new Set(['config', 'resources', 'affinity', 'updateStrategy', 'seLinuxOptions']);
+
+/** The table of all values, for the chart's README. */
+export function valuesTable(): string {
+  const values = load(read(`${chartFolder}/values.yaml`));
+  const rows = rowsOf(readSchema().properties ?? {}, values, '');
+  return ['| key | type | default | |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function rowsOf(properties: Record<string, Schema>, values: unknown, prefix: string): string[] {
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const path = `${prefix}${key}`;
+    const value = (values as Record<string, unknown> | undefined)?.[key];
+    if (schema.properties !== undefined && !whole.has(path)) return rowsOf(schema.properties, value, `${path}.`);
+    const preset =
+      value === undefined || value === '' ? '' : code(typeof value === 'string' ? value : JSON.stringify(value));
+    return `| ${code(path)} | ${typeOf(schema)} | ${preset} | ${(schema.description ?? '').replaceAll('|', '\\|')} |`;
+  });
+}
+
+function typeOf({ type, enum: choices, items, $ref }: Schema): string {
+  if (choices !== undefined) return choices.map(code).join(', ');
+  if (type === 'array') return items?.type === 'integer' ? 'list of numbers' : 'list of maps';
+  if ($ref !== undefined || type === 'object') return 'map';
+  return { string: 'text', integer: 'whole number', boolean: '`true`, `false`' }[type ?? ''] ?? '';
+}
+
+/** A page with its table of values brought up to date. */
+export function withValuesTable(page: string): string {
+  return page.replace(/^\| key \| type \|.*(?:\n\|.*)*$/m, () => valuesTable());
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}

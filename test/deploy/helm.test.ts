@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { load, loadAll } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  chartFolder,
+  configSchema,
+  copied,
+  readSchema,
+  type Schema,
+  withValuesTable,
+} from '../../scripts/helm-chart.ts';
+import { version } from '../../src/config.ts';
+import { settingNames, settingOf, settings } from '../../src/config/settings.ts';
+import { foldersOf, root } from './manifests.ts';
+
+/** What can be said of the chart without helm; with it: test/e2e/helm. */
+
+const chart = load(read('Chart.yaml')) as Record<string, string>;
+const values = load(read('values.yaml')) as Record<string, unknown>;
+const schema = readSchema();
+const structures = new Set(['resources', 'affinity', 'updateStrategy', 'seLinuxOptions']);
+
+test('the versions are that of package.json', () => {
+  expect(chart).toMatchObject({ apiVersion: 'v2', name: 'kube-netfilter-tailer', version, appVersion: version });
+});
+
+test('the presets are the overlays', () => {
+  const presets = Object.keys(load(read('files/presets.yaml')) as object);
+  expect(presets.toSorted()).toEqual(foldersOf('overlays'));
+  expect(schema.properties?.['preset']?.enum?.toSorted()).toEqual(foldersOf('overlays'));
+});
+
+describe('made from other files: npm run helm:update', () => {
+  test.each(copied)('the copy of %s', (path) => {
+    expect(read(`files/${basename(path)}`)).toBe(readFileSync(join(root, path), 'utf8'));
+  });
+
+  test('the schema of `config`', () => {
+    expect(schema.properties?.['config']).toEqual(configSchema());
+  });
+
+  test('the table of README.md', () => {
+    const page = read('README.md');
+    expect(withValuesTable(page)).toBe(page);
+    expect(page).toContain('| `image.repository` | text |');
+  });
+});
+
+test('`config` has every setting but the name of the Node, of which each Pod has its own', () => {
+  expect(Object.keys(configSchema().properties ?? {})).toEqual(settingNames.filter((name) => name !== 'node'));
+});
+
+test('new Pods are made for every setting that agents do not follow, and for no other', () => {
+  const omitted = /omit \.Values\.config ((?:"\w+" )+)\|/.exec(read('templates/_agent.tpl'))?.[1] ?? '';
+  const followed = settingNames.filter((name) => settingOf(name).reload === true);
+  expect([...omitted.matchAll(/\w+/g)].map(String).toSorted()).toEqual(followed.toSorted());
+  for (const name of followed) expect(read('README.md')).toContain(`\`${name}\``);
+});
+
+test('variables are known to the program', () => {
+  const named = [...read('templates/_agent.tpl').matchAll(/^- name: (\w+)$/gm)].map(([, name]) => name);
+  const known = [...Object.values(settings).map(({ env }) => env), 'POD_NAME', 'POD_NAMESPACE', 'CONFIG_FILE'];
+  expect(named.filter((name) => !known.some((each) => each === name))).toEqual([]);
+  expect(named).toContain(settings.node.env);
+});
+
+describe('values.schema.json', () => {
+  const parser = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+
+  test('takes the values that there are', () => {
+    expect(parser.safeParse(values).error).toBeUndefined();
+  });
+
+  test.each([{ resourses: {} }, { image: { repository: 'x', tga: '1' } }, { config: { logLevle: 'debug' } }])(
+    'refuses %j',
+    (wrong) => {
+      expect(parser.safeParse({ ...values, ...wrong }).success).toBe(false);
+    },
+  );
+
+  test('has the keys of values.yaml, and no others', () => {
+    // Parts of a chart of somebody's own may be given `global`; a key of `config` has no default here.
+    const { global: _, config: __, ...properties } = schema.properties ?? {};
+    const { config, ...others } = values;
+    expect(config).toEqual({});
+    expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));
+  });
+
+  test('every key is explained', () => {
+    expect(unexplained(schema.properties ?? {})).toEqual([]);
+  });
+
+  test('no map takes just any key, but where a structure of Kubernetes is passed on', () => {
+    expect([schema, ...Object.values(schema.definitions ?? {})].flatMap((each) => openMaps(each)).toSorted()).toEqual([
+      'affinity.nodeAffinity',
+      'affinity.podAffinity',
+      'affinity.podAntiAffinity',
+      'extraEnv.valueFrom.configMapKeyRef',
+      'extraEnv.valueFrom.fieldRef',
+      'extraEnv.valueFrom.resourceFieldRef',
+      'extraEnv.valueFrom.secretKeyRef',
+      'extraVolumes',
+      'global',
+      'networkPolicy.from.namespaceSelector',
+      'networkPolicy.from.podSelector',
+      'podMonitor.metricRelabelings',
+    ]);
+  });
+});
+
+test.each(files().filter((name) => name.endsWith('.yaml') && !name.startsWith('templates/')))(
+  '%s is YAML, with no key twice',
+  (file) => {
+    expect(() => loadAll(read(file))).not.toThrow();
+  },
+);
+
+test('every template and file that is named is there, and every one that is there is named', () => {
+  const text = files()
+    .filter((name) => /^templates\/.*\.(?:tpl|yaml|txt)$/.test(name))
+    .map(read)
+    .join('\n');
+  const found = (pattern: RegExp): Set<string> => new Set([...text.matchAll(pattern)].map(([, name = '']) => name));
+  expect(found(/define "([^"]+)"/g)).toEqual(found(/include "([^"]+)"/g));
+  const there = files().filter((name) => name.startsWith('files/'));
+  expect(found(/Files\.Get "([^"]+)"/g)).toEqual(new Set(there));
+});
+
+/** The sections of the schema, down to what is set as one: texts, lists, and structures of Kubernetes. */
+function keysOfSchema(properties: Record<string, Schema>): unknown {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, each]) => {
+      const section = sectionOf(key, each);
+      return [key, section === undefined ? true : keysOfSchema(section)];
+    }),
+  );
+}
+
+function keysOfValues(given: object, properties: Record<string, Schema>): unknown {
+  return Object.fromEntries(
+    Object.entries(given).map(([key, value]: [string, object]) => {
+      const section = sectionOf(key, properties[key] ?? {});
+      return [key, section === undefined ? true : keysOfValues(value, section)];
+    }),
+  );
+}
+
+/** Structures of Kubernetes have more fields than there are defaults. */
+function sectionOf(key: string, { properties }: Schema): Record<string, Schema> | undefined {
+  return structures.has(key) ? undefined : properties;
+}
+
+/** Paths of keys whose row in the table would be empty. */
+function unexplained(properties: Record<string, Schema>, prefix = ''): string[] {
+  return Object.entries(properties).flatMap(([key, each]) => {
+    const section = sectionOf(key, each);
+    if (section !== undefined) return unexplained(section, `${prefix}${key}.`);
+    return each.description === undefined ? [`${prefix}${key}`] : [];
+  });
+}
+
+/** Paths of maps with neither a list of keys nor a type for what they hold. */
+function openMaps({ type, properties = {}, items, additionalProperties, anyOf = [] }: Schema, path = ''): string[] {
+  const within = Object.entries(properties).flatMap(([key, each]) =>
+    openMaps(each, path === '' ? key : `${path}.${key}`),
+  );
+  const below = [...(items === undefined ? [] : [items]), ...anyOf].flatMap((each) => openMaps(each, path));
+  return [...(type === 'object' && additionalProperties === undefined ? [path] : []), ...within, ...below];
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, chartFolder, path), 'utf8');
+}
+
+function files(): string[] {
+  return readdirSync(join(root, chartFolder), { recursive: true, encoding: 'utf8' });
+}

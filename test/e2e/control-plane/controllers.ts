@@ -1,0 +1,48 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ensureNodeBinaries } from './build.ts';
+import type { Connection } from './connection.ts';
+import { supervise } from './control-plane.ts';
+import { createFolder, lastLines, logFile } from './folder.ts';
+import { controllerManager, scheduler } from './servers.ts';
+
+const READY_WITHIN_MS = 60_000;
+
+/**
+ * A real kube-controller-manager, with the controllers that make Pods and clean up after them, and a real kube-scheduler. They act on
+ * all that the API server has: for a control plane of one's own, started `withNodes`. Resolves when they work.
+ */
+export async function startControllers(connection: Connection): Promise<{ readonly stop: () => Promise<void> }> {
+  const binaries = await ensureNodeBinaries();
+  const folder = createFolder();
+  const authority = join(folder, 'ca.crt');
+  await writeFile(authority, connection.certificateAuthority);
+  const servers = [
+    controllerManager(binaries['kube-controller-manager'], folder, connection.adminKubeconfig, authority),
+    scheduler(binaries['kube-scheduler'], folder, connection.adminKubeconfig),
+  ];
+  const { failure, stop } = supervise(folder, servers);
+  try {
+    await Promise.race([failure, untilTheyWork(connection)]);
+  } catch (cause) {
+    const logs = servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(folder, name), 15)}`).join('\n');
+    await stop();
+    throw new Error(`[control-plane] the controllers did not start: ${String(cause)}\n${logs}`, { cause });
+  }
+  return { stop };
+}
+
+/** Each namespace gets them soon; without them no Pod is admitted. */
+async function untilTheyWork({ request }: Connection): Promise<void> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  const place = '/api/v1/namespaces/default';
+  for (const path of [`${place}/serviceaccounts/default`, `${place}/configmaps/kube-root-ca.crt`]) {
+    for (;;) {
+      const { status } = await request('GET', path);
+      if (status === 200) break;
+      if (performance.now() > deadline) throw new Error(`GET ${path}: ${status} after ${READY_WITHIN_MS / 1000} s`);
+      await delay(50);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { type Manifest, type PodSpec, daemonSetOf, parseManifests, root } from '../deploy/manifests.ts';
+import type { CommandResult, Connection } from './control-plane/connection.ts';
+
+/** What kubectl makes of manifests, and what the API server says of them. */
+export interface Deploying {
+  /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as somebody's own overlay would have them. */
+  render: (base: string, components?: readonly string[]) => Promise<string>;
+  /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. */
+  apply: (input: string) => Promise<CommandResult>;
+  /** Lets the API server look at a Pod as if it were created. */
+  admit: (spec: PodSpec, namespace: string) => Promise<CommandResult>;
+}
+
+/** `folder`: for overlays that are made up. */
+export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder: string): Deploying {
+  return {
+    async render(base, components = []) {
+      const own = await mkdtemp(join(folder, 'overlay-'));
+      const path = (name: string): string => relative(own, join(root, 'deploy', name));
+      const kustomization = { resources: [path(base)], components: components.map(path) };
+      await writeFile(join(own, 'kustomization.yaml'), JSON.stringify(kustomization));
+      return succeed(kubectl(['kustomize', own]));
+    },
+    apply(input) {
+      const how = ['--server-side', '--validate=strict', '--force-conflicts'];
+      return kubectl(['apply', ...how, '-f', '-'], { input });
+    },
+    admit(spec, namespace) {
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'admitted', namespace }, spec };
+      return kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input: JSON.stringify(pod) });
+    },
+  };
+}
+
+/** Applies objects, and waits until the API server serves what definitions among them define. */
+export async function createAll(
+  { kubectl }: Pick<Connection, 'kubectl'>,
+  { apply }: Deploying,
+  items: readonly object[],
+): Promise<void> {
+  await succeed(apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items })));
+  const names = (items as readonly Manifest[])
+    .filter(({ kind }) => kind === 'CustomResourceDefinition')
+    .map(({ metadata }) => `crd/${metadata.name}`);
+  if (names.length > 0) await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names]));
+}
+
+export function namespaceWith(name: string, labels: Record<string, string>): object {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+/** Of the DaemonSet among them. */
+export function podOf(rendered: string): PodSpec {
+  return daemonSetOf(parseManifests(rendered)).spec.template.spec;
+}
+
+export async function succeed(command: Promise<CommandResult>): Promise<string> {
+  const { code, stdout, stderr } = await command;
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}

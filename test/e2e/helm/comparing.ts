@@ -1,0 +1,78 @@
+import type { Manifest } from '../../deploy/manifests.ts';
+
+/** Labels that kustomize's objects do not have: on every object, and those that tell releases apart. */
+const labelsOfHelm = [
+  'helm.sh/chart',
+  'app.kubernetes.io/instance',
+  'app.kubernetes.io/version',
+  'app.kubernetes.io/managed-by',
+];
+/** On the Pods and in what selects them, so that two releases in a namespace leave each other's Pods alone. */
+const labelOfRelease = 'app.kubernetes.io/instance';
+
+/** Objects by what they are, in a form in which equal means the same to the API server; throws where one is there twice. */
+export function comparable(manifests: readonly Manifest[]): Record<string, unknown> {
+  const objects: Record<string, unknown> = {};
+  for (const manifest of manifests) {
+    const key = `${manifest.apiVersion} ${manifest.kind} ${manifest.metadata.name}`;
+    if (key in objects) throw new Error(`${key} is there twice`);
+    objects[key] = sorted(manifest);
+  }
+  return objects;
+}
+
+/** What the chart does not make: helm has its own way for namespaces, and would delete it with the release. */
+export function withoutNamespace(manifests: readonly Manifest[]): Manifest[] {
+  return manifests.filter(({ kind }) => kind !== 'Namespace');
+}
+
+/** Takes away what helm alone adds; throws where it is not there, as then nothing would tell releases apart. */
+export function withoutHelmsLabels(manifests: readonly Manifest[]): Manifest[] {
+  return manifests.map((original) => {
+    const manifest = structuredClone(original);
+    remove(manifest.metadata.labels, labelsOfHelm);
+    for (const labels of selectionsOf(manifest)) remove(labels, [labelOfRelease]);
+    return manifest;
+  });
+}
+
+type Labels = Record<string, string> | undefined;
+
+function selectionsOf(manifest: Manifest): Labels[] {
+  const { spec } = manifest as Manifest & {
+    spec?: {
+      selector?: { matchLabels: Labels };
+      podSelector?: { matchLabels: Labels };
+      template?: { metadata: { labels: Labels } };
+    };
+  };
+  const of: Record<string, Labels[]> = {
+    DaemonSet: [spec?.selector?.matchLabels, spec?.template?.metadata.labels],
+    NetworkPolicy: [spec?.podSelector?.matchLabels],
+    PodMonitor: [spec?.selector?.matchLabels],
+  };
+  return of[manifest.kind] ?? [];
+}
+
+function remove(labels: Labels, names: readonly string[]): void {
+  for (const name of names) {
+    if (labels?.[name] === undefined) throw new Error(`there is no label ${name} in ${JSON.stringify(labels)}`);
+    delete labels[name];
+  }
+}
+
+/** Variables, volumes and mounts are maps by name to the API server: kustomize puts what a patch adds first. */
+function sorted(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item) => sorted(item));
+    return ['env', 'volumes', 'volumeMounts'].includes(key)
+      ? items.toSorted((left, right) => nameOf(left).localeCompare(nameOf(right)))
+      : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, sorted(field, name)]));
+}
+
+function nameOf(item: unknown): string {
+  return typeof item === 'string' ? item : (item as { name: string }).name;
+}

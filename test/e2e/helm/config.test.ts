@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Schema } from '../../../scripts/helm-chart.ts';
+import { checkFile } from '../../../src/config/reading.ts';
+import { settingNames, settings } from '../../../src/config/settings.ts';
+import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
+import { ensureHelm } from '../control-plane/build.ts';
+import { createHelm, type Helm } from './helm.ts';
+
+/** Settings under `config` reach the agent as a file, and a change of them as it is told. */
+
+let folder: string;
+let helm: Helm;
+
+beforeAll(async () => {
+  const path = await ensureHelm();
+  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-chart-config-'));
+  helm = createHelm(path, folder);
+}, 900_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const everything = {
+  ...defaults(),
+  kubeconfig: '/etc/cluster/kubeconfig',
+  prefixes: { 'my-drop': 'dropped', '123': 'logged', no: 'rejected' },
+  metricsAddress: '0.0.0.0:9999',
+  stateDir: '/var/lib/tailer',
+  procRoot: '/node/proc',
+  maxNodes: 999_999_999,
+  timeZone: 'Europe/Berlin',
+};
+
+test('every setting reaches the agent, in a file that it takes', async () => {
+  expect(Object.keys(everything).toSorted()).toEqual(settingNames.filter((name) => name !== 'node').toSorted());
+  const { text, daemonSet } = await withConfig(everything);
+  const [agent] = daemonSet.spec.template.spec.containers;
+  const path = agent?.env?.find(({ name }) => name === 'CONFIG_FILE')?.value ?? '';
+  expect(checkFile(path, () => text)).toEqual([]);
+  expect(load(text)).toEqual(everything);
+  expect(path.startsWith(`${mountOf(daemonSet, 'config').mountPath}/`)).toBe(true);
+});
+
+test('what the file sets is set by no variable, which would go over it', async () => {
+  const { daemonSet } = await withConfig(everything, { hostNetwork: true, conntrack: { details: true } });
+  const set = Object.values(settings)
+    .map(({ env }) => env)
+    .filter((env) => env !== '' && env !== settings.node.env);
+  const names = daemonSet.spec.template.spec.containers[0]?.env?.map(({ name }) => name);
+  expect(names?.filter((name) => set.includes(name as (typeof set)[number]))).toEqual([]);
+});
+
+test('port and folders follow their settings', async () => {
+  const { daemonSet } = await withConfig(everything, { conntrack: { details: true } });
+  expect(daemonSet.spec.template.spec.containers[0]?.ports).toMatchObject([{ containerPort: 9999 }]);
+  expect(mountOf(daemonSet, 'state').mountPath).toBe('/var/lib/tailer');
+  expect(daemonSet.spec.template.spec.volumes?.find(({ name }) => name === 'state')?.hostPath?.path).toBe(
+    '/var/lib/tailer',
+  );
+  expect(mountOf(daemonSet, 'proc').mountPath).toBe('/node/proc');
+});
+
+const changes = {
+  prefixes: { 'my-drop': 'rejected' },
+  includeNoise: true,
+  logLevel: 'debug',
+  sources: ['kernel'],
+  maxNodes: 7,
+  reverseDns: false,
+  podCache: 'cluster',
+};
+
+test.each(Object.entries(changes))(
+  'a change of %s makes new Pods only where agents do not follow it',
+  async (name, value) => {
+    const before = await withConfig(everything);
+    const after = await withConfig({ ...everything, [name]: value });
+    expect(after.text).not.toBe(before.text);
+    const same = JSON.stringify(after.daemonSet.spec.template) === JSON.stringify(before.daemonSet.spec.template);
+    expect(same).toBe('reload' in settings[name as keyof typeof changes]);
+  },
+);
+
+test('without settings there is no file', async () => {
+  const manifests = parseManifests(await helm.template());
+  expect(manifests.map(({ kind }) => kind)).not.toContain('ConfigMap');
+});
+
+async function withConfig(config: object, values: object = {}): Promise<{ text: string; daemonSet: DaemonSet }> {
+  const manifests = parseManifests(await helm.template({ ...values, config }));
+  const configMap = manifests.find(({ kind }) => kind === 'ConfigMap') as
+    | (Manifest & { data: Record<string, string> })
+    | undefined;
+  return { text: configMap?.data['config.yaml'] ?? '', daemonSet: daemonSetOf(manifests) };
+}
+
+function mountOf(daemonSet: DaemonSet, name: string): { mountPath: string } {
+  const found = daemonSet.spec.template.spec.containers[0]?.volumeMounts?.find((mount) => mount.name === name);
+  if (found === undefined) throw new Error(`nothing mounts ${name}`);
+  return found;
+}
+
+function defaults(): Record<string, unknown> {
+  const { properties = {} } = JSON.parse(readFileSync(join(root, 'docs/config.schema.json'), 'utf8')) as Schema;
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([, schema]) => schema.default !== undefined)
+      .map(([name, schema]) => [name, schema.default]),
+  );
+}

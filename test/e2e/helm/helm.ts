@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chartFolder } from '../../../scripts/helm-chart.ts';
+import { root } from '../../deploy/manifests.ts';
+import type { CommandResult } from '../control-plane/connection.ts';
+
+export const chart = join(root, chartFolder);
+
+/** Values as somebody's own file would have them. */
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface Helm {
+  /** From the project's folder; resolves whatever its exit code. `values` stand in a file. */
+  readonly run: (args: readonly string[], values?: Values) => Promise<CommandResult>;
+  /** Objects as text; rejects with what helm says. */
+  readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;
+}
+
+const ours = 'kube-netfilter-tailer';
+
+/** The real helm; `folder` takes what it writes, and values. */
+export function createHelm(path: string, folder: string, kubeconfig?: string): Helm {
+  // Else it would read and write what somebody has set up on this machine.
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    HELM_CACHE_HOME: join(folder, 'cache'),
+    HELM_CONFIG_HOME: join(folder, 'config'),
+    HELM_DATA_HOME: join(folder, 'data'),
+    KUBECONFIG: kubeconfig ?? join(folder, 'none'),
+  };
+
+  const run: Helm['run'] = async (args, values) => {
+    const given = values === undefined ? [] : ['--values', await fileOf(values)];
+    return new Promise((resolve, reject) => {
+      execFile(path, [...args, ...given], { cwd: root, env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
+        if (error !== null && typeof error.code !== 'number') reject(error);
+        else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+      });
+    });
+  };
+
+  async function fileOf(values: Values): Promise<string> {
+    const file = join(await mkdtemp(join(folder, 'values-')), 'values.yaml');
+    await writeFile(file, JSON.stringify(values));
+    return file;
+  }
+
+  return {
+    run,
+    async template(values, { release = ours, namespace = ours } = {}) {
+      const { code, stdout, stderr } = await run(['template', release, chart, '--namespace', namespace], values);
+      if (code !== 0) throw new Error(stderr);
+      return stdout;
+    },
+  };
+}

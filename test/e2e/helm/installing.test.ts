@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { definitions } from '../../deploy/custom-resources.ts';
+import { foldersOf, root } from '../../deploy/manifests.ts';
+import { ensureHelm } from '../control-plane/build.ts';
+import { connect } from '../control-plane/connection.ts';
+import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from '../deploying.ts';
+import { chart, createHelm, type Helm, type Values } from './helm.ts';
+
+/** The chart on a real API server. Nothing runs there, so `--wait` would wait for ever. */
+
+const connection = connect(inject('controlPlane'));
+const { kubectl, adminKubeconfig } = connection;
+const release = 'kube-netfilter-tailer';
+let folder: string;
+let helm: Helm;
+let deploying: Deploying;
+
+beforeAll(async () => {
+  const path = await ensureHelm();
+  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-release-'));
+  helm = createHelm(path, folder, adminKubeconfig);
+  deploying = createDeploying(connection, folder);
+  const enforced = { 'pod-security.kubernetes.io/enforce': 'privileged' };
+  const namespaces = ['helm-applied', 'helm-tried', 'helm-installed', 'helm-refused', 'helm-first', 'helm-second'];
+  await createAll(connection, deploying, [
+    ...definitions,
+    ...namespaces.map((name) => namespaceWith(name, enforced)),
+    namespaceWith('helm-baseline', { 'pod-security.kubernetes.io/enforce': 'baseline' }),
+  ]);
+}, 900_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const all: Values = {
+  conntrack: { owners: true },
+  dockerRuntime: true,
+  hostNetwork: true,
+  podMonitor: { enabled: true },
+  dashboard: { enabled: true },
+  config: { logLevel: 'debug', prefixes: { 'my-drop': 'dropped' } },
+  image: { digest: `sha256:${'a'.repeat(64)}`, pullSecrets: [{ name: 'registry' }] },
+  networkPolicy: { from: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }] },
+  serviceAccount: { annotations: { team: 'network' } },
+  podAnnotations: { team: 'network' },
+  podLabels: { team: 'network' },
+  supplementalGroups: [4, 103],
+  seLinuxOptions: { type: 'spc_t' },
+  extraEnv: [{ name: 'TZ', value: 'UTC' }],
+  extraVolumes: [{ name: 'more', emptyDir: {} }],
+  extraVolumeMounts: [{ name: 'more', mountPath: '/more' }],
+};
+
+describe.each<[string, Values]>([
+  ...foldersOf('overlays').map((preset): [string, Values] => [preset, { preset }]),
+  ['everything that can be set', all],
+  [
+    'as little as can be',
+    {
+      serviceAccount: { create: false },
+      rbac: { create: false },
+      priorityClass: { create: false },
+      networkPolicy: { enabled: false },
+      resources: null,
+      affinity: null,
+      tolerations: null,
+      nodeSelector: null,
+      startupProbe: null,
+      livenessProbe: null,
+      readinessProbe: null,
+      updateStrategy: null,
+    },
+  ],
+])('%s', (_, values) => {
+  test('kubectl applies what helm renders, and its Pods are admitted', async () => {
+    const namespace = 'helm-applied';
+    const rendered = await helm.template(values, { namespace });
+    expect(await deploying.apply(rendered)).toMatchObject({ code: 0, stderr: '' });
+    // As the ServiceAccount controller would.
+    expect(await deploying.admit(podOf(rendered), namespace)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('helm installs it, and takes it away', async () => {
+    const place = ['--namespace', 'helm-tried'];
+    await expectSuccess(helm.run(['install', release, chart, ...place], values));
+    await expectSuccess(helm.run(['uninstall', release, ...place]));
+    expect(await left('helm-tried')).toBe('');
+  });
+});
+
+test('installed, changed and taken away', async () => {
+  const place = ['--namespace', 'helm-installed'];
+  const { stdout } = await expectSuccess(
+    helm.run(['install', release, chart, ...place], { config: { logLevel: 'info' } }),
+  );
+  expect(stdout).toContain('kubectl label namespace helm-installed pod-security.kubernetes.io/enforce=privileged');
+  const generation = (): Promise<string> =>
+    succeed(kubectl(['get', 'daemonset', release, ...place, '-o', 'jsonpath={.metadata.generation}']));
+  const first = await generation();
+
+  await expectSuccess(helm.run(['upgrade', release, chart, ...place], { config: { logLevel: 'debug' } }));
+  expect(await succeed(kubectl(['get', 'configmap', release, ...place, '-o', 'jsonpath={.data}']))).toContain('debug');
+  expect(await generation()).toBe(first);
+
+  await expectSuccess(helm.run(['upgrade', release, chart, ...place], { config: { maxNodes: 5 }, preset: 'k3s' }));
+  expect(Number(await generation())).toBeGreaterThan(Number(first));
+
+  await expectSuccess(helm.run(['uninstall', release, ...place]));
+  expect(await left('helm-installed')).toBe('');
+});
+
+test('a field that the API server does not know is refused', async () => {
+  const values = { extraVolumes: [{ name: 'more', emptyDirectory: {} }] };
+  const { code, stderr } = await helm.run(['install', release, chart, '--namespace', 'helm-refused'], values);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('emptyDirectory');
+});
+
+test('where the label is missing, no Pod is admitted: what the notes say', async () => {
+  const rendered = await helm.template({ priorityClass: { create: false } });
+  const { code, stderr } = await deploying.admit(podOf(rendered), 'helm-baseline');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/violates PodSecurity "baseline:latest": hostPath volumes/);
+});
+
+test('releases of one name in two namespaces leave each other alone', async () => {
+  for (const namespace of ['helm-first', 'helm-second'])
+    await expectSuccess(helm.run(['install', release, chart, '--namespace', namespace]));
+  await expectSuccess(helm.run(['uninstall', release, '--namespace', 'helm-first']));
+  expect(await left('helm-first')).toBe('');
+  const others = (await left('helm-second')).split('\n');
+  expect(others.map((line) => line.replace(/\..*\//, '/')).toSorted()).toEqual([
+    'clusterrole/helm-second.kube-netfilter-tailer',
+    'clusterrolebinding/helm-second.kube-netfilter-tailer',
+    'daemonset/kube-netfilter-tailer',
+    'networkpolicy/kube-netfilter-tailer',
+    'priorityclass/helm-second.kube-netfilter-tailer',
+    'serviceaccount/kube-netfilter-tailer',
+  ]);
+});
+
+test('the commands of docs/deploy.md, one after the other', async () => {
+  const [, section = ''] = /^## With Helm$(.*?)^## /ms.exec(readFileSync(join(root, 'docs/deploy.md'), 'utf8')) ?? [];
+  const commands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
+  expect(commands.length).toBeGreaterThan(3);
+  for (const command of commands) {
+    // The tests of the overlays have the namespace that is written there.
+    const [program, ...args] = command
+      .replaceAll(/(?<=namespace )kube-netfilter-tailer/g, 'helm-documented')
+      .replaceAll('REGISTRY', 'registry.example')
+      .split(' ');
+    const running = program === 'helm' ? helm.run(args) : kubectl(args);
+    expect({ command, ...(await running) }).toMatchObject({ command, code: 0 });
+  }
+  expect(await left('helm-documented')).toBe('');
+});
+
+/** Names of all that is there of a release in a namespace, one a line. */
+async function left(namespace: string): Promise<string> {
+  const kinds = 'daemonset,configmap,serviceaccount,networkpolicy,podmonitor';
+  const selector = ['-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name'];
+  const inside = await succeed(kubectl(['get', kinds, '-n', namespace, ...selector]));
+  const outside = await succeed(
+    kubectl(['get', 'clusterrole,clusterrolebinding,priorityclass,securitycontextconstraints', ...selector]),
+  );
+  const own = outside.split('\n').filter((line) => line.includes(`/${namespace}.`));
+  return [...inside.trim().split('\n'), ...own].filter((line) => line !== '').join('\n');
+}
+
+async function expectSuccess(command: ReturnType<Helm['run']>): ReturnType<Helm['run']> {
+  const result = await command;
+  expect(result).toMatchObject({ code: 0 });
+  return result;
+}
