@@ -8,8 +8,9 @@ import { createTroubles } from './agent/troubles.ts';
 import { type Reading, version } from './config.ts';
 import { createReload } from './config/reload.ts';
 import type { Millis } from './model.ts';
-import { restoreState } from './state/agent-state.ts';
+import { lastTimes, restoreState } from './state/agent-state.ts';
 import { createComplaints } from './telemetry/complaints.ts';
+import { createLastSeen } from './telemetry/last-seen.ts';
 import { openLegacyMetric } from './telemetry/legacy-metric.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMinuteSummary } from './telemetry/minute.ts';
@@ -32,7 +33,13 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
   const { log, setLevel } = await createLevelledLog({ level: config.logLevel, terminal, node: config.node });
   for (const warning of reading.warnings) log.warn({}, warning);
   const complaints = createComplaints(log, { now });
-  const metrics = createMetrics({ version, onScrape: () => mirror(metrics, { ...knowing, ...counting, reload, now }) });
+  const metrics = createMetrics({
+    version,
+    onScrape() {
+      lastSeen.look();
+      mirror(metrics, { ...knowing, ...counting, reload, now });
+    },
+  });
   const { troubles, tally } = createTroubles({ log, complaints, metrics, server: () => knowing.connection.server });
 
   const stateFile = `${config.stateDir}/state.json`;
@@ -63,6 +70,8 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
   const { cluster, connection, lists } = knowing;
   const { keeper, publisher } = telling;
   const { sources, investigation, incidents } = counting;
+  const lastTold = restored.state && lastTimes(restored.state.series);
+  const lastSeen = createLastSeen({ metrics, ...counting, tally, restored: lastTold, now });
   const reload = createReload({
     reading,
     log,
@@ -121,6 +130,7 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
       if (incidents.nextTick() <= now()) incidents.tick(now());
       troubles.clock(connection.clockSkew);
       reload.look();
+      lastSeen.look();
       // What was counted is worth more: rotated files may be deleted before they could be read again.
       if (++upkeeps % upkeepsBetweenPositions === 0) void keeper.keepPositions();
       else void keeper.keep();

@@ -1,11 +1,11 @@
 import manifest from '../package.json' with { type: 'json' };
 import { readConfigText } from './config/file-text.ts';
 import type { Flags } from './config/layer.ts';
-import { readAll, type Reading } from './config/reading.ts';
+import { readAll, type Reading, readUsable, type Usable } from './config/reading.ts';
 import type { Config } from './config/types.ts';
 
 export { ConfigError } from './config/config-error.ts';
-export type { ConfigFile, Reading } from './config/reading.ts';
+export type { ConfigFile, Reading, Usable } from './config/reading.ts';
 export { settings } from './config/settings.ts';
 export type { Config, SourceSetting } from './config/types.ts';
 
@@ -17,6 +17,11 @@ export const version: string = manifest.version;
  */
 export function readSettings(flags: Flags, env: NodeJS.ProcessEnv = process.env): Reading {
   return readAll({ flags, env, readText: readConfigText });
+}
+
+/** As much as can be used, with what is wrong. Throws a `ConfigError` that lists what is wrong with `flags`. */
+export function readUsableSettings(flags: Flags, env: NodeJS.ProcessEnv = process.env): Usable {
+  return readUsable({ flags, env, readText: readConfigText });
 }
 
 /** The settings alone. */

@@ -5,10 +5,14 @@ import { doctorHelp, readDoctorOptions } from './cli/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
 import { readRunOptions, runHelp } from './cli/run-options.ts';
 import { UsageError } from './cli/usage-error.ts';
+import { suggest } from './config/suggest.ts';
 import { version } from './config.ts';
 import { explainLine } from './explain-line.ts';
 import { replay, type Streams } from './replay.ts';
+import { reasonOf } from './system-error.ts';
 import { writeAll } from './write-all.ts';
+
+const commands = ['run', 'replay', 'doctor', 'config', 'version'];
 
 const help = `kube-netfilter-tailer ${version}: tells the Pods whose packets a node's netfilter drops
 
@@ -65,7 +69,7 @@ async function main([command, ...args]: string[]): Promise<number> {
         streams.err(
           command === undefined
             ? help
-            : `kube-netfilter-tailer: there is no command ${command}\nTry: kube-netfilter-tailer --help\n`,
+            : `kube-netfilter-tailer: there is no command ${command}${suggest(command, commands)}\nTry: kube-netfilter-tailer --help\n`,
         );
         return 2;
     }
@@ -74,10 +78,16 @@ async function main([command, ...args]: string[]): Promise<number> {
       streams.err(`${error.message}\n`);
       return 2;
     }
-    // Whoever read our output has read enough (`… | head`).
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return 0;
-    throw error;
+    if (hasReadEnough(error)) return 0;
+    if ((error as NodeJS.ErrnoException).syscall !== 'write') throw error;
+    streams.err(`kube-netfilter-tailer: the output cannot be written: ${reasonOf(error)}\n`);
+    return 1;
   }
+}
+
+/** Whoever reads our output: `… | head`. */
+function hasReadEnough(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EPIPE';
 }
 
 async function runRun(args: string[]): Promise<number> {
@@ -111,7 +121,14 @@ async function runDoctor(args: string[]): Promise<number> {
     return 0;
   }
   const { doctor } = await import('./doctor/doctor.ts');
-  const status = await doctor(options, streams.out);
+  const status = await doctor(options, (text) => {
+    try {
+      streams.out(text);
+    } catch (error) {
+      // The exit status tells what nobody reads.
+      if (!hasReadEnough(error)) throw error;
+    }
+  });
   // What did not answer in time is not waited for.
   return process.exit(status);
 }

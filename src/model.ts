@@ -310,8 +310,9 @@ export interface FelixSettings {
   logSeverityScreen: string | undefined;
   iptablesBackend: string | undefined;
   nftablesMode: string | undefined;
-  /** Name of the object that `bpfEnabled` is from. */
+  /** Names of the objects that `bpfEnabled` and `bpfKubeProxyIptablesCleanupEnabled` are from. */
   bpfFrom: string | undefined;
+  cleanupFrom: string | undefined;
 }
 
 /** What was found out around an incident, beside its lines. Each part is undefined where nobody could look. */

@@ -8,6 +8,7 @@ import type {
   Martian,
   Millis,
   NeighbourOverflow,
+  Observation,
   PacketObservation,
   ProgramRecord,
   Suppressed,
@@ -19,7 +20,7 @@ import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import type { Directory, Moment } from './resolving/directory.ts';
 import { nodeOf, resolveMartian } from './resolving/resolver.ts';
 import type { SeriesTable } from './series/table.ts';
-import type { Origin } from './sources/envelopes/envelope.ts';
+import type { LineOrigin } from './sources/source.ts';
 import type { Statistics } from './statistics.ts';
 import type { WaitingFlow } from './waiting-room.ts';
 
@@ -33,6 +34,8 @@ export interface PipelineOptions {
   incidents: (node: string) => NodeIncidents;
   /** The node whose log of a container it is, where nothing else tells. */
   nodeOfLog?: ((path: string) => string | undefined) | undefined;
+  /** kube-proxy and calico-node are believed in logs where any program may write, too. Else only in logs of their own. */
+  programsAnywhere?: boolean;
   /** Name of the node all lines come from, over what the lines say. */
   node: string | undefined;
   /** Make Events of link-local chatter too. */
@@ -56,7 +59,7 @@ export interface PipelineOptions {
 
 /** parsing → resolving → explaining → series, for one line at a time. Does no I/O and never waits. */
 export interface Pipeline {
-  take: (line: LogLine, origin: Origin) => void;
+  take: (line: LogLine, origin: LineOrigin) => void;
   /** Counts what `hold` had kept back. */
   resume: (flow: WaitingFlow) => void;
   /** Log was lost before it could be read: counts near it are lower bounds. */
@@ -68,9 +71,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const understand = createFlowMemo(directory, options.node);
   return {
     take(line, origin) {
-      const observation =
-        parse(line.text, prefixes, origin !== 'userspace') ??
-        (origin === 'kernel' ? undefined : parseProgramRecord(line.text, line.program));
+      const observation = observe(line, origin);
       if (observation === undefined) {
         if (origin === 'userspace' && parse(line.text, prefixes) !== undefined) statistics.notKernel++;
         return;
@@ -107,6 +108,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       suppress({ kind: 'suppressed', by, count, affects: 'everything' }, options.node ?? '', time);
     },
   };
+
+  function observe(line: LogLine, origin: LineOrigin): Observation | undefined {
+    const isProgram = origin === 'program' || origin === 'container';
+    const isKernel = origin === 'kernel' || origin === 'unknown';
+    const packet = origin === 'program' ? undefined : parse(line.text, prefixes, isKernel);
+    if (packet !== undefined || origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
+    return parseProgramRecord(line.text, line.program);
+  }
 
   function nodeOfLine(line: LogLine, at: Moment): string {
     return nodeOf(options.node ?? line.host, undefined, directory, at);

@@ -113,6 +113,7 @@ function connect(
     directory,
     statistics,
     node: options.node,
+    programsAnywhere: true,
     includeNoise: options.includeNoise,
     advance: incidents.advance,
     series: recorder.series,

@@ -8,6 +8,16 @@ const defaults: Config = {
   sources: [{ kind: 'auto' }, { kind: 'containers' }],
   containers: [...defaultRules],
   podLogs: '/var/log/pods',
+  units: [
+    'kube-proxy.service',
+    'k3s.service',
+    'k3s-agent.service',
+    'snap.kube-proxy.daemon.service',
+    'snap.k8s.kube-proxy.service',
+    'snap.microk8s.daemon-kubelite.service',
+    'calico-node.service',
+    'calico-felix.service',
+  ],
   stateDir: '/var/lib/kube-netfilter-tailer',
   podCache: 'node',
   prefixes: [],
@@ -62,6 +72,7 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
     ],
   ],
   podLogs: ['/pods', '/pods', '/pods'],
+  units: [['rke2', 'machine-a.scope'], 'rke2 machine-a.scope', ['rke2.service', 'machine-a.scope']],
   stateDir: ['/state', '/state', '/state'],
   podCache: ['cluster', 'cluster', 'cluster'],
   prefixes: [
@@ -142,6 +153,7 @@ describe('a list', () => {
       ],
     ],
     [',kernel,,', [{ kind: 'kernel' }]],
+    ['program:k3s=/var/log/k3s.log', [{ kind: 'program', program: 'k3s', path: '/var/log/k3s.log' }]],
   ])('in the environment is separated by commas or newlines: %j', (text, sources) => {
     expect(read({}, { SOURCES: text }).sources).toEqual(sources);
   });
@@ -198,16 +210,20 @@ describe('what cannot be followed', () => {
     [
       'source',
       'journald',
-      'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths; did you mean journal?',
+      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths; did you mean journal?',
     ],
     ['log-level', 'wran', 'must be debug, info, warn or error; did you mean warn?'],
     ['legacy-metric', 'on', 'must be off, namespace, name, name_with_namespace or workload'],
     [
       'source',
       'file:kern.log',
-      'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths',
+      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
     ],
-    ['source', 'file:', 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths'],
+    [
+      'source',
+      'file:',
+      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
+    ],
     [
       'prefix',
       'my-drop',

@@ -6,7 +6,6 @@ import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../series/table.ts';
-import type { Once } from '../sources/once.ts';
 import type { Source } from '../sources/source.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics, type Statistics } from '../statistics.ts';
@@ -15,13 +14,14 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { createWaitingRoom, type WaitingRoom } from '../waiting-room.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { Knowing } from './knowing.ts';
+import type { OnceEach } from './once-each.ts';
 import { openSources } from './open-sources.ts';
 import type { Troubles } from './troubles.ts';
 
 /** The hot path: from lines to counts, without ever waiting. */
 export interface Counting {
   sources: readonly Source[];
-  once: Once;
+  once: OnceEach['once'];
   statistics: Statistics;
   room: WaitingRoom;
   investigation: Investigation;

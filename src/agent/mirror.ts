@@ -6,15 +6,15 @@ import type { LiveLists } from '../resolving/live-lists.ts';
 import type { LookupCounts } from '../resolving/lookup.ts';
 import type { RemoteLookups } from '../resolving/remote.ts';
 import type { SeriesTable } from '../series/table.ts';
-import type { Once } from '../sources/once.ts';
 import type { Source } from '../sources/source.ts';
 import type { Statistics } from '../statistics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { OnceEach } from './once-each.ts';
 import type { WaitingRoom } from '../waiting-room.ts';
 
 export interface Observed {
   sources: readonly Source[];
-  once: Once;
+  once: OnceEach['once'];
   statistics: Statistics;
   table: SeriesTable;
   room: WaitingRoom;
@@ -23,7 +23,7 @@ export interface Observed {
   remote: RemoteLookups;
   cluster: ClusterWatch;
   connection: Connection;
-  reload: Pick<Reload, 'counts'>;
+  reload: Pick<Reload, 'counts' | 'inForce'>;
   now: () => number;
 }
 
@@ -44,6 +44,7 @@ export function mirror(metrics: Metrics, observed: Observed): void {
   for (const verdict of verdicts) metrics.packets.mirror(statistics.verdicts[verdict], { verdict });
   for (const result of ['ok', 'failed'] as const)
     metrics.configReloads.mirror(observed.reload.counts[result], { result });
+  metrics.configInForce.set(observed.reload.inForce ? 1 : 0);
   metrics.unparsable.mirror(statistics.unparsable);
   metrics.repeatedLines.mirror(observed.once.counts.repeats);
   metrics.forgottenLines.mirror(observed.once.counts.forgotten);

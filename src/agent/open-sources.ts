@@ -1,20 +1,22 @@
 import { type Config, searchPath, type SourceSetting } from '../config.ts';
 import type { LogLine, Millis } from '../model.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
+import { programNeedles } from '../parsing/programs/needles.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { chooseKernelSource, type Choice } from '../sources/auto.ts';
 import { zoneTime } from '../sources/clock.ts';
 import { createContainerLogs } from '../sources/containers/container-logs.ts';
-import type { Origin } from '../sources/envelopes/envelope.ts';
 import { createFollowFile } from '../sources/follow-file.ts';
 import { findJournal } from '../sources/journal/find-journal.ts';
 import { createJournal } from '../sources/journal/journal.ts';
 import { createKernelRing } from '../sources/kernel-ring.ts';
-import { createOnce, type Once } from '../sources/once.ts';
-import type { Json, Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
+import { findProgramLogs, type ProgramLog } from '../sources/programs/find-logs.ts';
+import { createFollowProgram } from '../sources/programs/follow-program.ts';
+import type { Json, LineOrigin, Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
+import { createOnceEach, type OnceEach } from './once-each.ts';
 
 export interface OpenSourcesOptions {
-  config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs'>;
+  config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
   /** Where an earlier run had stopped, by name of the source. */
   positions: Readonly<Record<string, Position>>;
   /** What it had seen through one source and not through the others. */
@@ -27,6 +29,8 @@ export interface OpenSourcesOptions {
   now: () => Millis;
   /** Finds out from where the kernel's log can be read. */
   choose?: () => Choice;
+  /** Finds logs that programs write themselves. */
+  findPrograms?: () => readonly ProgramLog[];
 }
 
 /** A log to read, found where that was to be found out. */
@@ -36,24 +40,34 @@ type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> 
 const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
-export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: Once } {
+export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: OnceEach['once'] } {
   const { config, positions, first, now } = options;
   const found = settle(options);
-  const names = found.filter(({ kind }) => kind !== 'containers').map(nameOf);
-  const once = createOnce({ sources: names, saved: options.once });
+  const each = createOnceEach({
+    kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
+    // Some kube-proxies write to their standard error and a file: only then may a record be seen twice.
+    programSources: found.some(({ kind }) => kind === 'program')
+      ? found.filter(({ kind }) => kind === 'containers' || kind === 'program').map(nameOf)
+      : [],
+    saved: options.once,
+  });
+  const zone = config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone);
   const since = first ? now() - firstReach : now();
 
   const sources = found.map((setting): Source => {
     const name = nameOf(setting);
-    const common = { saved: positions[name], listener: listenerOf(name, once, options), now };
+    const common = { saved: positions[name], listener: listenerOf(name, each, options), now };
     switch (setting.kind) {
-      case 'file': {
-        const zone = config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone);
+      case 'file':
         return createFollowFile({ ...common, path: setting.path, needles: needlesOfAll, from: 'end', zone });
+      case 'program': {
+        const { path, program } = setting;
+        return createFollowProgram({ ...common, path, program, needles: programNeedles, from: 'end', zone });
       }
       case 'journal': {
         const { directory } = setting;
-        return createJournal({ ...common, ...(directory && { directory }), needles: needlesOfAll, since });
+        const units = { names: config.units, needles: programNeedles };
+        return createJournal({ ...common, ...(directory && { directory }), needles: needlesOfAll, units, since });
       }
       case 'containers':
         return createContainerLogs({ ...common, root: config.podLogs, rules: config.containers });
@@ -63,16 +77,17 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return setting satisfies never;
     }
   });
-  return { sources, once };
+  return { sources, once: each.once };
 }
 
 /** Names are what positions are kept under. */
 function nameOf(setting: Found): string {
-  if (setting.kind === 'file') return setting.path;
+  if (setting.kind === 'file' || setting.kind === 'program') return setting.path;
   return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
 }
 
-function settle({ config, onNotice, choose = chooseByLooking }: OpenSourcesOptions): Found[] {
+function settle(options: OpenSourcesOptions): Found[] {
+  const { config, onNotice, choose = chooseByLooking, findPrograms = findProgramLogs } = options;
   const found = config.sources.map((setting): Found => {
     if (setting.kind !== 'auto') return setting as Found;
     const { source, isCertain, text } = choose();
@@ -81,6 +96,16 @@ function settle({ config, onNotice, choose = chooseByLooking }: OpenSourcesOptio
     // Where nothing can be read now, the device is tried again.
     return source === undefined || source.kind === 'ring' ? { kind: 'kernel' } : source;
   });
+  if (config.sources.some(({ kind }) => kind === 'auto')) {
+    for (const { program, path } of findPrograms()) {
+      found.push({ kind: 'program', program, path });
+      onNotice('auto', {
+        level: 'info',
+        key: `program ${program}`,
+        text: `Reading the log of ${program} from ${path}`,
+      });
+    }
+  }
   // What was found may have been asked for by name, too.
   return found.filter((each, index) => found.findIndex((other) => nameOf(other) === nameOf(each)) === index);
 }
@@ -89,10 +114,15 @@ function chooseByLooking(): Choice {
   return chooseKernelSource({ journal: () => findJournal({ searchPath: searchPath() }) });
 }
 
-function listenerOf(name: string, once: Once, { pipeline, onLost, onNotice, now }: OpenSourcesOptions): SourceListener {
+function listenerOf(
+  name: string,
+  once: OnceEach,
+  { pipeline, onLost, onNotice, now }: OpenSourcesOptions,
+): SourceListener {
   return {
-    onLine: (line: LogLine, origin: Origin) => {
-      if (origin === 'kernel' && !once.isNews(name, line.text, line.time)) return;
+    onLine: (line: LogLine, origin: LineOrigin) => {
+      if (origin === 'kernel' && !once.kernel(name, line.text, line.time)) return;
+      if ((origin === 'program' || origin === 'container') && !once.program(name, line.text, line.time)) return;
       const latest = now();
       // A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock.
       pipeline.take(line.time > latest ? { ...line, time: latest } : line, origin);

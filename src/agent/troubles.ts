@@ -10,6 +10,7 @@ import type { Loss, Notice } from '../sources/source.ts';
 import type { Complaints } from '../telemetry/complaints.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { createAnswers } from './answers.ts';
 
 /** Says what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
 export interface Troubles {
@@ -64,8 +65,6 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
 };
 
-const rightsHint = 'grant it with the ClusterRole in deploy/base/rbac.yaml';
-
 /** RBAC's words for what is done with Events. */
 const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 
@@ -74,6 +73,7 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
   tally: Readonly<TroubleTally>;
 } {
   const { complain, settled } = complaints;
+  const { refused, denied, granted, reached } = createAnswers({ complaints, metrics, server });
   const tally: TroubleTally = {
     eventsWritten: 0,
     eventWritesFailed: 0,
@@ -220,50 +220,4 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
     },
   };
   return { troubles, tally };
-
-  function refused(verb: string, resource: string, refusal: Refusal): void {
-    const { status, message } = refusal;
-    if (status === 403) return denied(verb, resource, refusal);
-    if (status === 401)
-      return complain(
-        'error',
-        'token',
-        { server: server(), answer: message },
-        'The API server does not accept our token (401): it is read anew and tried again',
-      );
-    if (status === 0)
-      return complain(
-        'error',
-        'unreachable',
-        { server: server(), reason: message },
-        'The API server cannot be reached: waiting for it, and counting meanwhile',
-      );
-    complain(
-      'warn',
-      `${resource} failing`,
-      { status, answer: message },
-      `The API server refuses to ${verb} ${resource} for now`,
-    );
-  }
-
-  function denied(verb: string, resource: string, { message }: Pick<Refusal, 'message'>): void {
-    metrics.missingPermission.set(1, { verb, resource });
-    complain(
-      // Without these, less is explained: all else goes on.
-      resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
-      `right ${verb} ${resource}`,
-      { verb, resource, answer: message },
-      `Missing right: ${verb} ${resource}; ${rightsHint}`,
-    );
-  }
-
-  function granted(verb: string, resource: string): void {
-    metrics.missingPermission.set(0, { verb, resource });
-    settled(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
-  }
-
-  function reached(): void {
-    settled('unreachable', 'The API server answers again');
-    settled('token', 'The API server accepts our token again');
-  }
 }

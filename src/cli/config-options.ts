@@ -51,13 +51,14 @@ function print(args: readonly string[], env: NodeJS.ProcessEnv | undefined): str
     throw new UsageError([`--output ${String(output)}: must be yaml or json`], 'config');
   const given = effective ? reading.given : withoutDefaults(reading.given);
   const warnings = reading.warnings.map((warning) => `# ${warning}\n`).join('');
-  return output === 'json' ? printJson(given) : warnings + printYaml(given);
+  return output === 'json' ? printJson(given, reading.warnings) : warnings + printYaml(given);
 }
 
 function check(args: readonly string[]): string {
   if (args.includes('--help') || args.includes('-h')) return configHelp;
   const [path, ...more] = args;
-  if (path === undefined || more.length > 0) throw new UsageError(['config check takes one FILE'], 'config');
+  if (path === undefined || path === '' || more.length > 0)
+    throw new UsageError(['config check takes one FILE'], 'config');
   const problems = checkFile(path, readConfigText);
   if (problems.length > 0) throw new UsageError(problems, 'config');
   return `${path}: right\n`;

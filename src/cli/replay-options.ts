@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import type { Millis, Verdict } from '../model.ts';
 import { type ToInstant, zoneTime } from '../sources/clock.ts';
+import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 
 export type OutputFormat = 'table' | 'json' | 'audit';
@@ -60,22 +60,22 @@ Exit status
 
 /** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
-  const { values, positionals } = parse(args);
-  if (values.help) return 'help';
-  const problems: string[] = [];
+  const { values, switches, operands, problems } = parseOptions(args, forms, true);
+  if (switches.has('help')) return 'help';
+  const last = (name: keyof typeof forms): string | undefined => values[name]?.at(-1);
   const options: ReplayOptions = {
-    pods: values.pods ?? [],
-    logs: positionals,
-    output: oneOf('--output', values.output ?? 'table', ['table', 'json', 'audit'], problems),
-    writes: values.writes ?? false,
-    explain: values.explain,
-    node: values.node,
-    prefixes: (values.prefix ?? []).map((text) => readPrefix(text, problems)),
-    includeNoise: values['include-noise'] ?? false,
-    now: readTime('--now', values.now, problems),
-    zone: readZone(values['time-zone'], problems),
-    bootTime: readTime('--boot-time', values['boot-time'], problems),
-    quiet: values.quiet ?? false,
+    pods: [...(values['pods'] ?? [])],
+    logs: [...operands],
+    output: oneOf('--output', last('output') ?? 'table', ['table', 'json', 'audit'], problems),
+    writes: switches.has('writes'),
+    explain: last('explain'),
+    node: last('node'),
+    prefixes: (values['prefix'] ?? []).map((text) => readPrefix(text, problems)),
+    includeNoise: switches.has('include-noise'),
+    now: readTime('--now', last('now'), problems),
+    zone: readZone(last('time-zone'), problems),
+    bootTime: readTime('--boot-time', last('boot-time'), problems),
+    quiet: switches.has('quiet'),
   };
   if (options.logs.length === 0 && options.explain === undefined)
     problems.push('no LOG is named; - reads standard input');
@@ -88,30 +88,20 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
   return options;
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        pods: { type: 'string', multiple: true },
-        output: { type: 'string', short: 'o' },
-        writes: { type: 'boolean' },
-        explain: { type: 'string' },
-        node: { type: 'string' },
-        prefix: { type: 'string', multiple: true },
-        'include-noise': { type: 'boolean' },
-        now: { type: 'string' },
-        'time-zone': { type: 'string' },
-        'boot-time': { type: 'string' },
-        quiet: { type: 'boolean', short: 'q' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError([(error as Error).message.replace(/\. To specify a positional.*$/s, '')], 'replay');
-  }
-}
+const forms = {
+  pods: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  writes: { type: 'boolean' },
+  explain: { type: 'string' },
+  node: { type: 'string' },
+  prefix: { type: 'string' },
+  'include-noise': { type: 'boolean' },
+  now: { type: 'string' },
+  'time-zone': { type: 'string' },
+  'boot-time': { type: 'string' },
+  quiet: { type: 'boolean', short: 'q' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
 
 const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 

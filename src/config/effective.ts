@@ -28,11 +28,11 @@ export function printYaml(given: Layer): string {
 }
 
 /** `config` is a file of settings; `from` has the same keys. */
-export function printJson(given: Layer): string {
+export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));
   const from = Object.fromEntries(entries.map(([name, { origin }]) => [name, placeOf(origin)]));
-  return `${JSON.stringify({ config, from }, undefined, 2)}\n`;
+  return `${JSON.stringify({ config, from, warnings }, undefined, 2)}\n`;
 }
 
 /** What somebody has set. */

@@ -1,8 +1,9 @@
 import type * as z from 'zod/mini';
-import { ConfigError } from './config-error.ts';
+import { ConfigError, type Problem } from './config-error.ts';
 import { layerOfFile } from './file-layer.ts';
 import { inherit } from './kube-iptables-tailer.ts';
 import { configPath, defaults, type Flags, type Given, type Layer, layerOfEnvironment, layerOfFlags } from './layer.ts';
+import { misspelt } from './misspelt.ts';
 import { problemWith } from './origin.ts';
 import { schema } from './schema.ts';
 import { configFile, settingOf } from './settings.ts';
@@ -44,15 +45,34 @@ export interface ReadOptions {
  * that is wrong, each with the place it is from.
  */
 export function readAll(options: ReadOptions): Reading {
-  const path = configPath(options.flags, options.env);
-  if (path === undefined) return combine(options, undefined);
-  let text: string;
-  try {
-    text = options.readText(path);
-  } catch (error) {
-    return combine(options, { path, problem: (error as Error).message });
-  }
-  return combine(options, { path, text });
+  return combine(options, fileNamedBy(options));
+}
+
+/** As much of the settings as can be used. */
+export interface Usable {
+  /** What is wrong has its default; `node` is '' where none can be used. */
+  readonly config: Config;
+  /** What is wrong, each with the place it is from. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** For whoever has to go on with settings that are wrong. Throws a `ConfigError` that lists what is wrong with `flags`. */
+export function readUsable(options: ReadOptions): Usable {
+  const { given, warnings, problems, wrong } = weigh(options, fileNamedBy(options));
+  const isFlag = (name: SettingName): boolean => given[name]?.origin.kind === 'option';
+  const flags = wrong.filter(({ name }) => isFlag(name));
+  if (flags.length > 0) throw new ConfigError(flags.map(({ problem }) => problem));
+  const bad = new Set<string>(wrong.map(({ name }) => name));
+  const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !bad.has(name)));
+  const nobody: Layer = { node: { value: 'nobody', origin: { kind: 'default' } } };
+  const config = schema.parse(valuesOf({ ...defaults, ...nobody, ...kept })) as Config;
+  const all = [...problems, ...wrong.map(({ problem }) => problem)];
+  return {
+    config: Object.freeze(kept['node'] === undefined ? { ...config, node: '' } : config),
+    problems: all.length === 0 ? [] : new ConfigError(all).problems,
+    warnings,
+  };
 }
 
 /** What is wrong with a file all by itself; what it leaves out may be set elsewhere. */
@@ -69,8 +89,29 @@ export function checkFile(path: string, readText: ReadOptions['readText']): read
 
 type FileGiven = { path: string; text: string } | { path: string; problem: string } | undefined;
 
-function combine(options: ReadOptions, file: FileGiven): Reading {
-  const { flags, env, readText, assumed } = options;
+function fileNamedBy({ flags, env, readText }: ReadOptions): FileGiven {
+  const path = configPath(flags, env);
+  if (path === undefined) return undefined;
+  if (path === '') return { path: `--${configFile.flag}`, problem: 'names no file' };
+  try {
+    return { path, text: readText(path) };
+  } catch (error) {
+    return { path, problem: (error as Error).message };
+  }
+}
+
+interface Weighed {
+  given: Layer;
+  warnings: readonly string[];
+  /** With the file as such. */
+  problems: readonly Problem[];
+  /** Settings with a value that cannot be, or without one. */
+  wrong: readonly { name: SettingName; problem: Problem }[];
+  /** Undefined where something is wrong. */
+  config: Config | undefined;
+}
+
+function weigh({ flags, env, assumed }: ReadOptions, file: FileGiven): Weighed {
   const fromFile =
     file === undefined
       ? { layer: {}, problems: [], unusable: false }
@@ -81,20 +122,28 @@ function combine(options: ReadOptions, file: FileGiven): Reading {
   const inherited = inherit(env, own);
   const given: Layer = { ...defaults, ...assumed, ...inherited.layer, ...own };
 
-  const values = Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, value]));
-  const { success, data, error } = schema.safeParse(values);
-  const problems = [
-    ...fromFile.problems,
-    ...(error?.issues ?? [])
-      // It may have been in the file that could not be understood.
-      .filter(({ path: [name] }) => !fromFile.unusable || given[name as SettingName] !== undefined)
-      .map((issue) => () => problemOf(issue, given)),
-  ];
-  if (!success || problems.length > 0) throw new ConfigError(problems);
+  const { data, error } = schema.safeParse(valuesOf(given));
+  const wrong = (error?.issues ?? [])
+    // It may have been in the file that could not be understood.
+    .filter(({ path: [name] }) => !fromFile.unusable || given[name as SettingName] !== undefined)
+    .map((issue) => ({ name: issue.path[0] as SettingName, problem: () => problemOf(issue, given) }));
+  const config = data && (Object.freeze(data) as Config);
+  const warnings = [...inherited.warnings, ...misspelt(env)];
+  return { given, warnings, problems: fromFile.problems, wrong, config };
+}
+
+function valuesOf(given: Layer): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, value]));
+}
+
+function combine(options: ReadOptions, file: FileGiven): Reading {
+  const { given, warnings, problems, wrong, config } = weigh(options, file);
+  if (config === undefined || problems.length + wrong.length > 0)
+    throw new ConfigError([...problems, ...wrong.map(({ problem }) => problem)]);
   return {
-    config: Object.freeze(data) as Config,
+    config,
     given,
-    warnings: inherited.warnings,
+    warnings,
     file: file === undefined || 'problem' in file ? undefined : reread(file),
   };
 
@@ -102,7 +151,7 @@ function combine(options: ReadOptions, file: FileGiven): Reading {
     return {
       path,
       text,
-      readAgain: () => readText(path),
+      readAgain: () => options.readText(path),
       understand: (changed) => combine(options, { path, text: changed }),
     };
   }
@@ -113,7 +162,8 @@ function problemOf({ path: [key = '', index], message }: z.core.$ZodIssue, given
   const setting = settingOf(name);
   const { value, origin, items } = given[name] ?? ({ value: undefined } as Partial<Given>);
   if (origin === undefined) return `${[setting.env, `--${setting.flag}`].filter(Boolean).join(' or ')}: ${message}`;
-  if (index === undefined) return problemWith(origin, value, message + hintFor(name, value));
+  if (index === undefined)
+    return problemWith(origin, value, message + (setting.list === undefined ? hintFor(name, value) : ''));
   const item = (value as readonly unknown[])[Number(index)];
   return problemWith(items?.[Number(index)] ?? origin, item, message + hintFor(name, item));
 }

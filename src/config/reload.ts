@@ -11,6 +11,8 @@ export interface Reload {
   look: () => void;
   /** Changes of the file that are followed, and that are refused. */
   readonly counts: Readonly<Record<'ok' | 'failed', number>>;
+  /** What the file says holds, or there is none. False: it is wrong, cannot be read, or needs a restart. */
+  readonly inForce: boolean;
 }
 
 export interface ReloadOptions {
@@ -32,8 +34,16 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
   let seen = judged;
   /** Why the file could not be read at the last look. */
   let missing: string | undefined;
+  /** All that the text judged last says is followed. */
+  let followed = true;
 
-  return { look, counts };
+  return {
+    look,
+    counts,
+    get inForce() {
+      return followed && missing === undefined;
+    },
+  };
 
   function look(): void {
     if (file === undefined) return;
@@ -66,6 +76,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       counts.failed++;
+      followed = false;
       log.error(
         { file: file?.path, problems: error.problems },
         'The file of settings has changed and is wrong: the settings stay as they are',
@@ -76,6 +87,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
     const changed = settingNames.filter((name) => !isDeepStrictEqual(next[name], running[name]));
     const live = changed.filter((name) => settingOf(name).reload);
     const later = changed.filter((name) => !settingOf(name).reload);
+    followed = later.length === 0;
     if (live.length > 0) {
       running = Object.freeze({ ...running, ...pick(next, live) });
       apply(running);

@@ -24,8 +24,9 @@ const wholeNumber = z
 
 const source = z.pipe(
   text.check(
-    z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*)$/, {
-      error: 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths',
+    z.regex(/^(?:auto|kernel|containers|journal|(?:journal|file):\/.*|program:[\w.@-]{1,64}=\/.*)$/, {
+      error:
+        'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
     }),
   ),
   z.transform(readSource),
@@ -41,6 +42,16 @@ const prefix = z.pipe(
     const at = given.lastIndexOf('=');
     return { prefix: given.slice(0, at), verdict: given.slice(at + 1) as Verdict };
   }),
+);
+
+/** systemd.unit(5); as for systemctl, a name without a suffix is a service's. */
+const unit = z.pipe(
+  text.check(
+    z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
+  ),
+  z.transform((given) =>
+    /\.(?:service|scope|socket|slice|mount|swap|timer|path)$/.test(given) ? given : `${given}.service`,
+  ),
 );
 
 const containerRule = z.pipe(
@@ -67,12 +78,16 @@ export const schema = z.strictObject({
     .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
   sources: listOf(source).check(
     z.minLength(1, { error: 'names nothing to read' }),
+    z.refine((list) => list.filter(({ kind }) => kind === 'journal').length <= 1, {
+      error: 'names more than one journal; only one can be read',
+    }),
     z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
       error: 'names something twice',
     }),
   ),
   containers: listOf(containerRule),
   podLogs: path,
+  units: listOf(unit),
   stateDir: path,
   podCache: oneOf(podCacheChoices),
   prefixes: listOf(prefix),
@@ -104,6 +119,10 @@ function oneOf<const Choices extends readonly [string, ...string[]]>(choices: Ch
 function readSource(given: string): SourceSetting {
   const [kind, where] = [given.split(':', 1)[0], given.slice(given.indexOf(':') + 1)];
   if (kind === 'file') return { kind, path: where };
+  if (kind === 'program') {
+    const at = where.indexOf('=');
+    return { kind, program: where.slice(0, at), path: where.slice(at + 1) };
+  }
   if (kind === 'journal') return { kind, directory: given === kind ? undefined : where };
   return { kind: kind as 'auto' | 'kernel' | 'containers' };
 }

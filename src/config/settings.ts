@@ -24,7 +24,8 @@ export const settings = {
     value: 'SOURCE',
     help:
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
-      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node)',
+      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
+      'file of kube-proxy, or of a program that it is a part of)',
     type: 'text',
     default: 'auto,containers',
     list: /[,\n]/,
@@ -45,6 +46,17 @@ export const settings = {
     help: 'where the kubelet keeps the logs of containers',
     type: 'text',
     default: '/var/log/pods',
+  },
+  units: {
+    flag: 'unit',
+    env: 'UNITS',
+    value: 'UNIT',
+    help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
+    type: 'text',
+    default:
+      'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
+      'calico-node calico-felix',
+    list: /[,\s]+/,
   },
   stateDir: {
     flag: 'state-dir',

@@ -18,6 +18,12 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
+/** One letter is wrong at most, or its words are joined: `MAX_NODE`, `MAXNODES`. */
+export function isSlip(word: string, candidate: string): boolean {
+  const [letters, meant] = [lettersOf(word), lettersOf(candidate)];
+  return Math.abs(letters.length - meant.length) <= 1 && distanceOf(letters, meant) <= 1;
+}
+
 function farness(a: string, b: string): number {
   const isCut = Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a));
   return isCut && a !== b ? 1 : distanceOf(a, b);

@@ -1,11 +1,12 @@
 import type { Verdict } from '../model.ts';
 import type { ContainerRule } from '../sources/containers/rules.ts';
 
-/** One log to read, or several. `auto`: the kernel's, from where it is found. */
+/** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
   | { kind: 'journal'; directory: string | undefined }
-  | { kind: 'file'; path: string };
+  | { kind: 'file'; path: string }
+  | { kind: 'program'; program: string; path: string };
 
 /** Everything that can be set for `run`. */
 export interface Config {
@@ -13,6 +14,8 @@ export interface Config {
   readonly sources: readonly SourceSetting[];
   readonly containers: readonly ContainerRule[];
   readonly podLogs: string;
+  /** With their suffix: `k3s.service`. */
+  readonly units: readonly string[];
   readonly stateDir: string;
   readonly podCache: 'node' | 'cluster';
   readonly prefixes: readonly { prefix: string; verdict: Verdict }[];

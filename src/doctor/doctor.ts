@@ -8,6 +8,7 @@ import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
 import { schedule } from '../sources/schedule.ts';
 import { type Api, noApi } from './api.ts';
 import type { Status } from './check.ts';
+import { inOneLine } from './checks/settings.ts';
 import { jsonReport, type Paint, type Report, statusOf, textReport } from './report.ts';
 import { runChecks } from './run-checks.ts';
 import { doctorTasks, type System } from './tasks.ts';
@@ -33,7 +34,8 @@ export async function doctor(
   const { config, problems, warnings, ownPod, output } = options;
   const api = reach(config);
   if (options.sendTestEvent) {
-    const result = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
+    const sent = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
+    const result = withProblems(sent, problems);
     out(output === 'json' ? `${JSON.stringify({ testEvent: result }, null, 2)}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
@@ -60,6 +62,12 @@ function reach({ kubeconfig, node }: Config): Api {
   } catch (error) {
     return noApi((error as Error).message);
   }
+}
+
+/** What is wrong with the settings may be why. */
+function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
+  if (result.kind === 'written' || problems.length === 0) return result;
+  return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };
 }
 
 function textOf(result: TestEventResult): string {

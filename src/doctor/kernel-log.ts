@@ -86,7 +86,9 @@ function understand(
 function tailOf(path: string): string[] {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { size } = fstatSync(fd);
+    const stat = fstatSync(fd);
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error('is no regular file');
+    const { size } = stat;
     const buffer = Buffer.alloc(Math.min(size, reach));
     const lines = buffer
       .toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, size - buffer.length))

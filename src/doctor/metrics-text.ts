@@ -20,9 +20,14 @@ export function readMetrics(text: string): Sample[] {
   });
 }
 
-/** Values of one metric of ours that are not 0. */
+/** Values of one metric of ours. */
+export function valuesOf(samples: readonly Sample[], name: string): Sample[] {
+  return samples.filter((sample) => sample.name === prefix + name);
+}
+
+/** Those that are not 0. */
 export function present(samples: readonly Sample[], name: string): Sample[] {
-  return samples.filter((sample) => sample.name === prefix + name && sample.value !== 0);
+  return valuesOf(samples, name).filter(({ value }) => value !== 0);
 }
 
 export function total(samples: readonly Sample[]): number {

@@ -15,6 +15,7 @@ import { checkLogBackend, checkLogNamespaces, type ReadFile } from './checks/ker
 import { checkLogRules } from './checks/log-rules.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPrefixes } from './checks/prefixes.ts';
+import { checkProcRoot } from './checks/proc-root.ts';
 import { checkRights } from './checks/rights.ts';
 import { checkSettings, sourceName } from './checks/settings.ts';
 import { checkState } from './checks/state.ts';
@@ -62,7 +63,9 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
   const pods = once(() => podsOn(api, node));
   const view = once(() => system.lookAtNetwork({ procRoot: config.procRoot, hostNetwork }));
   const rules = once(() => readRules({ run, readFile }));
-  const kernelSettings = config.sources.filter((setting) => setting.kind !== 'containers') as KernelSetting[];
+  const kernelSettings = config.sources.filter(
+    ({ kind }) => kind !== 'containers' && kind !== 'program',
+  ) as KernelSetting[];
   const logs = kernelSettings.map((setting) => ({ setting, look: once(() => lookAt(setting)) }));
 
   return [
@@ -79,7 +82,11 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
       },
     })),
     ...(config.sources.some(({ kind }) => kind === 'containers') ? [containers()] : []),
-    { name: 'log-rules', run: async () => checkLogRules(await rules(), await view()) },
+    { name: 'proc-root', run: () => Promise.resolve(checkProcRoot(config.procRoot, readFile)) },
+    {
+      name: 'log-rules',
+      run: async () => checkLogRules({ rules: await rules(), view: await view(), log: await allLogs(), now }),
+    },
     {
       name: 'prefixes',
       run: async () => checkPrefixes({ rules: await ownRules(), log: await allLogs(), prefixes, now }),
@@ -98,7 +105,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
         return checkCalico({ ...felix, kubeProxyHere, prefixes });
       },
     },
-    { name: 'agent', run: () => checkAgent(config.metricsAddress, system.get) },
+    { name: 'agent', run: () => checkAgent(config.metricsAddress, system.get, ownPod !== undefined, now) },
   ];
 
   function containers(): Task {
@@ -133,7 +140,8 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
 
   async function hostNetwork(): Promise<boolean | undefined> {
     if (ownPod === undefined) return undefined;
-    return (await findPod(api, ownPod.namespace, ownPod.name))?.hostNetwork;
+    const answer = await findPod(api, ownPod);
+    return answer.kind === 'told' ? answer.found?.hostNetwork : undefined;
   }
 }
 

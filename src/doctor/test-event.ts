@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { bareFlow } from '../explaining/findings.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
-import { slimNode } from '../kubernetes/slim.ts';
 import type { Finding, Millis, ObjectRef, Series } from '../model.ts';
 import { eventOf, namespaceOf } from '../publishing/event.ts';
 import { createEventWriter } from '../publishing/event-writer.ts';
-import { nodeRef, podRef } from '../resolving/directory.ts';
+import { createDirectory, nodeRef, podRef } from '../resolving/directory.ts';
 import { createSeriesTable } from '../series/table.ts';
-import { type Api, itemsOf, refusalText } from './api.ts';
-import { findPod } from './cluster-look.ts';
+import { type Api, refusalText } from './api.ts';
+import { findNode, findPod } from './cluster-look.ts';
 import type { PodName } from './own-pod.ts';
 
 export interface TestEventOptions {
@@ -64,22 +64,18 @@ export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOp
 
   async function findObject(): Promise<{ object: ObjectRef } | Failed> {
     const wanted = pod ?? ownPod;
-    const known = wanted === undefined ? undefined : await findPod(api, wanted.namespace, wanted.name);
-    if (known !== undefined) return { object: podRef(known) };
+    const looked = wanted && (await findPod(api, wanted));
+    if (looked?.kind === 'refused') return failed(looked.why, api.unusable ?? 'run doctor for what is wrong');
+    if (looked?.found !== undefined) return { object: podRef(looked.found) };
     if (pod !== undefined)
-      return failed(
-        `there is no Pod ${pod.namespace}/${pod.name}, or it may not be read`,
-        'see kubectl get pods, and run doctor for what is missing',
-      );
+      return failed(`there is no Pod ${pod.namespace}/${pod.name}`, `see kubectl get pods -n ${pod.namespace}`);
     if (node === '')
       return failed('no Node is named, and no Pod', 'set NODE_NAME or --node, or name a Pod with --pod NAMESPACE/NAME');
-    const nodes = itemsOf(
-      await api.request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } }),
-    );
-    if (nodes.kind === 'refused') return failed(nodes.why, api.unusable ?? 'run doctor for what is wrong');
-    if (nodes.items.length === 0)
+    const answer = await findNode(api, node);
+    if (answer.kind === 'refused') return failed(answer.why, api.unusable ?? 'run doctor for what is wrong');
+    if (answer.found === undefined)
       return failed(`there is no Node ${node}`, 'NODE_NAME must be the name that kubectl get nodes shows');
-    return { object: nodeRef(slimNode(nodes.items[0])) };
+    return { object: nodeRef(answer.found) };
   }
 }
 
@@ -96,20 +92,14 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-/** One packet that never was. */
+const nothing = { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] };
+
+/** One packet that never was, between nobody and nobody: no message is made of it. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
-  const nobody = {
-    kind: 'unknown',
-    address: '0.0.0.0',
-    identity: '',
-    evidence: 'none',
-    object: undefined,
-    workload: undefined,
-    range: 'unspecified',
-    node: undefined,
-    role: undefined,
-    note: undefined,
-  } as const;
+  const nobody = createDirectory(nothing).byAddress('0.0.0.0', {
+    time: now,
+    exact: true,
+  });
   return {
     identity: `test-event ${now} ${randomUUID()}`,
     reason: 'TestEvent',
@@ -117,27 +107,6 @@ function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
     regarding,
     related: undefined,
     node,
-    // No message is made of it.
-    story: {
-      kind: 'flow',
-      direction: 'receiving',
-      peer: nobody,
-      ownAddress: '',
-      ownAddressIsForeign: false,
-      protocol: '',
-      port: undefined,
-      reply: false,
-      laterFragment: false,
-      icmpType: undefined,
-      icmpCode: undefined,
-      error: undefined,
-      verdict: 'dropped',
-      prefix: '',
-      enforcer: 'unknown',
-      policy: undefined,
-      refusedBy: undefined,
-      path: '',
-      martian: false,
-    },
+    story: bareFlow('receiving', nobody, nobody),
   };
 }

@@ -64,6 +64,14 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
   return bpfEnabled === true && bpfKubeProxyIptablesCleanupEnabled !== false;
 }
 
+/**
+ * The FelixConfiguration in which a patch of the cleanup, or of `bpfEnabled`, holds for this node: the node's own goes over
+ * `default`, so what it says of either hides what `default` says.
+ */
+export function objectToPatch({ bpfFrom, cleanupFrom }: FelixSettings): string {
+  return [cleanupFrom, bpfFrom].find((name) => name?.startsWith('node.')) ?? 'default';
+}
+
 /** Not KUBE-MARK-MASQ and its like, KUBE-SVL- or KUBE-EXT- (felix/rules/rule_defs.go). */
 const deletedByFelix = /KUBE-(?:FORWARD|SERVICES|EXTERNAL-SERVICES|NODEPORTS|SVC-|SEP-|FW-|XLB-)/;
 

@@ -40,6 +40,16 @@ function ofBothEnds(
 /** A martian is a drop by the kernel's routing, no rule involved. */
 export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
   return ofBothEnds(ends, node, (direction, peer, own) => ({
+    ...bareFlow(direction, peer, own),
+    prefix: `martian ${observation.impossible}`,
+    path: observation.device,
+    martian: true,
+  }));
+}
+
+/** A packet of which nothing is known but its ends. */
+export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): FlowStory {
+  return {
     kind: 'flow',
     direction,
     peer,
@@ -53,13 +63,13 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
     icmpCode: undefined,
     error: undefined,
     verdict: 'dropped',
-    prefix: `martian ${observation.impossible}`,
+    prefix: '',
     enforcer: 'unknown',
     policy: undefined,
     refusedBy: undefined,
-    path: observation.device,
-    martian: true,
-  }));
+    path: '',
+    martian: false,
+  };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import { reasonOf } from '../system-error.ts';
 
 /**
  * The library makes a new connection pool for every request, that is a TLS handshake for each Event. This one keeps the
@@ -16,12 +17,18 @@ class PooledConfig extends KubeConfig {
 
 /**
  * Who we are to which API server: `kubeconfig` if given, else the ServiceAccount of the Pod, else what kubectl would use.
- * Throws with the path when a file cannot be read.
+ * Throws with the path when a file cannot be read, or is no kubeconfig.
  */
 export function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new PooledConfig();
-  if (kubeconfig === undefined) config.loadFromDefault();
-  else config.loadFromFile(kubeconfig);
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    const { path = 'the kubeconfig' } = error as NodeJS.ErrnoException;
+    // What is no YAML is quoted in the lines below the first.
+    throw new Error(`${kubeconfig ?? path}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
+  }
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error(`${kubeconfig ?? 'kubeconfig'}: its current context names no cluster`);
   if (kubeconfig === undefined && cluster.server === 'http://localhost:8080')

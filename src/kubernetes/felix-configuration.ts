@@ -101,15 +101,16 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
 /** `default`, and the object of one node by the name `own`; undefined where there is none. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
   const specs = [specOf(special), specOf(common)];
-  const bpf = specs.map((spec) => flag(spec['bpfEnabled']));
-  const from = bpf.findIndex((value) => value !== undefined);
+  const from = (field: string): string | undefined =>
+    [own, 'default'].find((_, at) => flag(specs[at]?.[field]) !== undefined);
   return {
-    bpfEnabled: bpf[from],
+    bpfEnabled: first(specs, 'bpfEnabled', flag),
     bpfKubeProxyIptablesCleanupEnabled: first(specs, 'bpfKubeProxyIptablesCleanupEnabled', flag),
     logSeverityScreen: first(specs, 'logSeverityScreen', word),
     iptablesBackend: first(specs, 'iptablesBackend', word),
     nftablesMode: first(specs, 'nftablesMode', word),
-    bpfFrom: from === -1 ? undefined : [own, 'default'][from],
+    bpfFrom: from('bpfEnabled'),
+    cleanupFrom: from('bpfKubeProxyIptablesCleanupEnabled'),
   };
 }
 

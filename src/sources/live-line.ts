@@ -1,5 +1,6 @@
 import type { LogLine, Millis } from '../model.ts';
-import { type Clock, createClock, type ToInstant } from './clock.ts';
+import type { ToInstant } from './clock.ts';
+import { createClockOfNow } from './clock-of-now.ts';
 import { readEnvelope } from './envelope.ts';
 import type { Origin } from './envelopes/envelope.ts';
 import { withoutHalfValue } from './half-value.ts';
@@ -14,23 +15,14 @@ export interface LiveLineOptions {
 /** Makes a line of text from a log that is being written into a `LogLine`. `cut`: as in `createScanner`. */
 export type ReadLiveLine = (text: string, number: number, cut: boolean) => { line: LogLine; origin: Origin };
 
-/** Of a clock, because `latest` decides the year of stamps without one. */
-const clockLife: Millis = 3_600_000;
-
 /** A line without a time of its own has that of the line before; the first has the present. */
-export function createLiveLineReader({ source, zone = Date.UTC, now }: LiveLineOptions): ReadLiveLine {
-  let made: Millis = -Infinity;
-  let clock: Clock;
+export function createLiveLineReader({ source, zone, now }: LiveLineOptions): ReadLiveLine {
+  const clockAt = createClockOfNow(zone);
   let lastTime: Millis | undefined;
 
   return (text, number, cut) => {
     const present = now();
-    // Also when the node's clock was set back.
-    if (Math.abs(present - made) >= clockLife) {
-      made = present;
-      clock = createClock({ latest: present, zone });
-    }
-    const envelope = readEnvelope(text, clock);
+    const envelope = readEnvelope(text, clockAt(present));
     if (cut) envelope.text = withoutHalfValue(envelope.text);
     const time = (lastTime = envelope.time ?? lastTime ?? present);
     const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;

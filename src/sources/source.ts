@@ -23,9 +23,15 @@ export interface Notice {
   text: string;
 }
 
+/**
+ * Who wrote a line, as far as the source knows: what its envelope says, or `container`, whose log is its own, or `program`: the
+ * log of a program that writes the node's rules, in which nothing is a packet.
+ */
+export type LineOrigin = Origin | 'container' | 'program';
+
 /** Whom a source tells. All calls are synchronous; none is made after `stop`. */
 export interface SourceListener {
-  onLine: (line: LogLine, origin: Origin) => void;
+  onLine: (line: LogLine, origin: LineOrigin) => void;
   onLost: (loss: Loss) => void;
   onNotice: (notice: Notice) => void;
 }

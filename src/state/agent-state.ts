@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
+import type { Millis } from '../model.ts';
 import type { NodeIncidentsState } from '../node-incidents.ts';
 import type { SeriesState } from '../series/state.ts';
 import type { Json, Position } from '../sources/source.ts';
@@ -69,6 +70,23 @@ export function restoreState(file: string, node: string, now: Date): Restored {
     default:
       return loaded satisfies never;
   }
+}
+
+/** When the last drop was logged and the last Event was written, of the problems that are still counted. */
+export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>): {
+  lastDrop: Millis | undefined;
+  lastEvent: Millis | undefined;
+} {
+  const all = [...series, ...past];
+  const drops = all.filter(({ finding }) => finding.story.kind !== 'incident');
+  return {
+    lastDrop: latest(drops.map(({ last }) => last)),
+    lastEvent: latest(all.flatMap(({ published }) => (published.writes > 0 ? (published.at ?? []) : []))),
+  };
+}
+
+function latest(times: readonly Millis[]): Millis | undefined {
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
 }
 
 function unusable(file: string, reason: string, aside: string | undefined): string {

@@ -1,10 +1,24 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Millis } from '../model.ts';
+import { reasonOf } from '../system-error.ts';
 
 const format = 'kube-netfilter-tailer state';
 const version = 1;
+
+/** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
+const largest = 64 * 1024 * 1024;
+
+/** What is in a state file. */
+export type StateFile =
+  | { kind: 'state'; state: unknown; saved: Millis }
+  | { kind: 'none' }
+  /** Not what this program has written. */
+  | { kind: 'unusable'; reason: string }
+  /** It may be there, but cannot be read. */
+  | { kind: 'unreadable'; reason: string };
 
 /** What was found when a run began. */
 export type Loaded =
@@ -16,21 +30,30 @@ export type Loaded =
   /** It may be there, but cannot be read. */
   | { kind: 'unreadable'; reason: string };
 
-/**
- * Reads a state file: two lines of JSON, the first with the SHA-256 of the second. Whatever is not exactly what was written is
- * set aside as `FILE.unusable-TIME`. Never throws.
- */
+/** As `readState`, but whatever is not exactly what was written is set aside as `FILE.unusable-TIME`. Never throws. */
 export function loadState(file: string, now: Date): Loaded {
-  let text: string;
+  const found = readState(file);
+  if (found.kind === 'state') return { kind: 'restored', state: found.state };
+  return found.kind === 'unusable' ? { ...found, aside: setAside(file, now) } : found;
+}
+
+/** Reads a state file, two lines of JSON, the first with the SHA-256 of the second, and leaves it as it is. Never throws. */
+export function readState(file: string): StateFile {
+  let descriptor: number | undefined;
   try {
-    text = readFileSync(file, 'utf8');
+    // A pipe that nobody writes to would be waited for.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(descriptor);
+    if (stat.isDirectory()) return { kind: 'unreadable', reason: 'it is a folder' };
+    if (!stat.isFile()) return refuse('it is no regular file');
+    if (stat.size > largest) return refuse(`it is larger than ${largest / 1024 / 1024} MiB`);
+    return parse(readFileSync(descriptor, 'utf8'), stat.mtimeMs);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'none' };
-    return { kind: 'unreadable', reason: (error as Error).message };
+    return { kind: 'unreadable', reason: reasonOf(error) };
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
-  const found = parse(text);
-  if (found.reason === undefined) return { kind: 'restored', state: found.state };
-  return { kind: 'unusable', reason: found.reason, aside: setAside(file, now) };
 }
 
 /** Moves a state file out of the way. Returns where it is now; undefined if it could not be moved. */
@@ -44,7 +67,7 @@ export function setAside(file: string, now: Date): string | undefined {
   }
 }
 
-function parse(text: string): { state: unknown; reason: undefined } | { state: undefined; reason: string } {
+function parse(text: string, saved: Millis): StateFile {
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   try {
@@ -53,7 +76,7 @@ function parse(text: string): { state: unknown; reason: undefined } | { state: u
     if (header['version'] !== version)
       return refuse(`it has version ${String(header['version'])}, this program writes ${version}`);
     if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
-    return { state: JSON.parse(body), reason: undefined };
+    return { kind: 'state', state: JSON.parse(body), saved };
   } catch {
     return refuse('it is no state file of this program');
   }
@@ -68,8 +91,8 @@ export async function writeState(file: string, body: string): Promise<void> {
   await rename(next, file);
 }
 
-function refuse(reason: string): { state: undefined; reason: string } {
-  return { state: undefined, reason };
+function refuse(reason: string): StateFile {
+  return { kind: 'unusable', reason };
 }
 
 function digest(body: string): string {

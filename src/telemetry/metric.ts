@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { type MetricRow, prefix } from './metric-table.ts';
+import type { MetricRow } from './metric-row.ts';
+import { prefix } from './metric-table.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

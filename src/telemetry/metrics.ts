@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { createMetric, type MetricOf } from './metric.ts';
-import { type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
+import type { MetricRow } from './metric-row.ts';
+import { metricTable, type MetricTable, prefix } from './metric-table.ts';
 import { addProcessMetrics, processTable } from './process-metrics.ts';
 
 /** What a scrape shows, by full name. */

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
-import type { MetricRow } from './metric-table.ts';
+import type { MetricRow } from './metric-row.ts';
 
 /** What is kept of prom-client's own metrics; the others are five times as many, on each of thousands of nodes. */
 export const processTable: readonly MetricRow[] = [

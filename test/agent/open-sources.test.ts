@@ -2,14 +2,19 @@ import { expect, test } from 'vitest';
 import { openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
 import type { Choice, KernelSource } from '../../src/sources/auto.ts';
 import type { Notice } from '../../src/sources/source.ts';
+import type { ProgramLog } from '../../src/sources/programs/find-logs.ts';
 import { nine } from '../builders.ts';
 
 type Settings = OpenSourcesOptions['config']['sources'];
 
-function opened(sources: Settings, choice: Partial<Choice> = {}): { names: string[]; notices: [string, Notice][] } {
+function opened(
+  sources: Settings,
+  choice: Partial<Choice> = {},
+  programs: readonly ProgramLog[] = [],
+): { names: string[]; notices: [string, Notice][] } {
   const notices: [string, Notice][] = [];
   const { sources: made } = openSources({
-    config: { sources, timeZone: 'UTC', containers: [], podLogs: '/var/log/pods' },
+    config: { sources, timeZone: 'UTC', containers: [], podLogs: '/var/log/pods', units: [] },
     positions: {},
     once: undefined,
     first: true,
@@ -18,6 +23,7 @@ function opened(sources: Settings, choice: Partial<Choice> = {}): { names: strin
     onLost: () => {},
     now: () => nine,
     choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
+    findPrograms: () => programs,
   });
   return { names: made.map(({ name }) => name), notices };
 }
@@ -46,6 +52,22 @@ test.each<[string, KernelSource, string]>([
 test('what was found and asked for, too, is read once', () => {
   const path = '/var/log/kern.log';
   expect(opened([{ kind: 'file', path }, { kind: 'auto' }], { source: { kind: 'file', path } }).names).toEqual([path]);
+});
+
+const kubeProxy = { program: 'kube-proxy', path: '/var/log/kube-proxy.log' };
+
+test('auto reads the log file of kube-proxy, too, where there is one, and says so', () => {
+  const found: KernelSource = { kind: 'journal', directory: '/run/log/journal' };
+  const { names, notices } = opened([{ kind: 'auto' }, { kind: 'containers' }], { source: found }, [kubeProxy]);
+  expect(names).toEqual(['journal', 'containers', kubeProxy.path]);
+  const text = 'Reading the log of kube-proxy from /var/log/kube-proxy.log';
+  expect(notices[1]).toEqual(['auto', { level: 'info', key: 'program kube-proxy', text }]);
+});
+
+test('one that was named is read once, and without auto none is looked for', () => {
+  const named = { kind: 'program', ...kubeProxy } as const;
+  expect(opened([{ kind: 'auto' }, named], {}, [kubeProxy]).names).toEqual(['/dev/kmsg', kubeProxy.path]);
+  expect(opened([{ kind: 'kernel' }], {}, [kubeProxy]).names).toEqual(['/dev/kmsg']);
 });
 
 test('a doubtful choice is a warning', () => {

@@ -1,4 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { program } from './program.ts';
 import { cluster } from './scene.ts';
@@ -15,9 +19,12 @@ describe.concurrent('commands and options', () => {
     ],
     [
       ['replay', '--colour', 'kern.log'],
-      "kube-netfilter-tailer: Unknown option '--colour'\nTry: kube-netfilter-tailer replay --help\n",
+      'kube-netfilter-tailer: --colour: there is no such option\nTry: kube-netfilter-tailer replay --help\n',
     ],
-    [['relpay', 'kern.log'], 'kube-netfilter-tailer: there is no command relpay\nTry: kube-netfilter-tailer --help\n'],
+    [
+      ['relpay', 'kern.log'],
+      'kube-netfilter-tailer: there is no command relpay; did you mean replay?\nTry: kube-netfilter-tailer --help\n',
+    ],
     [['--pods', cluster], 'kube-netfilter-tailer: there is no command --pods\nTry: kube-netfilter-tailer --help\n'],
   ])('%j', async (args, err) => {
     expect(await program(args)).toStrictEqual({ status: 2, out: '', err });
@@ -44,5 +51,27 @@ describe.concurrent('commands and options', () => {
       version: string;
     };
     expect(await program(['version'])).toStrictEqual({ status: 0, out: `${version}\n`, err: '' });
+  });
+});
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Where there is neither an API server nor anything to read: doctor finds problems. */
+const env = { PATH: '/nowhere', NODE_NAME: 'node-a', KUBECONFIG: '/nowhere', STATE_DIR: '/proc/nowhere' };
+
+describe.concurrent('output that cannot be written', () => {
+  test('nobody reads what doctor finds: its exit status tells all the same', async () => {
+    const child = spawn(process.execPath, [main, 'doctor'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'close')]);
+    expect({ status, err }).toEqual({ status: 1, err: '' });
+  });
+
+  test.each([['doctor'], ['version'], ['config', 'print', '--node', 'node-a']])('a full disk: %j', async (...args) => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', full, 'pipe'] });
+    closeSync(full);
+    const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'close')]);
+    expect(status).toBe(1);
+    expect(err).toMatch(/^kube-netfilter-tailer: the output cannot be written: .*no space left on device.*\n$/);
   });
 });

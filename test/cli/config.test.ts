@@ -52,10 +52,16 @@ describe('print', () => {
     ]);
   });
 
+  test('as JSON, warnings are there, too', () => {
+    const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
+    expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT is/)] });
+  });
+
   test.each([['-o', 'json'], ['--output=json']])('%s', (...args) => {
     expect(JSON.parse(runConfig(['print', ...args], { ...env, MAX_NODES: '1' }))).toEqual({
       config: { node: 'node-a', maxNodes: 1 },
       from: { node: 'NODE_NAME', maxNodes: 'MAX_NODES' },
+      warnings: [],
     });
   });
 
@@ -84,7 +90,7 @@ describe('check', () => {
     ]);
   });
 
-  test.each([[[]], [['a', 'b']]])('takes one file, not %j', (args) => {
+  test.each([[[]], [['']], [['a', 'b']]])('takes one file, not %j', (args) => {
     expect(problemsOf(['check', ...args])).toEqual(['config check takes one FILE']);
   });
 });

@@ -141,10 +141,18 @@ describe('wrong', () => {
     [['-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
-    [['kern.log', '--colour'], ["Unknown option '--colour'"]],
-    [['kern.log', '-x'], ["Unknown option '-x'"]],
-    [['kern.log', '--quiet=yes'], ["Option '-q, --quiet' does not take an argument"]],
-    [['kern.log', '--node'], ["Option '--node <value>' argument missing"]],
+    [['kern.log', '--colour'], ['--colour: there is no such option']],
+    [['kern.log', '-x'], ['-x: there is no such option']],
+    [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
+    [['kern.log', '--node'], ['--node: has no value']],
+    [
+      ['--podz', 'kern.log', '--nod', '--now=x'],
+      [
+        '--podz: there is no such option; did you mean --pods?',
+        '--nod: there is no such option; did you mean --node?',
+        '--now x: must be a time such as 2026-11-21T03:42:11Z',
+      ],
+    ],
   ])('%j', (args, expected) => {
     expect(problemsOf(...args)).toStrictEqual(expected);
   });

@@ -59,7 +59,8 @@ describe('a file', () => {
 });
 
 describe('what is wrong is said with its place', () => {
-  const sources = 'must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths';
+  const sources =
+    'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths';
 
   test.each<[string, ...string[]]>([
     ['statDir: /a', '1:1: statDir: there is no such setting; did you mean stateDir?'],
@@ -79,10 +80,7 @@ describe('what is wrong is said with its place', () => {
     ['stateDir: 5', '1:11: stateDir 5: must be text; put it in quotes'],
     ['stateDir: [/a]', '1:11: stateDir: must be text; put it in quotes'],
     ['stateDir: {a: 1}', '1:11: stateDir: must be text; put it in quotes'],
-    [
-      'sources: kernel',
-      '1:10: sources "kernel": must be a list: a line "- VALUE" each, or [VALUE, VALUE]; did you mean kernel?',
-    ],
+    ['sources: kernel', '1:10: sources "kernel": must be a list: a line "- VALUE" each, or [VALUE, VALUE]'],
     [
       'sources: [kernl, 5]',
       `1:11: sources[0] "kernl": ${sources}; did you mean kernel?`,

@@ -111,7 +111,7 @@ describe('goes unheard', () => {
 
 test('what cannot be followed is told by the name of the variable', () => {
   expect(() => read({ IPTABLES_LOG_PATH: 'iptables.log', METRICS_SERVER_PORT: '70000' })).toThrow(
-    'IPTABLES_LOG_PATH "file:iptables.log": must be auto, kernel, containers, journal, journal:DIR or file:PATH, with absolute paths\n' +
+    'IPTABLES_LOG_PATH "file:iptables.log": must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths\n' +
       'METRICS_SERVER_PORT ":70000": must be :PORT or HOST:PORT, for example :9090',
   );
 });

@@ -133,6 +133,7 @@ describe('any other setting', () => {
       node: 'node-b',
       sources: '[kernel]',
       containers: '[a/b/c]',
+      units: '[k3s]',
       podCache: 'cluster',
       prefixes: '[a=dropped]',
       includeNoise: 'true',
@@ -240,5 +241,39 @@ describe('a mounted ConfigMap', () => {
     rmSync(folder('..data'));
     look();
     expect(told()).toEqual(['error: The file of settings cannot be read: no such file: the settings stay as they are']);
+  });
+});
+
+describe('whether what the file says holds', () => {
+  test('from the start, and without a file', () => {
+    expect(scene('logLevel: info').reload.inForce).toBe(true);
+    const reading = readAll({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+    expect(follow(reading).reload.inForce).toBe(true);
+  });
+
+  test.each<[string, string | Error]>([
+    ['is wrong', 'logLevel: loud'],
+    ['cannot be read', new Error('is gone')],
+    ['needs a restart', 'maxNodes: 7'],
+    ['needs a restart in part', 'logLevel: debug\nmaxNodes: 7'],
+  ])('not while it %s, and then again', (_, next) => {
+    const { write, look, reload } = scene('logLevel: info');
+    write(next);
+    look();
+    expect(reload.inForce).toBe(false);
+    look();
+    expect(reload.inForce).toBe(false);
+    write('logLevel: warn');
+    look();
+    expect(reload.inForce).toBe(true);
+  });
+
+  test('a wrong one that is gone and comes back is still wrong', () => {
+    const { write, look, reload } = scene('logLevel: info');
+    for (const next of ['logLevel: loud', new Error('is gone'), 'logLevel: loud']) {
+      write(next);
+      look();
+    }
+    expect(reload.inForce).toBe(false);
   });
 });

@@ -5,6 +5,7 @@ import { createRotatedLog } from '../../src/sources/files/rotated-log.ts';
 import { createFollowFile } from '../../src/sources/follow-file.ts';
 import { createJournal } from '../../src/sources/journal/journal.ts';
 import { createKernelRing } from '../../src/sources/kernel-ring.ts';
+import { createFollowProgram } from '../../src/sources/programs/follow-program.ts';
 import type { Position, Source, SourceListener } from '../../src/sources/source.ts';
 import { fakeJournalctl, type JournalRecord, outputFor } from '../sources/fake-journalctl.ts';
 import { fakeRing } from '../sources/fake-ring.ts';
@@ -36,6 +37,31 @@ export const grounds: Record<string, (path: string) => Ground> = {
     };
   },
 
+  program(path) {
+    const time = newTime();
+    writeFileSync(path, '');
+    let lines = 0;
+    return {
+      time,
+      write(text) {
+        const stamp = new Date(time.now() + lines++).toISOString().slice(11, 23);
+        appendFileSync(path, `E1121 ${stamp}000       1 server.go:1] ${text}\n`);
+      },
+      open: (saved, listener) =>
+        createFollowProgram({
+          path,
+          program: 'kube-proxy',
+          needles,
+          saved,
+          from: 'start',
+          listener,
+          ...time,
+          openContent: openAtOnce,
+        }),
+      settle: () => time.advance(seconds),
+    };
+  },
+
   kernel() {
     const time = newTime();
     const ring = fakeRing(time.elapsed);
@@ -56,29 +82,10 @@ export const grounds: Record<string, (path: string) => Ground> = {
     };
   },
 
-  journal() {
-    const time = newTime();
-    const records: JournalRecord[] = [];
-    const { spawn, started } = fakeJournalctl();
-    const printed = new Map<unknown, number>();
-    return {
-      time,
-      write(message) {
-        const fields = { __REALTIME_TIMESTAMP: String(time.now() * 1000) };
-        records.push({ number: records.length + 1, message, fields });
-      },
-      open: (saved, listener) => createJournal({ saved, since: 0, listener, needles, ...time, spawn }),
-      settle() {
-        time.advance(seconds);
-        const child = started.at(-1);
-        if (child === undefined || child.killed) return;
-        const output = outputFor(child.args, records);
-        child.print(output.slice(printed.get(child) ?? 0));
-        printed.set(child, output.length);
-        time.advance(seconds);
-      },
-    };
-  },
+  journal: () => journal((message) => ({ message, fields: {} })),
+
+  /** Records of a unit, in a journal with others. */
+  units: () => journal((text) => ({ message: `E1121 12:00:00.000000       1 server.go:1] ${text}`, fields: ofUnit })),
 
   containers(path) {
     const time = newTime();
@@ -105,6 +112,34 @@ export const grounds: Record<string, (path: string) => Ground> = {
     };
   },
 };
+
+const ofUnit = { _TRANSPORT: 'stdout', SYSLOG_IDENTIFIER: 'k3s', _SYSTEMD_UNIT: 'k3s.service' };
+
+function journal(recordOf: (text: string) => Required<Omit<JournalRecord, 'number'>>): Ground {
+  const time = newTime();
+  const records: JournalRecord[] = [];
+  const { spawn, started } = fakeJournalctl();
+  const printed = new Map<unknown, number>();
+  const units = { names: ['k3s.service'], needles };
+  return {
+    time,
+    write(text) {
+      const { message, fields } = recordOf(text);
+      const stamp = { __REALTIME_TIMESTAMP: String(time.now() * 1000) };
+      records.push({ number: records.length + 1, message, fields: { ...stamp, ...fields } });
+    },
+    open: (saved, listener) => createJournal({ saved, since: 0, listener, needles, units, ...time, spawn }),
+    settle() {
+      time.advance(seconds);
+      const child = started.at(-1);
+      if (child === undefined || child.killed) return;
+      const output = outputFor(child.args, records);
+      child.print(output.slice(printed.get(child) ?? 0));
+      printed.set(child, output.length);
+      time.advance(seconds);
+    },
+  };
+}
 
 const needles = ['IN='];
 const seconds = 5000;

@@ -19,10 +19,34 @@ describe('API server', () => {
     ['is away', fakeApi(() => refused(0, 'connect ECONNREFUSED')), 'problem', /does not answer: connect ECONNREFUSED/],
     ['does not know us', fakeApi(() => refused(401)), 'problem', /does not accept the token/],
     ['is ill', fakeApi(() => refused(503, 'etcd is away')), 'warning', /answers 503: etcd is away/],
+    [
+      'is another program',
+      fakeApi(() => answered(null)),
+      'problem',
+      /^what answers at .* is no API server: it tells no/,
+    ],
+    [
+      'is a page of a proxy',
+      fakeApi(() => refused(0, 'Unexpected token < is not valid JSON')),
+      'problem',
+      /is no API server: Unexpected token/,
+    ],
     ['is nowhere', noApi('no API server is known'), 'problem', /^no API server is known$/],
   ] as const)('%s', async (_, api, status, finding) => {
     const [check] = await checkApiServer(api, now);
     expect(check).toMatchObject({ name: 'api-server', status, finding: expect.stringMatching(finding) as string });
+  });
+
+  test('is slow', async () => {
+    let time = nine;
+    const [check] = await checkApiServer(
+      fakeApi(() => {
+        time += 3193;
+        return version;
+      }),
+      () => time,
+    );
+    expect(check).toMatchObject({ status: 'warning', finding: expect.stringContaining('3193 ms') as string });
   });
 
   test.each([
@@ -46,6 +70,14 @@ describe('Node', () => {
 
   test('is there', async () => {
     await expect(checkNode(api, 'node-b')).resolves.toMatchObject({ status: 'ok', finding: 'node-b is there' });
+  });
+
+  test.each([null, 1, {}, { metadata: null }])('what cannot be understood is no Node: %j', async (item) => {
+    const strange = fakeApi(() => answered({ items: [item] }));
+    await expect(checkNode(strange, 'node-b')).resolves.toMatchObject({
+      status: 'problem',
+      finding: 'there is no Node node-b',
+    });
   });
 
   test('is not there: others are named', async () => {

@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { doctorHelp, readDoctorOptions } from '../../src/cli/doctor-options.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
 import { readConfig, settings } from '../../src/config.ts';
 import { program } from '../cli/program.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
 
+const within = temporaryFolder();
 const env = { NODE_NAME: 'node-a' };
 
 test('settings as run has them, and the Pod of the environment', () => {
@@ -44,11 +47,28 @@ describe('settings of the environment that are wrong', () => {
     });
   });
 
-  test('a file of settings that is not there', () => {
-    expect(readDoctorOptions([], { ...env, CONFIG_FILE: '/no/such/file' })).toMatchObject({
+  test.each([
+    [[], { CONFIG_FILE: '/no/such/file' }],
+    [['--config', '/no/such/file'], {}],
+  ])('a file of settings that is not there: %j %j', (args, given) => {
+    expect(readDoctorOptions(args, { ...env, ...given })).toMatchObject({
       config: { node: 'node-a' },
-      problems: [expect.stringContaining('/no/such/file')],
+      problems: ['/no/such/file: cannot be read: no such file'],
     });
+  });
+
+  test('what is right in a file that is wrong holds', () => {
+    writeFileSync(within('half.yaml'), 'stateDir: /else\nlogLevel: loud\nmaxNods: 5');
+    expect(readDoctorOptions(['--config', within('half.yaml')], env)).toMatchObject({
+      config: { stateDir: '/else', logLevel: 'info' },
+      problems: [expect.stringMatching(/half\.yaml:3:1: maxNods/), expect.stringMatching(/half\.yaml:2:11: logLevel/)],
+    });
+  });
+
+  test('a wrong option and a wrong file: the option ends it', () => {
+    expect(() => readDoctorOptions(['--max-nodes=x', '--config', '/no/such/file'], env)).toThrow(
+      /^kube-netfilter-tailer: --max-nodes "x": must be a whole number\nTry: /,
+    );
   });
 });
 

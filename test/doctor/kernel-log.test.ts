@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type KernelLog, readKernelLog, type ReadKernelLogOptions } from '../../src/doctor/kernel-log.ts';
@@ -56,6 +57,11 @@ describe('a file', () => {
   test('none', async () => {
     await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
   });
+});
+
+test('a pipe is no log, and is not waited at', async () => {
+  execFileSync('mkfifo', [within('pipe')]);
+  await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
 });
 
 describe('the journal', () => {

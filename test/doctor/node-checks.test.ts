@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkContainerSource } from '../../src/doctor/checks/container-source.ts';
 import { checkKernelSource, type KernelSetting, locate } from '../../src/doctor/checks/kernel-source.ts';
 import { checkLogBackend, checkLogNamespaces } from '../../src/doctor/checks/kernel-switches.ts';
+import { checkProcRoot } from '../../src/doctor/checks/proc-root.ts';
 import { lookAtContainers } from '../../src/doctor/container-look.ts';
 import { defaultRules } from '../../src/sources/containers/rules.ts';
 import { nine, pod } from '../builders.ts';
@@ -38,6 +39,12 @@ describe('a source of the kernel', () => {
       {},
       { ...log, lines: 0 },
       'source file:/a warning: /a: no line of the kernel is there',
+    ],
+    [
+      { kind: 'file', path: '/a' },
+      {},
+      { ...log, last: nine + 7_200_000 },
+      'source file:/a warning: /a: last line 120m in the future, last drop none (of 3 lines of the kernel since 9s ago)',
     ],
     [{ kind: 'auto' }, {}, undefined, "source auto problem: the kernel's log is nowhere to be read"],
     [
@@ -127,6 +134,23 @@ describe('logs of containers', () => {
   });
 });
 
+describe("the host's /proc", () => {
+  test('is not spoken of where nobody has set it', () => {
+    expect(checkProcRoot('/proc', () => expect.unreachable())).toEqual([]);
+  });
+
+  test.each([
+    ['6.18.0', 'ok', '/host/proc is there (Linux 6.18.0)'],
+    [undefined, 'warning', '/host/proc is no /proc, or cannot be read: incidents do not tell who fills'],
+  ] as const)('%s', (release, status, finding) => {
+    const read = (path: string): string | undefined =>
+      path === '/host/proc/sys/kernel/osrelease' ? release : expect.unreachable();
+    expect(checkProcRoot('/host/proc', read)).toMatchObject([
+      { name: 'proc-root', status, finding: expect.stringContaining(finding) as string },
+    ]);
+  });
+});
+
 describe('switches of the kernel', () => {
   test.each([
     ['nf_log_ipv4', 'ok', "nf_log_ipv4 writes to the kernel's log"],
@@ -149,7 +173,16 @@ describe('switches of the kernel', () => {
       return undefined;
     }, 'node');
     expect(asked).toEqual(['/proc/sys/net/netfilter/nf_log/2', '/proc/sys/net/netfilter/nf_log/10']);
-    expect(checkLogBackend(() => 'nf_log_ipv4', 'pod').map(({ status }) => status)).toEqual(['unknown', 'unknown']);
+  });
+
+  test('of the backends, a Pod sees nothing, in one line', () => {
+    expect(checkLogBackend(() => 'nf_log_ipv4', 'pod')).toMatchObject([
+      {
+        name: 'nf-log',
+        status: 'unknown',
+        advice: 'run on the node: head /proc/sys/net/netfilter/nf_log/2 /proc/sys/net/netfilter/nf_log/10',
+      },
+    ]);
   });
 
   test.each([
@@ -159,6 +192,7 @@ describe('switches of the kernel', () => {
     ['pod', undefined, 'kind://docker/kind/kind-worker', 'warning'],
     ['pod', undefined, 'k3s://k3d-a-agent-0', 'warning'],
     ['pod', undefined, 'k3s://node-a', 'unknown'],
+    ['pod', undefined, 'aws:///eu-central-1a/i-0123456789abcdef0', 'ok'],
     ['pod', undefined, undefined, 'unknown'],
   ] as const)('logging of other namespaces: seen as %s, %s, provider %s', (view, value, providerId, status) => {
     expect(checkLogNamespaces({ readFile: () => value, view, providerId })).toMatchObject({

@@ -57,6 +57,13 @@ describe('each is asked for', () => {
     });
   });
 
+  test.each([null, {}, { status: null }])('an answer that does not tell is no refusal: %j', async (body) => {
+    await expect(checkRights(fakeApi(() => answered(body)))).resolves.toMatchObject({
+      status: 'unknown',
+      finding: 'not known: what answers does not tell, as an API server would',
+    });
+  });
+
   test('nobody says', async () => {
     await expect(checkRights(fakeApi(() => refused(0)))).resolves.toMatchObject({
       status: 'unknown',

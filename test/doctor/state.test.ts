@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkState } from '../../src/doctor/checks/state.ts';
@@ -76,6 +77,16 @@ describe('state', () => {
     expect(readFileSync(within('bad/state.json'), 'utf8')).toBe('nonsense\n');
   });
 
+  test('one that is no file is not waited for', () => {
+    execFileSync('mkfifo', [within('pipe')]);
+    expect(readKeptState(within('pipe'))).toEqual({ kind: 'unusable', reason: 'it is no regular file' });
+  });
+
+  test('one that lacks what every state has', async () => {
+    await writeState(within('odd'), JSON.stringify({ node: 'node-a', series: { series: [null] } }));
+    expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: 'it is no state of an agent' });
+  });
+
   test('none, and a folder that is not there', () => {
     expect(readKeptState(within('nowhere/state.json'))).toEqual({ kind: 'none' });
     expect(lookAtFolder(within('nowhere/at/all'))).toMatchObject({ kind: 'missing' });
@@ -84,6 +95,7 @@ describe('state', () => {
 
   test('a folder that may not be written to', () => {
     writeFileSync(within('file'), '');
+    expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is no folder` });
     expect(lookAtFolder(within('file/state'))).toEqual({
       kind: 'refused',
       reason: `${within('file/state')}: a part of the path is not a folder`,

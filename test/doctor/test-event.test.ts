@@ -69,15 +69,22 @@ describe('is written', () => {
 
 describe('is not written', () => {
   test.each([
-    [
-      'no such Pod',
-      { pod: { namespace: 'tools', name: 'b' } },
-      cluster(),
-      'there is no Pod tools/b, or it may not be read',
-    ],
+    ['no such Pod', { pod: { namespace: 'tools', name: 'b' } }, cluster(), 'there is no Pod tools/b'],
     ['no such Node', { node: 'node-z' }, cluster(), 'there is no Node node-z'],
+    [
+      'a Node that cannot be understood',
+      {},
+      fakeApi(() => answered({ items: [{ metadata: null }] })),
+      'there is no Node node-a',
+    ],
     ['nothing named', { node: '' }, cluster(), 'no Node is named, and no Pod'],
     ['a right is missing', {}, cluster(refused(403)), 'it was not taken: the API server does not allow it'],
+    [
+      'nobody tells of Pods',
+      { pod: { namespace: 'tools', name: 'b' } },
+      fakeApi(() => refused(403)),
+      'the API server does not allow it',
+    ],
     ['nobody answers', {}, fakeApi(() => refused(0)), 'the API server does not answer'],
   ])('%s', async (_, given, api, reason) => {
     const options = { api, node: 'node-a', pod: undefined, ownPod: undefined, now, ...given };

@@ -163,7 +163,9 @@ test('a running agent, its state, and the drop it has told of', async () => {
   const found = await checks([], { ...settings, METRICS_ADDRESS: String(metricsAddress) });
   expect(found['agent']).toMatchObject({
     status: 'ok',
-    finding: expect.stringMatching(/: 1 line read, 1 drop, 1 write of an Event$/) as string,
+    finding: expect.stringMatching(
+      /: 1 line read, 1 drop, 1 write of an Event, last drop \d+s ago, last Event \d+s ago$/,
+    ) as string,
   });
   expect(found['state']?.finding).toMatch(/last drop \d+s ago/);
   expect(found[`source file:${log}`]).toMatchObject({

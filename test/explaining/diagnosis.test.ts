@@ -11,6 +11,7 @@ function felixWith(some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {})
     iptablesBackend: undefined,
     nftablesMode: undefined,
     bpfFrom: undefined,
+    cleanupFrom: undefined,
   };
   return { ...noFacts, ...facts, felix: { kind: 'settings', settings: { ...unset, ...some } } };
 }

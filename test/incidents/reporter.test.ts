@@ -219,6 +219,7 @@ describe('what has to be found out first', () => {
       iptablesBackend: undefined,
       nftablesMode: undefined,
       bpfFrom: 'default',
+      cleanupFrom: undefined,
     };
     found.resolve({ ...noFacts, felix: { kind: 'settings', settings } });
     await found.promise;

@@ -41,6 +41,7 @@ const unset: FelixSettings = {
   iptablesBackend: undefined,
   nftablesMode: undefined,
   bpfFrom: undefined,
+  cleanupFrom: undefined,
 };
 const settings = (some: Partial<FelixSettings>): object => ({ kind: 'settings', settings: { ...unset, ...some } });
 
@@ -58,6 +59,7 @@ test.each<[string, Script, object]>([
       bpfEnabled: false,
       bpfFrom: own,
       bpfKubeProxyIptablesCleanupEnabled: false,
+      cleanupFrom: own,
       logSeverityScreen: 'Error',
       iptablesBackend: 'Legacy',
       nftablesMode: 'Auto',

@@ -149,6 +149,7 @@ describe('an API server that is away', () => {
       iptablesBackend: undefined,
       nftablesMode: undefined,
       bpfFrom: 'default',
+      cleanupFrom: undefined,
     };
     const findFacts = (): NodeFacts => ({
       ...noFacts,

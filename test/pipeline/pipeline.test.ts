@@ -5,6 +5,7 @@ import { createPipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import type { LineOrigin } from '../../src/sources/source.ts';
 import { createStatistics, type Statistics } from '../../src/statistics.ts';
 import type { NodeIncidents } from '../../src/node-incidents.ts';
 import { cluster, line, nine, node, pod } from '../builders.ts';
@@ -27,9 +28,7 @@ interface Run {
   advanced: string[];
 }
 
-type Text =
-  | string
-  | { text: string; origin?: 'kernel' | 'userspace' | 'unknown'; host?: string | undefined; time?: number };
+type Text = string | { text: string; origin?: LineOrigin; host?: string | undefined; time?: number };
 
 /** What becomes of these lines. */
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
@@ -226,7 +225,7 @@ describe('a full table of the kernel', () => {
   });
 });
 
-const failure = (minute: number, origin: 'kernel' | 'userspace' = 'userspace'): Text => ({
+const failure = (minute: number, origin: LineOrigin = 'container'): Text => ({
   text: `E1121 09:0${minute}:00.836390       1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock" ipFamily="IPv4"`,
   origin,
   time: nine + minute * 60_000,
@@ -246,10 +245,24 @@ describe('a record of a program', () => {
 
   test('is no drop, however its text looks', () => {
     const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
-    expect(run([{ text, origin: 'userspace' }]).statistics).toMatchObject({
-      programRecords: 1,
-      verdicts: { dropped: 0 },
-    });
+    for (const origin of ['container', 'program'] as const)
+      expect(run([{ text, origin }]).statistics).toMatchObject({ programRecords: 1, verdicts: { dropped: 0 } });
+  });
+
+  test('is refused where any program may have written it, unless that is asked for', () => {
+    for (const origin of ['userspace', 'unknown'] as const) {
+      const both = [failure(0, origin), failure(1, origin)];
+      expect(run(both, { node: 'node-b' }).series).toEqual([]);
+      expect(run(both, { node: 'node-b', programsAnywhere: true }).series).toHaveLength(1);
+    }
+  });
+
+  test('is all that counts in the log of a program that writes rules: nobody can have a packet told by it', () => {
+    for (const text of [syn(), antrea, 'nf_conntrack: table full, dropping packet', 'Missed 17 kernel messages']) {
+      const { series, statistics } = run([{ text, origin: 'program' }]);
+      expect(series).toEqual([]);
+      expect(statistics).toMatchObject({ suppressed: 0, conntrackFull: 0, verdicts: { dropped: 0 } });
+    }
   });
 
   test('is refused where the kernel is said to have written it', () => {

@@ -1,10 +1,9 @@
 import type { LogLine } from '../../src/model.ts';
-import type { Origin } from '../../src/sources/envelopes/envelope.ts';
-import type { Loss, Notice, SourceListener } from '../../src/sources/source.ts';
+import type { LineOrigin, Loss, Notice, SourceListener } from '../../src/sources/source.ts';
 
 /** All that a source has told. */
 export interface Heard {
-  lines: (LogLine & { origin: Origin })[];
+  lines: (LogLine & { origin: LineOrigin })[];
   losses: Loss[];
   notices: Notice[];
 }

@@ -76,7 +76,7 @@ test('what cannot be read is left alone, and that is said', () => {
   const { state, id, problem, first } = restoreState(path('folder'), 'node-a', now);
   expect({ state, first }).toEqual({ state: undefined, first: false });
   expect(id).toMatch(uuid);
-  expect(problem).toMatch(/folder cannot be read \(EISDIR.*\): starting with nothing counted$/);
+  expect(problem).toMatch(/folder cannot be read \(it is a folder\): starting with nothing counted$/);
 });
 
 test.each(['null', '7', '[]', '{}', '{"id":"x"}'])(

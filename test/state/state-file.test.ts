@@ -1,7 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Loaded, loadState, setAside, writeState } from '../../src/state/state-file.ts';
+import { type Loaded, loadState, readState, setAside, writeState } from '../../src/state/state-file.ts';
 import { nine } from '../builders.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
@@ -128,9 +138,34 @@ describe('in the place of the state file', () => {
     const file = fresh();
     mkdirSync(file, { recursive: true });
     writeFileSync(`${file}/precious`, '');
-    expect(load(file)).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('EISDIR') });
+    expect(load(file)).toMatchObject({ kind: 'unreadable', reason: 'it is a folder' });
     await expect(writeState(file, text)).rejects.toThrow('EISDIR');
     expect(readdirSync(file)).toEqual(['precious']);
+  });
+
+  test('a pipe is not waited at, and is set aside', () => {
+    const file = fresh();
+    mkdirSync(dirname(file));
+    execFileSync('mkfifo', [file]);
+    expect(load(file)).toMatchObject({ kind: 'unusable', reason: 'it is no regular file' });
+    expect(load(file)).toEqual({ kind: 'none' });
+  });
+
+  test('a huge file is not read into memory, and is set aside', () => {
+    const file = fresh();
+    mkdirSync(dirname(file));
+    writeFileSync(file, '');
+    truncateSync(file, 3 * 1024 ** 3);
+    expect(load(file)).toMatchObject({ kind: 'unusable', reason: 'it is larger than 64 MiB' });
+    expect(load(file)).toEqual({ kind: 'none' });
+  });
+
+  test('a look leaves what it finds where it is', () => {
+    const file = fresh();
+    mkdirSync(dirname(file));
+    writeFileSync(file, 'nonsense');
+    expect(readState(file)).toEqual({ kind: 'unusable', reason: 'it is no state file of this program' });
+    expect(readFileSync(file, 'utf8')).toBe('nonsense');
   });
 
   test('a link to itself cannot be read, but be replaced', async () => {
@@ -145,7 +180,7 @@ describe('in the place of the state file', () => {
 
   test('there can be nothing below a file', async () => {
     const file = `${await written()}/state.json`;
-    expect(load(file)).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('ENOTDIR') });
+    expect(load(file)).toMatchObject({ kind: 'unreadable', reason: 'a part of the path is not a folder' });
     await expect(writeState(file, text)).rejects.toThrow(/EEXIST|ENOTDIR/);
   });
 });

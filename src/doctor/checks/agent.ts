@@ -1,10 +1,17 @@
+import type { Millis } from '../../model.ts';
 import { parseListenAddress } from '../../telemetry/listen-address.ts';
+import { ago } from '../ago.ts';
 import { type Check, ok, problem, unknown, warning } from '../check.ts';
 import { type HttpGet, reachableAt } from '../http-get.ts';
-import { present, readMetrics, type Sample, total } from '../metrics-text.ts';
+import { present, readMetrics, type Sample, total, valuesOf } from '../metrics-text.ts';
 
 /** What the agent that runs beside this says of itself. */
-export async function checkAgent(metricsAddress: string, get: HttpGet): Promise<Check> {
+export async function checkAgent(
+  metricsAddress: string,
+  get: HttpGet,
+  isPod: boolean,
+  now: () => Millis,
+): Promise<Check> {
   const name = 'agent';
   const where = parseListenAddress(metricsAddress);
   if (where === undefined || where.port === 0)
@@ -17,6 +24,12 @@ export async function checkAgent(metricsAddress: string, get: HttpGet): Promise<
   const [ready, metrics] = await Promise.all([get(address, '/readyz'), get(address, '/metrics')]);
   if ('error' in ready || 'error' in metrics) {
     const reason = 'error' in ready ? ready.error : 'error' in metrics ? metrics.error : '';
+    if (isPod)
+      return warning(
+        name,
+        `none answers at ${address}: ${reason}`,
+        "if this is an agent's Pod: its log tells why, or METRICS_ADDRESS is another one here; else run doctor in such a Pod",
+      );
     return unknown(
       name,
       `none answers at ${address}: ${reason}`,
@@ -24,6 +37,7 @@ export async function checkAgent(metricsAddress: string, get: HttpGet): Promise<
     );
   }
   const samples = readMetrics(metrics.body);
+  const told = `${counts(samples)}${lastTimes(samples, now())}`;
   if (present(samples, 'build_info').length === 0)
     return unknown(name, `another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
   return judge(samples, ready);
@@ -36,25 +50,31 @@ export async function checkAgent(metricsAddress: string, get: HttpGet): Promise<
     if (missing.length > 0)
       return problem(
         name,
-        `${counts(all)}; the API server refuses ${missing.join(', ')}`,
+        `${told}; the API server refuses ${missing.join(', ')}`,
         'grant it with the ClusterRole in deploy/base/rbac.yaml',
       );
     if (failed.length > 0)
-      return problem(name, `${counts(all)}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
+      return problem(name, `${told}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
     if (status !== 200)
       return warning(
         name,
-        `${counts(all)}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
+        `${told}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
         "it takes some seconds after the start; if it stays, see the line api-server and the agent's log",
       );
     const troubles = troublesOf(all);
+    if (inForce(all) === false)
+      return warning(
+        name,
+        `${told}; the file of settings has changed, and what it says does not hold`,
+        "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
+      );
     if (troubles.length > 0)
       return warning(
         name,
-        `${counts(all)}; ${troubles.join('; ')}`,
+        `${told}; ${troubles.join('; ')}`,
         "see the agent's log, and docs/metrics.md for what is counted",
       );
-    return ok(name, counts(all));
+    return ok(name, told);
   }
 }
 
@@ -76,12 +96,32 @@ function counts(all: readonly Sample[]): string {
   return `runs${from}: ${counted.map(([count, one, many]) => `${count} ${count === 1 ? one : many}`).join(', ')}`;
 }
 
+/** Of what is counted since the start; an agent before 0.2 does not tell. */
+function lastTimes(all: readonly Sample[], time: Millis): string {
+  const rows = [
+    ['last_drop_timestamp_seconds', 'last drop'],
+    ['last_event_timestamp_seconds', 'last Event'],
+  ] as const;
+  return rows
+    .flatMap(([name, what]) => {
+      const [sample] = valuesOf(all, name);
+      return sample === undefined ? [] : [`, ${what} ${sample.value === 0 ? 'none' : ago(sample.value * 1000, time)}`];
+    })
+    .join('');
+}
+
+function inForce(all: readonly Sample[]): boolean | undefined {
+  const [sample] = valuesOf(all, 'config_in_force');
+  return sample && sample.value === 1;
+}
+
 function troublesOf(all: readonly Sample[]): string[] {
   const rows: [string, string][] = [
     ['state_errors_total', 'failures to keep its state'],
     ['events_abandoned_total', 'Events given up'],
     ['series_uncounted_packets_total', 'drops that no Event tells of'],
     ['lost_records_total', 'log records lost before they were read'],
+    ['lost_bytes_total', 'bytes of log lost before they were read'],
   ];
   return rows.flatMap(([name, what]) => {
     const count = total(present(all, name));

@@ -1,4 +1,4 @@
-import { diagnose, hints } from '../../explaining/diagnosis.ts';
+import { diagnose, hints, objectToPatch } from '../../explaining/diagnosis.ts';
 import type { NodeFacts } from '../../model.ts';
 import type { PrefixTable } from '../../parsing/prefixes.ts';
 import { printable } from '../../printable.ts';
@@ -43,7 +43,7 @@ export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: Calic
       return problem(
         about,
         `bpfEnabled in FelixConfiguration ${settings.bpfFrom} lets Calico delete the chains of kube-proxy, which runs on this node`,
-        `kubectl patch felixconfiguration ${settings.bpfFrom} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: docs/causes/KN101-felix-deletes-kube-proxy-chains.md`,
+        `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: docs/causes/KN101-felix-deletes-kube-proxy-chains.md`,
       );
     if (kubeProxyHere === undefined)
       return unknown(about, 'eBPF is on; whether kube-proxy runs here is not known', seeApiServer);

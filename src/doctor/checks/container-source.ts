@@ -1,7 +1,7 @@
-import { humanDuration } from '../../duration.ts';
 import type { Millis } from '../../model.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import { podOf } from '../../resolving/program-pod.ts';
+import { ago } from '../ago.ts';
 import { type Check, ok, problem, warning } from '../check.ts';
 import type { ContainerLook } from '../container-look.ts';
 
@@ -57,6 +57,6 @@ export function checkContainerSource({ root, look, pods, now }: ContainerSourceO
   return ok(name, found);
 
   function shown({ namespace, pod, state }: (typeof look & { kind: 'logs' })['logs'][number]): string {
-    return `${namespace}/${pod}${'written' in state ? ` (last line ${humanDuration(Math.max(0, now() - state.written))} ago)` : ''}`;
+    return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now())})` : ''}`;
   }
 }

@@ -1,11 +1,12 @@
 import { type Check, ok, problem, unknown, warning } from '../check.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { Rules } from '../rules/read-rules.ts';
+import { whyUnseen } from '../rules/unseen.ts';
 
 /** Whether both backends of iptables have rules: the kernel asks both, and the programs of each see only their own. */
-export function checkIptablesBackends({ sets, saw }: Rules, view: NetworkView): Check {
+export function checkIptablesBackends({ sets, saw, failures }: Rules, view: NetworkView): Check {
   const name = 'iptables-backends';
-  const byHand = 'run on the node: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
+  const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
   if (view === 'pod') return unknown(name, "not to be seen from a Pod without the node's network", byHand);
   const [legacy, nft] = (['legacy', 'nft'] as const).map((backend) => {
     const own = sets.filter((set) => set.backend === backend);
@@ -32,7 +33,7 @@ export function checkIptablesBackends({ sets, saw }: Rules, view: NetworkView): 
   if (!legacy.isKnown || !nft.isKnown)
     return unknown(
       name,
-      `not all rules can be seen: the programs of ${legacy.isKnown ? 'nft' : nft.isKnown ? 'legacy' : 'either backend'} are not here`,
+      `the rules of ${legacy.isKnown ? 'nft' : nft.isKnown ? 'legacy' : 'both backends'} cannot be seen (${whyUnseen(failures.filter(({ program }) => program !== 'nft'))})`,
       byHand,
     );
   if (legacy.rules + nft.rules === 0) return ok(name, 'no rules of iptables');

@@ -1,14 +1,17 @@
 import type { SourceSetting } from '../../config.ts';
-import { humanDuration } from '../../duration.ts';
 import type { Millis } from '../../model.ts';
 import type { Choice, KernelSource } from '../../sources/auto.ts';
+import { ago } from '../ago.ts';
 import { type Check, ok, problem, warning } from '../check.ts';
 import type { KernelLog } from '../kernel-log.ts';
 import { sourceName } from './settings.ts';
 
+/** Clocks of a node and of who stamps its log differ by less. */
+const tolerable: Millis = 60_000;
+
 /** A source of the kernel's lines, as it is set. */
 export type KernelSetting =
-  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }>
+  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' | 'program' }>
   | { kind: 'auto' | 'kernel' };
 
 /** Where a setting leads. */
@@ -71,13 +74,19 @@ export function checkKernelSource(
   const { last, packets } = log;
   const drops = packets.filter(({ verdict }) => verdict === 'dropped' || verdict === 'rejected');
   const lastDrop = drops.at(-1)?.time;
-  const finding = `${text}: last line ${ago(last, present)}, last drop ${lastDrop === undefined ? 'none' : ago(lastDrop, present)} (of ${log.lines} ${log.lines === 1 ? 'line' : 'lines'} of the kernel${log.from === undefined ? '' : ` since ${ago(log.from, present)}`})`;
+  const finding = `${text}: last line ${when(last, present)}, last drop ${lastDrop === undefined ? 'none' : ago(lastDrop, present)} (of ${log.lines} ${log.lines === 1 ? 'line' : 'lines'} of the kernel${log.from === undefined ? '' : ` since ${when(log.from, present)}`})`;
+  if (last !== undefined && last > present + tolerable)
+    return warning(
+      name,
+      finding,
+      'set TIME_ZONE to the zone of these time stamps, or set the clock right: such lines are counted as of the time when they are read',
+    );
   return isCertain ? ok(name, finding) : warning(name, finding, advice);
 }
 
 const advice =
   "docs/sources.md has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container";
 
-function ago(time: Millis | undefined, present: Millis): string {
-  return time === undefined ? 'at an unknown time' : `${humanDuration(Math.max(0, present - time))} ago`;
+function when(time: Millis | undefined, present: Millis): string {
+  return time === undefined ? 'at an unknown time' : ago(time, present);
 }

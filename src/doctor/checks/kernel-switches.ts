@@ -17,9 +17,15 @@ const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
  * kernel's log whatever stands here (net/netfilter/nf_log.c, nf_log_packet and nf_log_trace).
  */
 export function checkLogBackend(readFile: ReadFile, view: NetworkView): Check[] {
+  if (view === 'pod')
+    return [
+      unknown(
+        'nf-log',
+        "not to be seen from a Pod without the node's network; LOG rules do not go by it, only TRACE and what connection tracking finds invalid",
+        `run on the node: head ${families.map(({ path }) => path).join(' ')}`,
+      ),
+    ];
   return families.map(({ name, path }) => {
-    if (view === 'pod')
-      return unknown(name, "not to be seen from a Pod without the node's network", `run on the node: cat ${path}`);
     const logger = readFile(path);
     if (logger === undefined) return unknown(name, `${path} cannot be read`, `run on the node as root: cat ${path}`);
     if (toSyslog.test(logger)) return ok(name, `${logger} writes to the kernel's log`);
@@ -46,6 +52,8 @@ export interface LogNamespacesOptions {
 
 /** Nodes that are containers on somebody's machine. */
 const inContainers = /^kind:|^k3s:\/\/k3d-/;
+/** Clouds, whose nodes are machines. */
+const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
 /** Only the first network namespace logs, unless told otherwise: it matters where the node is itself a container. */
 export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNamespacesOptions): Check {
@@ -68,6 +76,7 @@ export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNames
       "the node's network is not the kernel's first: its rules log only if the machine lets them",
       advice,
     );
+  if (onMachines.test(providerId)) return ok(name, `not needed: the node is a machine (${providerId})`);
   return unknown(
     name,
     'not to be seen from here; it matters only where the node is itself a container (kind, k3d)',

@@ -1,18 +1,15 @@
-import { slimNode } from '../../kubernetes/slim.ts';
-import { type Api, itemsOf, seeApiServer } from '../api.ts';
+import { type Api, seeApiServer } from '../api.ts';
 import { type Check, ok, problem, unknown } from '../check.ts';
+import { findNode, someNodes } from '../cluster-look.ts';
 
 /** Whether there is a Node of that name. */
-export async function checkNode({ request }: Pick<Api, 'request'>, node: string): Promise<Check> {
+export async function checkNode(api: Pick<Api, 'request'>, node: string): Promise<Check> {
   const name = 'node';
   if (node === '') return unknown(name, 'no Node is named', 'set NODE_NAME or --node');
-  const found = itemsOf(
-    await request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}`, limit: 1 } }),
-  );
-  if (found.kind === 'refused') return unknown(name, `not known: ${found.why}`, seeApiServer);
-  if (found.items.length > 0) return ok(name, `${node} is there`);
-  const others = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
-  const names = others.kind === 'items' ? others.items.map((item) => slimNode(item).name) : [];
+  // At once: one after the other, a slow API server would not answer both in time.
+  const [answer, names] = await Promise.all([findNode(api, node), someNodes(api)]);
+  if (answer.kind === 'refused') return unknown(name, `not known: ${answer.why}`, seeApiServer);
+  if (answer.found !== undefined) return ok(name, `${node} is there`);
   return problem(
     name,
     `there is no Node ${node}${names.length === 0 ? '' : `; there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`,

@@ -1,7 +1,7 @@
-import { humanDuration } from '../../duration.ts';
 import type { Millis } from '../../model.ts';
 import type { PrefixMeaning, PrefixTable } from '../../parsing/prefixes.ts';
 import { printable } from '../../printable.ts';
+import { ago } from '../ago.ts';
 import { type Check, ok, warning } from '../check.ts';
 import type { KernelLog } from '../kernel-log.ts';
 import type { LogRule } from '../rules/log-rule.ts';
@@ -58,7 +58,7 @@ function checkOf({ meaning, rules, lines, last }: Seen, log: KernelLog | undefin
       ? log === undefined
         ? ''
         : ', no such line lately'
-      : `, ${lines} ${lines === 1 ? 'line' : 'lines'} lately, the last one ${humanDuration(present - last)} ago`;
+      : `, ${lines} ${lines === 1 ? 'line' : 'lines'} lately, the last one ${ago(last, present)}`;
   const finding = `${meanings[verdict]}${verdict === 'logged' || rule.startsWith('word for') ? '' : ` (${rule})`}${when}`;
   const groups = rules.filter(({ target }) => target === 'NFLOG').map(({ group }) => group);
   if (groups.length > 0 && groups.length === rules.length && lines === 0)

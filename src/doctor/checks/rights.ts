@@ -33,8 +33,10 @@ async function review({ request }: Pick<Api, 'request'>, right: Right, verb: str
     },
   });
   if (answer.kind === 'refused') return { right, verb, allowed: undefined, why: refusalText(answer) };
-  const { status } = answer.body as { status?: { allowed?: boolean } };
-  return { right, verb, allowed: status?.allowed === true, why: '' };
+  const allowed = (answer.body as { status?: { allowed?: unknown } | null } | null)?.status?.allowed;
+  if (typeof allowed !== 'boolean')
+    return { right, verb, allowed: undefined, why: 'what answers does not tell, as an API server would' };
+  return { right, verb, allowed, why: '' };
 }
 
 function lacking(missing: readonly Review[]): [finding: string, advice: string] {

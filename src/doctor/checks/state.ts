@@ -1,5 +1,5 @@
-import { humanDuration } from '../../duration.ts';
 import type { Millis } from '../../model.ts';
+import { ago } from '../ago.ts';
 import { type Check, ok, problem, warning } from '../check.ts';
 import type { KeptState, StateFolder } from '../kept-state.ts';
 
@@ -56,17 +56,13 @@ export function checkState({ folder: path, node, lookAtFolder, readKeptState, no
           `${file} is of node ${state.node}, this is ${node}`,
           'give each Node a state folder of its own; the agent will set this one aside',
         );
-      return ok(
-        name,
-        `${path} can be written to; last change kept ${humanDuration(now() - state.saved)} ago${told(state, now())}`,
-      );
+      return ok(name, `${path} can be written to; last change kept ${ago(state.saved, now())}${told(state, now())}`);
     default:
       return state satisfies never;
   }
 }
 
 function told({ lastDrop, lastEvent }: KeptState & { kind: 'kept' }, present: Millis): string {
-  const ago = (time: Millis | undefined): string =>
-    time === undefined ? 'none' : `${humanDuration(present - time)} ago`;
-  return `; as of then, last drop ${ago(lastDrop)}, last Event ${ago(lastEvent)}`;
+  const when = (time: Millis | undefined): string => (time === undefined ? 'none' : ago(time, present));
+  return `; as of then, last drop ${when(lastDrop)}, last Event ${when(lastEvent)}`;
 }

@@ -10,8 +10,14 @@ export interface Rules {
   nftLogs: readonly LogRule[];
   /** Whether nothing of it can have been missed. */
   saw: { legacy: boolean; nft: boolean };
-  /** `iptables-nft-save: Permission denied`. */
-  failures: readonly string[];
+  /** Programs that are there and could not tell. */
+  failures: readonly Failure[];
+}
+
+/** `{ program: 'iptables-nft-save', reason: 'Permission denied' }` */
+export interface Failure {
+  program: string;
+  reason: string;
 }
 
 export interface ReadRulesOptions {
@@ -24,7 +30,7 @@ export interface ReadRulesOptions {
 const legacyTables = ['/proc/net/ip_tables_names', '/proc/net/ip6_tables_names'];
 
 export async function readRules({ run, readFile }: ReadRulesOptions): Promise<Rules> {
-  const failures: string[] = [];
+  const failures: Failure[] = [];
   const [legacy, nft, plain, ruleset] = await Promise.all([
     both('iptables-legacy-save', 'ip6tables-legacy-save'),
     both('iptables-nft-save', 'ip6tables-nft-save'),
@@ -56,7 +62,7 @@ export async function readRules({ run, readFile }: ReadRulesOptions): Promise<Ru
 
   function note(program: string, outcome: Ran): void {
     if (outcome.kind === 'failed')
-      failures.push(`${program}: ${outcome.reason.replace(/^ip6?tables\S* v[\d.]+ \(\w+\): /, '')}`);
+      failures.push({ program, reason: outcome.reason.replace(/^ip6?tables\S* v[\d.]+ \(\w+\): /, '') });
   }
 
   async function backendOf(): Promise<RuleSet['backend'] | undefined> {

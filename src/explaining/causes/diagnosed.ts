@@ -1,4 +1,5 @@
 import type { IncidentStory } from '../../model.ts';
+import { objectToPatch } from '../diagnosis.ts';
 import type { Cause } from './cause.ts';
 import { felixSettings, onlyFamily, program, short, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
@@ -20,15 +21,25 @@ export const felixDeletesChains: Cause = {
   what: (story, node) =>
     `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: Calico deletes its chains${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
   why: (story) =>
-    `FelixConfiguration ${objectName(story)} has bpfEnabled: true and does not turn off the cleanup, so felix removes KUBE- chains while kube-proxy still runs and needs them.`,
+    `FelixConfiguration ${objectName(felixSettings(story)?.bpfFrom)} has bpfEnabled: true and ${cleanup(story)}, so felix removes KUBE- chains while kube-proxy still runs and needs them.`,
   fix: (story) =>
-    `Run: ${patch(objectName(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
+    `Run: ${patch(patched(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
     `Or, without eBPF, the same with "bpfEnabled":false. Or, if Calico's eBPF is to replace kube-proxy, remove kube-proxy.`,
   hurts: unreachable,
 };
 
-function objectName(story: IncidentStory): string {
-  const name = felixSettings(story)?.bpfFrom ?? '';
+function cleanup(story: IncidentStory): string {
+  const { bpfFrom, cleanupFrom } = felixSettings(story) ?? {};
+  if (cleanupFrom === undefined) return 'does not turn off the cleanup';
+  return cleanupFrom === bpfFrom ? 'turns on the cleanup' : `${objectName(cleanupFrom)} turns on the cleanup`;
+}
+
+function patched(story: IncidentStory): string {
+  const settings = felixSettings(story);
+  return objectName(settings && objectToPatch(settings));
+}
+
+function objectName(name = ''): string {
   // Longer than any name would leave no room; it is the text of an API object and goes into a command.
   return /^[a-z0-9][a-z0-9.-]{0,79}$/.test(name) ? name : 'default';
 }

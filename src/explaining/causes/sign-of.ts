@@ -35,9 +35,7 @@ const telling: readonly string[] = [
 
 /** What a record of a program says of an incident; undefined for most. Never throws; linear in the length of the record. */
 export function signOf(record: ProgramRecord): Sign | undefined {
-  const { message, program, caller } = record;
-  // The kubelet keeps chains of its own with the same words; without its name, all that is klog is taken for kube-proxy's.
-  if (caller.startsWith('kubelet')) return undefined;
+  const { message, program } = record;
   // BIRD prints no severity.
   if (!isComplaint(record) && program !== 'bird') {
     return syncOf(record) ?? (telling.some((head) => message.startsWith(head)) ? failureOf(record) : undefined);

@@ -71,7 +71,7 @@ export const restarting: Cause = {
   reason: 'NetworkProgramRestarting',
   overReason: 'NetworkProgramStable',
   rhythm: crashLoop,
-  programs: ['kube-proxy', 'felix', 'confd', 'calico-node', 'unknown'],
+  programs: ['kube-proxy', 'felix', 'confd', 'calico-node'],
   match({ severity, message }) {
     const crashed = severity === 'fatal' || /^(?:panic|fatal error): /.test(message);
     return crashed && !orderly.test(message) ? {} : undefined;

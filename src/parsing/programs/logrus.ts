@@ -2,7 +2,7 @@ import type { ProgramRecord } from '../../model.ts';
 import { createFields } from './fields.ts';
 import { createLogrusText } from './logrus-values.ts';
 import { newRecord, type Severity } from './record.ts';
-import { logrusProgram, type Tag } from './tag.ts';
+import { logrusProgram, mayBeCalico, type Tag } from './tag.ts';
 
 /**
  * What stands before the message (Calico lib/logrusr/formatter.go): `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `;
@@ -56,8 +56,9 @@ function read(text: string, at: number, level: string | undefined, file: string,
 }
 
 /** `time="2026-11-21T10:00:00Z" level=warning msg="…" error="…"`: logrus without a terminal. */
-export function parseLogrusPairs(text: string): ProgramRecord | undefined {
-  if (!text.startsWith('time="')) return undefined;
+export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefined {
+  // k3s, containerd and many others write the same.
+  if (!text.startsWith('time="') || !mayBeCalico(tag)) return undefined;
   const own = new Map<string, string>();
   const fields = createFields();
   createLogrusText(` ${text}`, 0).readFields({

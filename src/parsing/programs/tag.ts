@@ -20,13 +20,20 @@ const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
 /**
- * Who writes with klog. Nearly all of Kubernetes does; without a name it is kube-proxy, as no other container's log is read.
- * With a name such as `k3s`, which has all of it in one program, the source file tells.
+ * Who writes with klog. Nearly all of Kubernetes does; without a name it is kube-proxy, as no other container's log is read,
+ * but for the kubelet, which keeps chains of its own with the same words. With a name such as `k3s`, which has all of it in
+ * one program, the source file tells.
  */
 export function klogProgram(tag: Tag, caller: string): Program {
+  if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';
   if (/^kube(?:let|-)/.test(tag)) return 'unknown';
   return kubeProxyFiles.test(caller) ? 'kube-proxy' : 'unknown';
+}
+
+/** Whether a program of that name may be a part of Calico; without a name it may. */
+export function mayBeCalico(tag: Tag): boolean {
+  return tag === undefined || /calico|felix|confd|bird/.test(tag);
 }
 
 /** Who writes with the logrus format of Calico: `felix/table.go` says so; older releases name the file only. */

@@ -35,8 +35,8 @@ export interface ContainerLog {
   stop: () => void;
 }
 
-/** A program in a container is no part of the kernel, whatever it prints. */
-const origin = 'userspace';
+/** It is no part of the kernel, whatever it prints. */
+const origin = 'container';
 
 export function createContainerLog(options: ContainerLogOptions): ContainerLog {
   const { path, from, listener, createLog, now, schedule, patience } = options;

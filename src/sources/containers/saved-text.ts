@@ -43,7 +43,8 @@ function timeOf([, year, month, date, hours, minutes, seconds, fraction, sign, .
   return local + fractionOf(fraction) + (sign === '-' ? offset : -offset);
 }
 
-function readOwnStamp(text: string, clock: Clock): Millis | undefined {
+/** What klog, logrus, svlogd or klog's JSON stamp a record with. */
+export function readOwnStamp(text: string, clock: Clock): Millis | undefined {
   const day = klog.exec(text);
   if (day !== null) {
     const [, month, date, hours, minutes, seconds, fraction] = day;

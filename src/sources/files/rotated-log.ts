@@ -1,18 +1,17 @@
 import type { Millis } from '../../model.ts';
-import { reasonOf } from '../../system-error.ts';
 import { type Schedule, schedule as inTime } from '../schedule.ts';
 import type { Notice, Position } from '../source.ts';
 import { beginLog } from './begin-log.ts';
-import { type Entry, passOver } from './candidate.ts';
 import type { OpenContent } from './content.ts';
-import { type FilePosition, startOfFile } from './file-position.ts';
+import type { FilePosition } from './file-position.ts';
+import { createFilesRead, maxFiles } from './files-read.ts';
 import { createDoneFiles } from './heads.ts';
-import { createLogFile, type LogFile } from './log-file.ts';
-import { closeLog, isDeleted, isSame, lookAt } from './open-log.ts';
+import type { LogFile } from './log-file.ts';
+import { isDeleted, isSame, lookAt } from './open-log.ts';
 import { openPinnedTail } from './pinned-tail.ts';
 import { createReadingOrder, isAtEnd } from './reading-order.ts';
 import { createReport } from './report.ts';
-import { findCopy, type Found, seekFiles } from './seek.ts';
+import { type Found, seekFiles } from './seek.ts';
 import { stampOf } from './siblings.ts';
 import { createTimer, type Timer } from './timer.ts';
 
@@ -68,15 +67,11 @@ const soon: Millis = 10;
 const maxSoon = 100;
 /** Between looks at a file whose changes nobody tells of. */
 const pollInterval: Millis = 100;
-/** What is written within that time is read together. */
-const coalescing: Millis = 20;
 /** Between attempts to open what could not be opened. */
 const patience: Millis = 10_000;
 /** How long a file is still read after the next one was begun; a deleted one takes space on disk that long. */
 const linger: Millis = 60_000;
 const lingerShort: Millis = 5000;
-/** Each is a descriptor, and perhaps space on disk that is not given back. */
-const maxFiles = 256;
 /** With more than that, those that were read to their end are let go earlier. */
 const manyFiles = 32;
 
@@ -89,7 +84,7 @@ const manyFiles = 32;
  * what is written and cut off before it was read; where that can be noticed it is told.
  */
 export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
-  const { path, needles, saved, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
+  const { path, saved, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
   const order = createReadingOrder();
   const files = order.all;
   const report = createReport(options);
@@ -97,7 +92,6 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const passed = new Map<string, Buffer>();
 
   let { from } = options;
-  let begun = 0;
   let live: Found['live'] | undefined;
   let stamp: string | undefined;
   /** Looks in a row at which nothing could be opened at the path. */
@@ -108,11 +102,20 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   let sought: FilePosition[] = [];
   let looksForSought = 0;
   let lastPosition = saved;
-  /** Could be read no further at the last attempt. */
-  const failed = new Set<LogFile>();
   const [beginnings, turns, looks, looksSoon] = [begin, turn, look, lookSoon].map((task) =>
     createTimer(schedule, now, task),
   ) as [Timer, Timer, Timer, Timer];
+
+  const { insert, retry } = createFilesRead({
+    ...options,
+    now,
+    openContent,
+    order,
+    report,
+    done,
+    turns,
+    onMoved: lookAtOnce,
+  });
 
   return {
     get state() {
@@ -203,47 +206,6 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     }
   }
 
-  function insert(entry: Entry, next: LogFile | undefined, number = begun++): void {
-    if (files.length >= maxFiles) {
-      // Not later either, now that it is told.
-      done.add(passOver(entry));
-      const bytes = Number.isFinite(entry.size) ? entry.size : undefined;
-      return report.lost(bytes, 'was replaced more often than it could be read');
-    }
-    try {
-      order.insert(open(entry, number), next);
-    } catch (error) {
-      closeLog(entry.log);
-      report.failed(`: ${reasonOf(error)}`);
-    }
-  }
-
-  /** Throws the system's error. */
-  function open({ log, isPacked, head, place }: Start, number: number): LogFile {
-    return createLogFile({
-      log,
-      isPacked,
-      head,
-      place,
-      number,
-      needles,
-      openContent,
-      now,
-      onLine(file, text, cut, line) {
-        if (!report.isStopped) options.onLine(text, { file: file.number, offset: file.reader.lineStart }, cut, line);
-      },
-      onTooLong: (_, line) => report.tooLong(line, order.counts.tooLong),
-      onRead() {
-        report.well();
-        turns.set(0);
-      },
-      onChange: () => turns.setEarliest(coalescing),
-      onMoved: lookAtOnce,
-      onOverwritten: startOver,
-      onError: fail,
-    });
-  }
-
   /** Files that an earlier run had begun to read are not there any more. */
   function giveUpSeeking(): void {
     if (sought.length === 0 || ++looksForSought < 2) return;
@@ -269,59 +231,6 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     if (files.length === known && ++looksInARow < maxSoon) looksSoon.set(soon);
   }
 
-  /** A file was cut off, or written anew. */
-  function startOver(file: LogFile, lastSize: number): void {
-    const { log, reader, number } = file;
-    // What had not been read may be in a copy.
-    const copy = findCopy(path, reader.head, reader.offset, files);
-    if (copy === undefined) reader.end();
-    if (report.isStopped) return;
-    done.add({ identity: undefined, head: reader.head, place: reader.position });
-    replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile }, begun++);
-    const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
-    if (copy !== undefined) {
-      const { offset, skipping } = reader.position;
-      insert(
-        { ...copy, place: { offset, skipping } },
-        files.find((each) => each.log === log),
-        number,
-      );
-      if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
-    } else if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had not been read`);
-    else report.lost(undefined, 'was truncated: what was written just before may not have been read');
-    // From here on its content is told from a copy of it.
-    files.find((each) => each.log === log)?.verify();
-  }
-
-  function fail(file: LogFile, error: unknown): void {
-    if (file.isPacked) {
-      // Whoever packs a file does so once: it will not get better.
-      order.remove(file);
-      report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
-      return turns.setEarliest(0);
-    }
-    failed.add(file);
-    report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
-  }
-
-  function retry(): void {
-    const again = [...failed].filter((file) => files.includes(file));
-    failed.clear();
-    for (const file of again) {
-      const { offset, skipping } = file.reader.position;
-      replace(file, { ...file, head: file.reader.head, place: { offset, skipping } }, file.number);
-    }
-  }
-
-  function replace(file: LogFile, by: Start, number: number): void {
-    try {
-      order.replace(file, open(by, number));
-      turns.setEarliest(0);
-    } catch (error) {
-      fail(file, error);
-    }
-  }
-
   /** Lets files go that were read to their end, after a while. */
   function release(): void {
     const needed = new Set(Array.from(options.undelivered?.() ?? [], ({ file }) => file));
@@ -343,5 +252,3 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     return order.position(options.undelivered?.() ?? []);
   }
 }
-
-type Start = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;

@@ -1,5 +1,6 @@
-import type { Millis } from '../../model.ts';
+import type { LogLine, Millis } from '../../model.ts';
 import { createNeedleSearch } from '../needles.ts';
+import { opensBlock } from '../programs/record-joiner.ts';
 import { type Schedule, schedule as inTime } from '../schedule.ts';
 import type { Position, Source, SourceListener } from '../source.ts';
 import { isOwnDoing, noticeOf } from './ending.ts';
@@ -7,6 +8,7 @@ import { createErrorOutput } from './error-output.ts';
 import { type Ending, journalctlArguments, runJournalctl, type Spawn, spawnJournalctl } from './journalctl.ts';
 import { createLineBlocks } from './line-blocks.ts';
 import { cursorOf, isSameRecord, readRecord } from './record.ts';
+import { createUnits } from './units.ts';
 
 export interface JournalOptions {
   /** The host's journal, where it is mounted. Default: the journal of this machine, as journalctl finds it. */
@@ -16,8 +18,10 @@ export interface JournalOptions {
   /** Without such a position, older records are passed over. */
   since: Millis;
   listener: SourceListener;
-  /** As in `createScanner`; records whose message is an array of bytes are handed over in any case. */
+  /** As in `createScanner`, of the kernel's records; those whose message is an array of bytes are handed over in any case. */
   needles: readonly string[];
+  /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
+  units?: { names: readonly string[]; needles: readonly string[] };
   now?: () => Millis;
   schedule?: Schedule;
   spawn?: Spawn;
@@ -36,15 +40,18 @@ const newline = 10;
 const byteArrayMessage = '"MESSAGE":[';
 
 /**
- * Reads the kernel's records in systemd's journal, those of earlier boots too, and what journald says of records it has
- * lost. Runs journalctl. Lines are numbered from where this source began.
+ * Reads the kernel's records in systemd's journal, those of earlier boots too, what journald says of records it has
+ * lost, and records of units. Runs journalctl. Lines are numbered from where this source began.
  *
  * Limit: if the clock is set back and the journal is emptied before a restart, records older than the last one read are
  * not seen.
  */
 export function createJournal(options: JournalOptions): Source {
   const { directory, saved, since, listener, now = Date.now, schedule = inTime, spawn = spawnJournalctl } = options;
-  const search = createNeedleSearch([...new Set([...options.needles, byteArrayMessage])]);
+  const names = options.units?.names ?? [];
+  const unitNeedles = names.length === 0 ? [] : [...(options.units?.needles ?? []), `${opensBlock}"`];
+  const search = createNeedleSearch([...new Set([...options.needles, ...unitNeedles, byteArrayMessage])]);
+  const units = createUnits({ names, saved: saved?.['units'], onLine: handOfUnit, now, schedule });
   const blocks = createLineBlocks({ longest: longestRecord, onLines: takeLines, onTooLong: tooLong });
   const errors = createErrorOutput();
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
@@ -69,12 +76,18 @@ export function createJournal(options: JournalOptions): Source {
       return state;
     },
     get position() {
-      return cursor === undefined ? undefined : { cursor };
+      if (cursor === undefined) return undefined;
+      const { position } = units;
+      return position === undefined ? { cursor } : { cursor, units: position };
     },
     counts,
-    start: run,
+    start() {
+      units.start();
+      run();
+    },
     stop() {
       state = 'stopped';
+      units.stop();
       cancelRun?.();
       cancelSettling?.();
       kill?.();
@@ -85,7 +98,7 @@ export function createJournal(options: JournalOptions): Source {
     sought = cursor;
     isWell = false;
     if (told === undefined) state = 'reading';
-    const args = journalctlArguments(directory, cursor === undefined ? { since } : { cursor });
+    const args = journalctlArguments(directory, cursor === undefined ? { since } : { cursor }, names);
     cancelSettling = schedule(well, settled);
     kill = runJournalctl(spawn, args, {
       onOutput: (chunk) => blocks.write(chunk),
@@ -109,9 +122,11 @@ export function createJournal(options: JournalOptions): Source {
       counts.bytes += end - start;
       const matters = found >= 0 && found < end;
       if (matters) found = search.next(block, end, block.length);
-      if (!matters && end < block.length) continue;
+      const isAwaited = units.isOpen;
+      if (!matters && !isAwaited && end < block.length) continue;
       last = block.toString('latin1', start, end - 1);
       cursor = cursorOf(last) ?? cursor;
+      if (units.take(last, counts.lines, matters)) continue;
       if (matters) hand(last);
     }
     if (last !== undefined && !isStopped() && !isWell) well();
@@ -137,6 +152,10 @@ export function createJournal(options: JournalOptions): Source {
     // journald dates what it takes in late, as when it starts, by its own clock.
     if (isFirstRun && read.line.time < since) return;
     listener.onLine(read.line, read.origin);
+  }
+
+  function handOfUnit(line: LogLine): void {
+    if (!isStopped() && !(isFirstRun && line.time < since)) listener.onLine(line, 'program');
   }
 
   function tooLong(bytes: number): void {

@@ -33,7 +33,7 @@ export interface JournalctlListener {
 /** Where to begin: with the record that has this cursor, or the nearest after it if there is none; or with this time. */
 export type Beginning = { cursor: string } | { since: Millis };
 
-/** All that `readEnvelope` asks for; cursor and time always come with it. */
+/** All that `readEnvelope` and `createUnits` ask for; cursor and time always come with it. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -41,13 +41,18 @@ const fields = [
   'SYSLOG_FACILITY',
   'SYSLOG_IDENTIFIER',
   '_HOSTNAME',
+  '_SYSTEMD_UNIT',
 ];
 
 /**
  * `--follow` alone reads this boot only, and the latest ten records: `--merge` and `--no-tail` undo that. `--after-cursor`
  * skips a record that was never read when the one with the cursor is gone (seen in systemd 252), so `--cursor` it is.
  */
-export function journalctlArguments(directory: string | undefined, from: Beginning): string[] {
+export function journalctlArguments(
+  directory: string | undefined,
+  from: Beginning,
+  units: readonly string[] = [],
+): string[] {
   return [
     '--output=json',
     `--output-fields=${fields.join(',')}`,
@@ -62,6 +67,7 @@ export function journalctlArguments(directory: string | undefined, from: Beginni
     '+',
     // The journal's own words, such as `Missed 12 kernel messages`. Nobody else can have this transport.
     '_TRANSPORT=driver',
+    ...units.flatMap((unit) => ['+', `_SYSTEMD_UNIT=${unit}`]),
   ];
 }
 

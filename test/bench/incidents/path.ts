@@ -57,7 +57,7 @@ export function timePerLine(): string[][] {
       onLine: ({ text, time, number }) =>
         pipeline.take(
           { source: 'log', line: number, text, time: time ?? 0, timeIsExact: true, host: undefined },
-          'userspace',
+          'container',
         ),
     });
     const started = performance.now();

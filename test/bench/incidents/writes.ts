@@ -87,7 +87,7 @@ function writesOf(what: string, script: Script): string[] {
   const source = `/var/log/pods/kube-system_${proxyPod}_${'0'.repeat(8)}/kube-proxy/0.log`;
   for (const [at, text] of script) {
     read++;
-    pipeline.take({ source, line: read, text, time: begin + at, timeIsExact: true, host: undefined }, 'userspace');
+    pipeline.take({ source, line: read, text, time: begin + at, timeIsExact: true, host: undefined }, 'container');
   }
   incidents.advance(node, begin + hour + afterwards);
   recorder.finish();

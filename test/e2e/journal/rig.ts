@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ensureTools } from '../network/tools.ts';
 
@@ -11,6 +12,14 @@ export interface Journald {
   readonly reboot: () => Promise<void>;
   /** All records so far are gone. */
   readonly empty: () => Promise<void>;
+  /** A service of this name, which prints lines. */
+  readonly startUnit: (unit: string) => Promise<JournaldUnit>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface JournaldUnit {
+  /** One line, without its end. */
+  readonly write: (line: string) => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -78,8 +87,34 @@ export async function startJournald(): Promise<Journald> {
     directory: `/proc/${pid}/root/run/log/journal`,
     reboot: () => tell('reboot'),
     empty: () => tell('empty'),
+    startUnit: (unit) => startUnit(pid, unit),
     stop: async () => {
       unshare.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/** Within its namespaces: who writes must be a process that journald can see. */
+async function startUnit(pid: string, unit: string): Promise<JournaldUnit> {
+  const writer = join(import.meta.dirname, 'unit-writer.ts');
+  const socket = '/run/systemd/journal/stdout';
+  const child = spawn(
+    'nsenter',
+    [`--target=${pid}`, '--mount', '--pid', process.execPath, writer, socket, unit, unit.replace('.service', '')],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const ended = once(child, 'exit');
+  await Promise.race([
+    once(child.stdout, 'data'),
+    ended.then(() => {
+      throw new Error(`[journal] ${unit} could not connect to journald`);
+    }),
+  ]);
+  return {
+    write: (line) => void child.stdin.write(`${line}\n`),
+    async stop() {
+      child.stdin.end();
       await ended;
     },
   };

@@ -9,7 +9,7 @@ export interface KubeProxyOptions {
   readonly place: NodeNamespace;
   /** Name of a Node that is there. */
   readonly node: string;
-  readonly log: CriLog;
+  readonly log: Pick<CriLog, 'write'>;
   /** Default: `iptables`. */
   readonly mode?: 'iptables' | 'nftables';
   /** Default: 2. */

@@ -26,7 +26,13 @@ export interface Scene {
   readonly end: () => Promise<void>;
 }
 
-export type SceneOptions = Pick<KubeProxyOptions, 'mode' | 'verbosity' | 'retry'> & { podLogs: string };
+export type SceneOptions = Pick<KubeProxyOptions, 'mode' | 'verbosity' | 'retry'> & {
+  podLogs: string;
+  /** Where kube-proxy writes. Default: what it prints is the log of its container. */
+  writesTo?: (containerLog: CriLog) => Pick<CriLog, 'write'>;
+  /** It is a service of the node, no Pod. */
+  withoutPod?: boolean;
+};
 
 const inTurn = createTurns();
 
@@ -49,7 +55,7 @@ export async function createScene(
   const created = await createObjects(connection, {
     items: [
       nodeObject(name, address),
-      kubeProxyPod(proxyPod, name, address),
+      ...(options.withoutPod === true ? [] : [kubeProxyPod(proxyPod, name, address)]),
       pod('web', 1),
       unready(pod('sick', 2)),
       hostNetworked(podObject({ namespace, name: 'monitor', node: name, addresses: [address] })),
@@ -58,11 +64,11 @@ export async function createScene(
       ...serviceObjects(namespace, 'other', `10.${net}.1.1`),
     ],
   });
-  const { podLogs } = options;
+  const { podLogs, writesTo = (containerLog) => containerLog } = options;
   const uid = created.find(({ kind, metadata }) => kind === 'Pod' && metadata.name === proxyPod)?.metadata.uid ?? '';
   const log = createCriLog({ podLogs, namespace: 'kube-system', pod: proxyPod, uid, container: 'kube-proxy' });
   const place = await createNodeNamespace(connection.server);
-  const proxy = startKubeProxy({ connection, place, node: name, log, ...options });
+  const proxy = startKubeProxy({ connection, place, node: name, log: writesTo(log), ...options });
   await proxy.untilLine(complete, 0);
   let changes = 1;
   const change = (): Promise<void> => changeEndpoints(connection, namespace, 'other', `10.${net}.1.${++changes}`);

@@ -93,6 +93,7 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
         logSeverityScreen: maybe(fc.oneof(anyText, fc.constantFrom('Error', 'Warning', 'Fatal', 'none'))),
         iptablesBackend: maybe(anyText),
         nftablesMode: maybe(anyText),
+        cleanupFrom: maybe(fc.oneof(anyText, fc.constantFrom('default', 'node.node-a', `node.${'n'.repeat(250)}`))),
         bpfFrom: maybe(fc.oneof(anyText, fc.constantFrom('default', 'node.node-a', `node.${'n'.repeat(250)}`))),
       })
       .map((settings) => ({ kind: 'settings' as const, settings })),

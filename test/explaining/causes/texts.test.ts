@@ -59,11 +59,12 @@ const whyFor = (families: string[]) => causeOf('KN105').why(storyOf({ subjects: 
 
 const settings = {
   bpfEnabled: true,
-  bpfKubeProxyIptablesCleanupEnabled: undefined,
+  bpfKubeProxyIptablesCleanupEnabled: undefined as boolean | undefined,
   logSeverityScreen: undefined,
   iptablesBackend: undefined,
   nftablesMode: undefined,
   bpfFrom: 'node.node-a',
+  cleanupFrom: undefined as string | undefined,
 };
 const felix = (parts: Partial<typeof settings>) =>
   factsOf({ felix: { kind: 'settings', settings: { ...settings, ...parts } } });
@@ -75,6 +76,16 @@ it('KN101 patches the object that turned eBPF on', () => {
   expect(causeOf('KN101').fix(storyOf(), 'node-a')).toContain('felixconfiguration default --type=merge');
   const evil = felix({ bpfFrom: "default; rm -rf / '" });
   expect(causeOf('KN101').fix(storyOf({ facts: evil }), 'node-a')).not.toContain('rm -rf');
+});
+
+it.each([
+  ['node.node-a', 'default', 'node.node-a', 'FelixConfiguration default has bpfEnabled: true and node.node-a turns on'],
+  ['default', 'node.node-a', 'node.node-a', 'FelixConfiguration node.node-a has bpfEnabled: true and default turns on'],
+  ['default', 'default', 'default', 'FelixConfiguration default has bpfEnabled: true and turns on the cleanup'],
+])('KN101, cleanup of %s and eBPF of %s: what is patched is %s', (cleanupFrom, bpfFrom, object, why) => {
+  const story = storyOf({ facts: felix({ cleanupFrom, bpfFrom, bpfKubeProxyIptablesCleanupEnabled: true }) });
+  expect(causeOf('KN101').fix(story, 'node-a')).toContain(`kubectl patch felixconfiguration ${object} --type=merge`);
+  expect(causeOf('KN101').why(story, 'node-a')).toContain(why);
 });
 
 it('KN105 names the modules for modprobe, and pastes nothing else', () => {

@@ -348,6 +348,8 @@ const others: Row[] = [
   ['lines out of a record', '    exit status 2: a\n    b', { caller: '', message: '', error: 'exit status 2: a\nb' }],
 ];
 
+const inPairs = { program: 'calico-node', caller: '' } as const;
+
 const syslog: Row[] = [
   ['kube-proxy', `kube-proxy[31530]: ${at} "x"`, { message: 'x' }],
   ['without a number', `kube-proxy: ${at} "x"`, { message: 'x' }],
@@ -357,6 +359,11 @@ const syslog: Row[] = [
     { message: 'x', error: 'a\nb', fields: { err: 'a\nb' } },
   ],
   ['another program', `kubelet[7]: ${at} "x"`, { program: 'unknown', message: 'x' }],
+  [
+    'logrus of a part of Calico',
+    `calico-node[7]: time="2026-11-21T10:00:00Z" level=error msg="x"`,
+    { ...inPairs, message: 'x' },
+  ],
   ['many programs in one', `k3s[7]: ${at} "x"`, { message: 'x' }],
   [
     'many programs in one, another of them',

@@ -33,6 +33,8 @@ test.each([
 
 test('a tag that was taken off already', () => {
   expect(parseProgramRecord(`${at} "x"`, 'kubelet')?.program).toBe('unknown');
+  expect(parseProgramRecord(at.replace('proxier', 'kubelet_network_linux'))?.program).toBe('unknown');
+  expect(parseProgramRecord('time="2026-11-21T10:00:00Z" level=error msg="dial tcp"', 'k3s')).toBeUndefined();
   expect(parseProgramRecord('BGP: x', 'bird')?.program).toBe('bird');
   expect(parseProgramRecord(`${at} "x"`, 'k8s_kube-proxy_kube-proxy-x_kube-system_1_0')?.program).toBe('kube-proxy');
 });

@@ -150,7 +150,7 @@ describe('lines', () => {
     at(first).line(record('{"a":2}'));
     at(first).line('by hand');
     time.advance(500);
-    const line = { source: `${root}/${first}`, host: undefined, origin: 'userspace' };
+    const line = { source: `${root}/${first}`, host: undefined, origin: 'container' };
     expect(lines).toStrictEqual([
       { ...line, line: 1, text: '{"a":1}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
       { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },

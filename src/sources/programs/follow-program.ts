@@ -1,0 +1,92 @@
+import type { Millis } from '../../model.ts';
+import type { Clock } from '../clock.ts';
+import { createClockOfNow } from '../clock-of-now.ts';
+import { decodeText } from '../containers/records.ts';
+import { readOwnStamp } from '../containers/saved-text.ts';
+import { readEnvelope } from '../envelope.ts';
+import { createRotatedLog } from '../files/rotated-log.ts';
+import type { FollowFileOptions } from '../follow-file.ts';
+import { schedule as inTime } from '../schedule.ts';
+import type { Source } from '../source.ts';
+import { createRecordJoiner, type JoinedRecord, opensBlock } from './record-joiner.ts';
+
+export interface FollowProgramOptions extends FollowFileOptions {
+  /** latin1; records none of whose lines has one of these may be passed over. */
+  needles: readonly string[];
+  /** Who writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
+  program: string;
+}
+
+/**
+ * Follows the log file that a program writes itself, or has for itself alone in a syslog: kube-proxy's where it is no
+ * container, or a Pod whose output goes to a file. Hands over its records, of which only those that may tell of trouble
+ * or of its end. Lines are numbered within their file, from where reading began.
+ */
+export function createFollowProgram(options: FollowProgramOptions): Source {
+  const { path, program, needles, saved, listener, zone, now = Date.now, schedule = inTime, ...rest } = options;
+  const anyNeedle = new RegExp(needles.map((needle) => RegExp.escape(needle)).join('|'));
+  const clockAt = createClockOfNow(zone);
+  let latest: Millis | undefined;
+
+  const records = createRecordJoiner({ saved: saved?.['record'], onRecord: hand, now, schedule });
+  const log = createRotatedLog({
+    ...rest,
+    path,
+    saved,
+    needles: undefined,
+    now,
+    schedule,
+    onLine(line, _, __, number) {
+      const { text, time } = withoutSyslog(line, clockAt(now()));
+      records.take({ text, time, number }, text.endsWith(opensBlock) || anyNeedle.test(text));
+    },
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onNotice: listener.onNotice,
+  });
+
+  return {
+    name: path,
+    get state() {
+      return log.state;
+    },
+    get position() {
+      const { position } = log;
+      return position && { ...position, record: records.position };
+    },
+    get counts() {
+      const { lines, bytes, tooLong } = log.counts;
+      return { lines, bytes, tooLong: tooLong + records.counts.cut };
+    },
+    start() {
+      records.start();
+      log.start();
+    },
+    stop() {
+      log.stop();
+      records.stop();
+    },
+  };
+
+  function hand({ text, time, number }: JoinedRecord): void {
+    const stamp = time ?? readOwnStamp(text, clockAt(now()));
+    latest = stamp ?? latest;
+    const line = {
+      source: path,
+      line: number,
+      text: decodeText(text),
+      time: latest ?? now(),
+      host: undefined,
+      program,
+    };
+    listener.onLine({ ...line, timeIsExact: stamp !== undefined }, 'program');
+  }
+}
+
+/** klog and Calico write no such stamps. */
+const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
+
+/** rsyslog and its like may write a file for each program. */
+function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
+  const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
+  return envelope?.program === undefined ? { text: line, time: undefined } : envelope;
+}

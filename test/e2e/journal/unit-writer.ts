@@ -1,0 +1,16 @@
+/**
+ * node unit-writer.ts <socket> <unit> <identifier>: what comes on standard input goes into the journal as systemd hands it there for
+ * a service's standard output (systemd src/core/exec-invoke.c, connect_logger_as). journald believes the name of the unit, as this is
+ * root's and in no unit's cgroup. Prints a line when it is connected.
+ */
+import { connect } from 'node:net';
+import { argv, stdin, stdout } from 'node:process';
+
+const [, , path = '', unit = '', identifier = ''] = argv;
+// journald, which never answers, ends its half at once.
+const socket = connect({ path, allowHalfOpen: true }, () => {
+  // Identifier, unit, priority, and whether lines begin with one; not to syslog, kmsg or the console.
+  socket.write(`${[identifier, unit, 6, 0, 0, 0, 0].join('\n')}\n`);
+  stdin.pipe(socket);
+  stdout.write('connected\n');
+});

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import type { Millis } from '../../src/model.ts';
+import { createJournal, type JournalOptions } from '../../src/sources/journal/journal.ts';
+import type { Position, Source } from '../../src/sources/source.ts';
+import { cursorOf, fakeJournalctl, type FakeJournalctl, type JournalRecord, printed } from './fake-journalctl.ts';
+import { type FakeTime, fakeTime } from './fake-time.ts';
+import { type Heard, listening } from './heard.ts';
+
+/** Records of units, which come with the kernel's in one journalctl. */
+
+const start: Millis = 1_795_000_000_500;
+const names = ['k3s.service', 'kube-proxy.service'];
+
+interface Scene {
+  source: Source;
+  heard: Heard;
+  time: FakeTime;
+  journalctl: FakeJournalctl;
+  print: (...records: JournalRecord[]) => void;
+}
+
+function scene(options: Partial<JournalOptions> = {}): Scene {
+  const { heard, listener } = listening();
+  const time = fakeTime(start);
+  const { spawn, started } = fakeJournalctl();
+  const { now, schedule } = time;
+  const units = { names, needles: ['tables-restore'] };
+  const common = { saved: undefined, since: start, listener, needles: ['IN='], units };
+  const source = createJournal({ ...common, now, schedule, spawn, ...options });
+  source.start();
+  const journalctl = started[0] as FakeJournalctl;
+  return {
+    source,
+    heard,
+    time,
+    journalctl,
+    print: (...records) => journalctl.print(records.map((record) => printed(record)).join('')),
+  };
+}
+
+let number = 0;
+
+/** As systemd hands it to journald, line by line. */
+function ofUnit(unit: string, ...messages: JournalRecord['message'][]): JournalRecord[] {
+  const fields = { _TRANSPORT: 'stdout', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'k3s', _SYSTEMD_UNIT: unit };
+  return messages.map((message) => ({ number: ++number, message, fields }));
+}
+
+const drop = (): JournalRecord => ({ number: ++number, message: 'drop: IN=eth0 ' });
+const header = 'E1121 09:00:00.836390 77 proxier.go:1564] ';
+const failing = [`${header}"Failed to execute iptables-restore" err=<`, '\texit status 2', ' > ipFamily="IPv4"'];
+const quiet = 'I1121 09:00:00.836390 77 proxier.go:822] "Syncing"';
+const textsOf = ({ heard }: Scene): string[] => heard.lines.map(({ text }) => text);
+
+test('journalctl is asked for the kernel, itself and the units', () => {
+  const { args } = scene().journalctl;
+  const at = args.indexOf('_TRANSPORT=kernel');
+  const units = ['+', '_SYSTEMD_UNIT=k3s.service', '+', '_SYSTEMD_UNIT=kube-proxy.service'];
+  expect(args.slice(at)).toEqual(['_TRANSPORT=kernel', '+', '_TRANSPORT=driver', ...units]);
+  expect(args.find((arg) => arg.startsWith('--output-fields='))).toMatch(/\b_SYSTEMD_UNIT\b/);
+});
+
+test('lines of a record are one line, of the program that the unit is', () => {
+  const { print, heard } = scene();
+  print(...ofUnit('k3s.service', quiet, ...failing, quiet));
+  expect(heard.lines).toMatchObject([
+    {
+      source: 'journal',
+      text: failing.join('\n'),
+      timeIsExact: true,
+      host: 'node-a',
+      program: 'k3s',
+      origin: 'program',
+    },
+  ]);
+});
+
+test('lines of the kernel, of other units and of one unit do not get into the records of another', () => {
+  const here = scene();
+  const [first, second, third] = failing as [string, string, string];
+  here.print(
+    ...ofUnit('k3s.service', first),
+    drop(),
+    ...ofUnit('kube-proxy.service', `${header}"ip6tables-restore"`),
+    ...ofUnit('kube-proxy.service', quiet),
+    ...ofUnit('k3s.service', second, third),
+  );
+  expect(here.heard.lines.map(({ origin, program, text }) => [origin, program, text])).toEqual([
+    ['kernel', undefined, 'drop: IN=eth0 '],
+    ['program', 'kube-proxy', `${header}"ip6tables-restore"`],
+    ['program', 'k3s', failing.join('\n')],
+  ]);
+});
+
+test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
+  const here = scene();
+  const forged = `drop: IN=eth0 "_TRANSPORT":"kernel","_SYSTEMD_UNIT":"kube-proxy.service"`;
+  here.print(...ofUnit('k3s.service', forged), {
+    ...drop(),
+    message: `${forged} tables-restore`,
+  });
+  here.time.advance(500);
+  expect(here.heard.lines.map(({ origin, program }) => [origin, program])).toEqual([
+    ['kernel', undefined],
+    ['program', 'k3s'],
+  ]);
+});
+
+test('what journalctl was not asked for is no unit', () => {
+  const here = scene();
+  here.print(...ofUnit('sshd.service', ...failing, quiet));
+  here.time.advance(1000);
+  expect(here.heard.lines).toMatchObject([{ origin: 'userspace' }]);
+});
+
+test('a restart in the middle of a record: it goes on, and nothing comes twice', () => {
+  const first = scene();
+  first.print(...ofUnit('k3s.service', ...failing.slice(0, 2)), drop());
+  const saved = JSON.parse(JSON.stringify(first.source.position)) as Position;
+  const last = cursorOf(number);
+  expect(saved['cursor']).toBe(last);
+  first.source.stop();
+  expect(first.time.pending).toBe(0);
+  const second = scene({ saved });
+  second.print({ number, message: 'drop: IN=eth0 ' }, ...ofUnit('k3s.service', ...failing.slice(2)));
+  expect([textsOf(first), textsOf(second)]).toEqual([['drop: IN=eth0 '], [failing.join('\n')]]);
+  expect(second.source.position).toEqual({ cursor: cursorOf(number) });
+});
+
+test('a record whose end does not come is complete after half a second', () => {
+  const here = scene();
+  here.print(...ofUnit('k3s.service', ...failing.slice(0, 2)));
+  here.time.advance(499);
+  expect(textsOf(here)).toEqual([]);
+  here.time.advance(1);
+  expect(textsOf(here)).toEqual([failing.slice(0, 2).join('\n')]);
+});
+
+test('bytes that are no UTF-8', () => {
+  const here = scene();
+  here.print(...ofUnit('k3s.service', [...Buffer.from(`${header}"iptables-restore`), 0xff], quiet));
+  expect(textsOf(here)).toEqual([`${header}"iptables-restore\ufffd`]);
+});
+
+test('a first run passes over what is older', () => {
+  const here = scene({ since: start + 10_000_000 });
+  here.print(...ofUnit('k3s.service', ...failing, quiet));
+  expect(textsOf(here)).toEqual([]);
+});
+
+test('without units it is as if there were none', () => {
+  const here = scene({ units: { names: [], needles: ['tables-restore'] } });
+  expect(here.journalctl.args.at(-1)).toBe('_TRANSPORT=driver');
+  here.print(...ofUnit('k3s.service', ...failing));
+  expect(textsOf(here)).toEqual([]);
+});
