@@ -1,11 +1,11 @@
 #!/bin/sh
 # Makes drop rules of a node's nftables firewall log, with limits, and takes that back again. Run as root on the node.
 # docs/logging.md tells where to use it and what it costs.
-set -eu
+set -euf
 
 usage() {
   cat <<'END'
-Usage: nftables-logdrop.sh [OPTION...] [--chain CHAIN]... [--invalid CHAIN]...
+Usage: nftables-logdrop.sh [OPTION...] {--chain CHAIN | --invalid CHAIN}...
        nftables-logdrop.sh [OPTION...] --print
        nftables-logdrop.sh [--table TABLE] --remove
 
@@ -30,6 +30,14 @@ die() {
   exit 2
 }
 
+check_chain() {
+  case $1 in
+    INPUT | FORWARD | OUTPUT) die "$1 is a chain of iptables-nft: use iptables-logdrop.sh" ;;
+    knt_*) die "$1 is a chain of this script" ;;
+    '' | -* | *[!A-Za-z0-9_.-]*) die "\"$1\" is not the name of a chain" ;;
+  esac
+}
+
 remove=false print=false table='inet filter' prefix=knt-drop limit=10/second burst=50 source_limit=2/second source_burst=10 chains='' invalid=''
 while [ $# -gt 0 ]; do
   case $1 in
@@ -42,8 +50,8 @@ while [ $# -gt 0 ]; do
   [ $# -gt 1 ] || die "$1 needs a value"
   case $1 in
     --table) table=$2 ;;
-    --chain) chains="$chains $2" ;;
-    --invalid) invalid="$invalid $2" ;;
+    --chain) check_chain "$2" && chains="$chains $2" ;;
+    --invalid) check_chain "$2" && invalid="$invalid $2" ;;
     --prefix) prefix=$2 ;;
     --limit) limit=$2 ;;
     --burst) burst=$2 ;;
@@ -65,12 +73,7 @@ case $prefix in
   *) die "--prefix $prefix: it needs drop, deny, denied or block in it, or the lines are not taken for drops" ;;
 esac
 [ ${#prefix} -le 100 ] || die "--prefix has ${#prefix} characters, 100 is the most"
-for chain in $chains $invalid; do
-  case $chain in
-    INPUT | FORWARD | OUTPUT) die "$chain is a chain of iptables-nft: use iptables-logdrop.sh" ;;
-    knt_* | *[!A-Za-z0-9_.-]*) die "$chain is not a chain that can be changed" ;;
-  esac
-done
+$remove || $print || [ -n "$chains$invalid" ] || die 'name a chain, for example --chain forward: see --help'
 
 # Addresses of one family have one set, in which each has a bucket of its own. A full set lets the limit of the node decide.
 families() {
@@ -165,6 +168,13 @@ else
     echo "table $table {"
     fragment
     echo '}'
+    # Sources that are known have the limit of the last run.
+    for family in $(families); do echo "flush set $table knt_sources_$family"; done
     plans "$chains" "$invalid"
   } | nft -f -
+  # A chain without a drop has none.
+  for chain in $(echo "$chains $invalid" | tr -s ' ' '\n' | sort -u); do
+    # shellcheck disable=SC2086 # family and name are two words
+    echo "$table: $chain: $(nft list chain $table "$chain" | grep -c 'jump knt_' || true) rules log"
+  done
 fi

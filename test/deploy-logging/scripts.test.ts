@@ -40,3 +40,15 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
     });
   });
 });
+
+test.each([
+  ['iptables-logdrop.sh', 'no-such-iptables-restore is not there: name the command in IPTABLES and IP6TABLES'],
+  ['nftables-logdrop.sh', 'nft is not there: install nftables'],
+])('%s says what is missing on the node', async (name, message) => {
+  const path = join(import.meta.dirname, '../../deploy/logging', name);
+  const env = { PATH: '/nonexistent', IPTABLES: 'no-such-iptables', IP6TABLES: 'no-such-ip6tables' };
+  await expect(run(path, ['--chain', 'MINE'], { env })).rejects.toMatchObject({
+    code: 2,
+    stderr: `${name}: ${message}\n`,
+  });
+});

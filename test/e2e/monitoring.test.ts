@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { alerts, ruleGroups, textOf } from '../monitoring/files.ts';
+import { alerts, root, ruleGroups, textOf } from '../monitoring/files.ts';
 import { ensurePromtool } from '../monitoring/promtool.ts';
 import { connect } from './control-plane/connection.ts';
 
@@ -41,4 +42,20 @@ test('kubectl puts rules and dashboard together', async () => {
   expect(stdout.match(/^kind: .*/gm)?.toSorted()).toEqual(['kind: ConfigMap', 'kind: PrometheusRule']);
   expect(stdout.match(/^ +runbook_url: docs\/alerts\/\w+\.md$/gm)).toHaveLength(alerts.length);
   expect(stdout).toContain('grafana_dashboard: "1"');
+});
+
+test('one value says where the pages are served, and an overlay adds the label that an operator selects by', async () => {
+  const own = join(folder, 'kube-netfilter-tailer/deploy/monitoring');
+  await cp(fileURLToPath(new URL('deploy/monitoring', root)), own, { recursive: true });
+  const kustomization = textOf('deploy/monitoring/kustomization.yaml');
+  const base = 'https://wiki.example.org/kube-netfilter-tailer/';
+  await writeFile(join(own, 'kustomization.yaml'), kustomization.replace('- base=\n', `- base=${base}\n`));
+  const [, overlay = ''] =
+    /^ *```yaml\n( +# kustomization\.yaml\n.*?)^ *```$/ms.exec(textOf('docs/monitoring.md')) ?? [];
+  await writeFile(join(folder, 'kustomization.yaml'), overlay.replaceAll(/^ {2}/gm, ''));
+  const { code, stdout, stderr } = await connect(inject('controlPlane')).kubectl(['kustomize', folder]);
+  expect([code, stderr]).toEqual([0, '']);
+  const urls = [...stdout.matchAll(/^ +runbook_url: (.*)$/gm)].map(([, url = '']) => url);
+  expect(urls).toEqual(alerts.map(({ alert }) => `${base}docs/alerts/${alert}.md`));
+  expect(stdout.match(/^    release: kube-prometheus-stack$/gm)).toHaveLength(2);
 });

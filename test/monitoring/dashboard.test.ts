@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { causes } from '../../src/explaining/causes/catalogue.ts';
 import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
 import { dashboard, queries, root, textOf } from './files.ts';
+import { readQuery } from './promql.ts';
 
 const { panels, templating } = dashboard;
 const chosen = '${datasource}';
@@ -16,6 +17,15 @@ test('panels lie beside each other, none on another', () => {
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
 });
 
+test('what all programs have is asked of the agents only', () => {
+  // With `.*` for "All", `up{job=~"$job"}` would be every target of that Prometheus.
+  expect(templating.list.find(({ name }) => name === 'job')).not.toHaveProperty('allValue');
+  const shared = queries.flatMap((expr) => readQuery(expr).selectors).filter(({ metric }) => isShared.test(metric));
+  expect(shared.length).toBeGreaterThan(5);
+  expect(shared.filter(({ labels }) => !labels.includes('job') && !labels.includes('daemonset'))).toEqual([]);
+});
+
+const isShared = /^(?:up|process_|nodejs_|kube_(?!netfilter))/;
 const asking = panels.filter(({ type }) => type !== 'row' && type !== 'text');
 
 test('there are panels that ask', () => {

@@ -4,7 +4,8 @@ import type { CoreEvent } from '../../src/publishing/event.ts';
 import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
 import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';
-import { alerts, textOf } from './files.ts';
+import { type AlertRule, alerts, textOf } from './files.ts';
+import { readQuery } from './promql.ts';
 import { toldBy } from './told.ts';
 
 const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
@@ -80,6 +81,22 @@ test('Alertmanager: what is routed and what is held back are alerts that there a
   expect(patterns.filter((pattern) => !isName(pattern))).toEqual([]);
   expect(load(text)).toMatchObject({ route: { routes: [{ group_interval: '1h' }] } });
 });
+
+test('Alertmanager: what an alert is held back by has the labels that both must share', () => {
+  const { inhibit_rules: inhibitions } = load(textOf('deploy/exporters/alertmanager.yaml')) as {
+    inhibit_rules: { source_matchers: string[]; target_matchers: string[]; equal: string[] }[];
+  };
+  expect(inhibitions).toHaveLength(3);
+  for (const { source_matchers: sources, target_matchers: targets, equal } of inhibitions)
+    for (const { alert, expr } of [...sources, ...targets].flatMap(alertsThatMatch))
+      // `cluster` is where somebody adds it, to all of them.
+      expect([alert, ...readQuery(expr).grouping, 'cluster']).toEqual(expect.arrayContaining(equal));
+});
+
+function alertsThatMatch(matcher: string): readonly AlertRule[] {
+  const [, pattern = ''] = /alertname =~? "([^"]+)"/.exec(matcher) ?? [];
+  return alerts.filter(({ alert }) => new RegExp(`^(?:${pattern})$`).test(alert));
+}
 
 test('Botkube: the reasons and messages that it matches are ours', () => {
   const values = load(textOf('deploy/exporters/botkube-values.yaml')) as {

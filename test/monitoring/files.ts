@@ -38,6 +38,7 @@ interface Variable {
   name: string;
   type: string;
   definition?: string;
+  allValue?: string;
 }
 
 export const dashboard = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {

@@ -3,6 +3,8 @@ import { parser } from '@prometheus-io/lezer-promql';
 export interface Selector {
   metric: string;
   labels: readonly string[];
+  /** Values that a label is compared with: of `=~` and `!~` each alternative, where it is a plain list of them. */
+  values: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Query {
@@ -16,15 +18,22 @@ export interface Query {
 /** Reads PromQL with the grammar of Prometheus's own editor. */
 export function readQuery(text: string): Query {
   const errors: string[] = [];
-  const selectors: { metric: string; labels: string[] }[] = [];
+  const selectors: { metric: string; labels: string[]; values: Record<string, string[]> }[] = [];
   const grouping: string[] = [];
   parser.parse(text).iterate({
     enter({ name, type, from, to, node }) {
       const own = text.slice(from, to);
       if (type.isError) errors.push(`${own || 'something is missing'} at ${from} in ${text}`);
-      if (name === 'VectorSelector') selectors.push({ metric: '', labels: [] });
+      if (name === 'VectorSelector') selectors.push({ metric: '', labels: [], values: {} });
       const selector = selectors.at(-1);
       if (name === 'Identifier' && node.parent?.name === 'VectorSelector' && selector) selector.metric = own;
+      if (name === 'StringLiteral' && selector && node.parent?.name === 'UnquotedLabelMatcher') {
+        const plain = own
+          .slice(1, -1)
+          .split('|')
+          .filter((value) => /^[\w ]+$/.test(value));
+        selector.values[selector.labels.at(-1) ?? ''] = plain;
+      }
       if (name !== 'LabelName') return;
       if (node.parent?.name === 'GroupingLabels') grouping.push(own);
       else selector?.labels.push(own);

@@ -9,6 +9,7 @@ const added = ['job', 'cluster', 'node'];
 const foreign: Readonly<Record<string, readonly string[]>> = {
   up: [],
   kube_pod_info: ['created_by_kind', 'created_by_name', 'namespace', 'pod'],
+  kube_pod_container_status_restarts_total: ['container', 'namespace', 'pod'],
   kube_daemonset_status_desired_number_scheduled: ['daemonset', 'namespace'],
   kube_daemonset_status_current_number_scheduled: ['daemonset', 'namespace'],
   kube_daemonset_status_number_ready: ['daemonset', 'namespace'],
@@ -37,6 +38,22 @@ test.each(all)('%s asks in PromQL for metrics and labels that there are: %s', (_
   }
   const possible = [...added, ...selectors.flatMap(({ metric }) => known[metric] ?? [])];
   expect(possible).toEqual(expect.arrayContaining([...grouping]));
+});
+
+const valuesOf = Object.fromEntries(
+  allMetrics.map(({ name, labels }) => [name, Object.entries(labels).filter(([, values]) => Array.isArray(values))]),
+);
+const compared = all.flatMap(([, expr]) =>
+  readQuery(expr).selectors.flatMap(({ metric, values }) =>
+    (valuesOf[metric] ?? []).flatMap(([label, possible]) =>
+      (values[label] ?? []).map((value) => ({ metric, label, value, possible })),
+    ),
+  ),
+);
+
+test('states, results and verdicts that are asked for are those that there are', () => {
+  expect(new Set(compared.map(({ label }) => label))).toEqual(new Set(['state', 'result', 'verdict']));
+  expect(compared.filter(({ value, possible }) => !possible.includes(value))).toEqual([]);
 });
 
 test('the variables of the dashboard ask for what there is', () => {

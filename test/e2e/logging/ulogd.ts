@@ -34,7 +34,7 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   const output = join(folder, 'netfilter.json');
   const path = join(folder, 'ulogd.conf');
   const changed = configuration
-    .replaceAll('/var/log/ulog/netfilter.json', output)
+    .replaceAll('/var/log/ulog/syslogemu.log', output)
     .replace('logfile="syslog"', `logfile="${join(folder, 'ulogd.log')}"`)
     .replaceAll(/\/usr\/lib\/x86_64-linux-gnu(?=\/ulogd\/)/g, libraries());
   await writeFile(path, changed);

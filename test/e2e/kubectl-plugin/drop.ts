@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { type CoreEvent, timestamp } from '../../../src/publishing/event.ts';
+
+export interface DropOptions {
+  readonly namespace: string;
+  readonly count?: number;
+  readonly secondsAgo?: number;
+  /** Of the object as the Event names it, which nobody checks. */
+  readonly name?: string;
+}
+
+/** An Event as the agent writes it. */
+export function drop(pod: string, message: string, options: DropOptions): CoreEvent {
+  const { namespace, count = 1, secondsAgo = 0, name = pod } = options;
+  const time = timestamp(Date.now() - secondsAgo * 1000);
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${pod}.${randomBytes(10).toString('hex')}`, namespace },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name },
+    reason: 'PacketDrop',
+    message,
+    type: 'Warning',
+    count,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
+    reportingComponent: 'kube-netfilter-tailer',
+    reportingInstance: 'kube-netfilter-tailer-node-a',
+  };
+}
