@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -42,11 +43,16 @@ export const RECIPES: readonly Recipe<BinaryName>[] = [
   kubernetesRecipe('kube-proxy', 1),
 ];
 
-export const NODE_RECIPES: readonly Recipe<NodeBinaryName>[] = [
+export const NODE_RECIPES: readonly Recipe<'kube-controller-manager' | 'kube-scheduler'>[] = [
   kubernetesRecipe('kube-controller-manager', 3),
   kubernetesRecipe('kube-scheduler', 1),
-  { ...kubernetesRecipe('kubelet-server', 1), package: './kubelet-server' },
 ];
+
+/** This repository's own, of Kubernetes' libraries. */
+export const KUBELET_SERVER_RECIPE: Recipe<'kubelet-server'> = {
+  ...kubernetesRecipe('kubelet-server', 1),
+  package: './kubelet-server',
+};
 
 /** No part of the control plane: built when a test of the chart asks for it. */
 export const HELM_RECIPE: Recipe<'helm'> = {
@@ -61,6 +67,14 @@ export const HELM_RECIPE: Recipe<'helm'> = {
 /** Outside the repository, so that a clean checkout does not cost another ten minutes. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return cachePath(env, 'control-plane', `kubernetes-${KUBERNETES_VERSION}_etcd-${ETCD_VERSION}`);
+}
+
+/** Another one for each text of its sources. */
+export function kubeletServerCacheFolder(env: NodeJS.ProcessEnv): string {
+  const folder = join(KUBELET_SERVER_RECIPE.moduleFolder, 'kubelet-server');
+  const digest = createHash('sha256');
+  for (const name of readdirSync(folder).toSorted()) digest.update(readFileSync(join(folder, name)));
+  return cachePath(env, 'kubelet-server', `kubernetes-${KUBERNETES_VERSION}_${digest.digest('hex').slice(0, 16)}`);
 }
 
 export function helmCacheFolder(env: NodeJS.ProcessEnv): string {

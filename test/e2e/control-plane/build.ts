@@ -8,6 +8,8 @@ import {
   cacheFolder,
   HELM_RECIPE,
   helmCacheFolder,
+  KUBELET_SERVER_RECIPE,
+  kubeletServerCacheFolder,
   KUBERNETES_VERSION,
   neededGo,
   NODE_RECIPES,
@@ -43,11 +45,13 @@ export async function ensureNodeBinaries(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Readonly<Record<NodeBinaryName, string>>> {
   const folder = cacheFolder(env);
+  const serverFolder = kubeletServerCacheFolder(env);
   await ensureBuilt(folder, NODE_RECIPES);
+  await ensureBuilt(serverFolder, [KUBELET_SERVER_RECIPE]);
   return {
     'kube-controller-manager': join(folder, 'kube-controller-manager'),
     'kube-scheduler': join(folder, 'kube-scheduler'),
-    'kubelet-server': join(folder, 'kubelet-server'),
+    'kubelet-server': join(serverFolder, 'kubelet-server'),
   };
 }
 

@@ -22,7 +22,7 @@ test('nothing is missing on this machine', async () => {
 test('without apt-get the error names what is missing', async () => {
   await expect(ensureTools(env)).rejects.toThrow(
     'ip (Debian package iproute2); iptables-legacy (Debian package iptables); ip6tables-legacy (Debian package iptables); ' +
-      'iptables-nft (Debian package iptables); ip6tables-nft (Debian package iptables); ping (Debian package iputils-ping); ' +
+      'iptables-nft (Debian package iptables); ip6tables-nft (Debian package iptables); ping (Debian package iputils-ping); crun (Debian package crun); ' +
       'journalctl (Debian package systemd)',
   );
 });
@@ -31,13 +31,13 @@ test('only what is missing is installed', async () => {
   await program('ip', '');
   await aptGet(installing);
   await ensureTools(env);
-  expect(await calls()).toEqual(['install -y --no-install-recommends iptables iputils-ping systemd']);
+  expect(await calls()).toEqual(['install -y --no-install-recommends iptables iputils-ping crun systemd']);
 });
 
 test('a machine without package lists gets them first', async () => {
   await aptGet(`case $1 in update) : > lists ;; *) [ -e lists ] || exit 100; ${installing} ;; esac`);
   await ensureTools(env);
-  const installation = 'install -y --no-install-recommends iproute2 iptables iputils-ping systemd';
+  const installation = 'install -y --no-install-recommends iproute2 iptables iputils-ping crun systemd';
   expect(await calls()).toEqual([installation, 'update', installation]);
 });
 
@@ -52,7 +52,7 @@ test('packages that do not have the programs are not enough', async () => {
 });
 
 const installing =
-  'for tool in ip iptables-legacy ip6tables-legacy iptables-nft ip6tables-nft ping journalctl; do : > $tool; /bin/chmod +x $tool; done';
+  'for tool in ip iptables-legacy ip6tables-legacy iptables-nft ip6tables-nft ping crun journalctl; do : > $tool; /bin/chmod +x $tool; done';
 
 async function aptGet(script: string): Promise<void> {
   await program('apt-get', `cd ${folder}; echo "$*" >> calls\n${script}\n`);

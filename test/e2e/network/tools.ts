@@ -17,6 +17,8 @@ const PACKAGES = new Map([
   ['iptables-nft', 'iptables'],
   ['ip6tables-nft', 'iptables'],
   ['ping', 'iputils-ping'],
+  // Starts the containers of test/e2e/node.
+  ['crun', 'crun'],
   // With it comes systemd-journald, which is not on the PATH.
   ['journalctl', 'systemd'],
 ]);

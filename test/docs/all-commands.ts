@@ -1,0 +1,16 @@
+import { adviceInAlerts, adviceInSource } from './advice.ts';
+import { type Command, commandsOf } from './commands.ts';
+import { documentPaths, filesBelow, textOf } from './documents.ts';
+import { expressions } from './fillings.ts';
+
+const alerts = 'deploy/monitoring/prometheus-rules.yaml';
+
+/** Every command that a document, an Event, `doctor` or an alert tells somebody to run. */
+export function allCommands(): Command[] {
+  const sources = ['src/explaining', 'src/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
+  return [
+    ...documentPaths().flatMap((path) => commandsOf(path, textOf(path))),
+    ...sources.flatMap((path) => adviceInSource(path, textOf(path), expressions)),
+    ...adviceInAlerts(alerts, textOf(alerts)),
+  ];
+}

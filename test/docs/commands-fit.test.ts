@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configHelp } from '../../src/cli/config-options.ts';
+import { doctorHelp } from '../../src/cli/doctor-options.ts';
+import { replayHelp } from '../../src/cli/replay-options.ts';
+import { runHelp } from '../../src/cli/run-options.ts';
+import { allCommands } from './all-commands.ts';
+import { root, textOf } from './documents.ts';
+import { elided, fill } from './fillings.ts';
+import { outcomes, ruleOf, rules } from './rules.ts';
+
+const commands = allCommands();
+const filled = commands.map(({ text }) => fill(text));
+const helps: Readonly<Record<string, string>> = {
+  run: runHelp,
+  replay: replayHelp,
+  doctor: doctorHelp,
+  config: configHelp,
+};
+
+/** Those of which something is wrong, with their places. */
+function wrong(isWrong: (text: string) => boolean): string[] {
+  return commands
+    .filter(({ text }) => isWrong(fill(text)))
+    .map(({ document, line, text }) => `${document}:${line}: ${text}`);
+}
+
+test('they are found where they are', () => {
+  for (const from of ['block', 'sentence', 'advice']) expect(commands.some((each) => each.from === from)).toBe(true);
+  expect(commands.length).toBeGreaterThan(400);
+});
+
+test('each has a rule by which it is run; one that has none needs a row in test/docs/rules.ts', () => {
+  const without = commands.filter((command) => ruleOf(command) === undefined);
+  expect(without.map(({ document, line, text }) => `${document}:${line}: ${text}`)).toEqual([]);
+});
+
+describe('no row is left over', () => {
+  test.each(rules)('rule: $name', (rule) => {
+    expect(commands.some((command) => ruleOf(command) === rule)).toBe(true);
+  });
+
+  test.each(outcomes)('outcome: $command', (outcome) => {
+    expect(filled.some((text) => outcomes.find(({ command }) => text.includes(command)) === outcome)).toBe(true);
+  });
+
+  test.each(Object.keys(elided))('filled gap: %s', (text) => {
+    expect(commands.some((command) => command.text === text)).toBe(true);
+  });
+});
+
+test('what is left, or ends otherwise than with 0, has a reason', () => {
+  expect(rules.filter(({ way, reason }) => way === 'leave' && reason === undefined)).toEqual([]);
+  expect(outcomes.filter(({ exits, reason }) => exits !== undefined && reason === undefined)).toEqual([]);
+});
+
+test('no gap is left', () => {
+  expect(wrong((text) => text.includes('…'))).toEqual([]);
+});
+
+test('the shell can read each', () => {
+  expect(wrong((text) => spawnSync('bash', ['-n'], { input: text }).status !== 0)).toEqual([]);
+});
+
+test('paths in this repository are there', () => {
+  // After these verbs of kubectl, deploy/NAME is a Deployment.
+  const path = /(?<![\w./:-]|(?:logs|restart|exec|env) )(?:deploy|docs|samples|scripts|src|test|\.ci)\/[\w./-]+/g;
+  expect(wrong((text) => (text.match(path) ?? []).some((name) => !existsSync(join(root, name))))).toEqual([]);
+});
+
+test('scripts of npm are there', () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+  expect(
+    wrong((text) => {
+      const [, name] = /^npm (?:run )?([\w:]+)/.exec(text) ?? [];
+      return name !== undefined && !Object.hasOwn(scripts, name);
+    }),
+  ).toEqual([]);
+});
+
+test('options of this program are those that it has', () => {
+  expect(
+    wrong((text) => {
+      const [, name = '', rest = ''] =
+        /(?:kube-netfilter-tailer|npm start(?: --silent)? --) (run|replay|doctor|config)\b([^|]*)/.exec(text) ?? [];
+      const options = rest.replaceAll(/'[^']*'/g, '').match(/(?<=\s)--[\w-]+/g) ?? [];
+      return options.some((option) => option !== '--help' && !helps[name]?.includes(option));
+    }),
+  ).toEqual([]);
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { commandsOf } from './commands.ts';
+import { readMarkdown } from './markdown.ts';
+import { asCommand } from './programs.ts';
+
+const fence = '```';
+const of = (text: string): [number, string][] =>
+  commandsOf('page.md', text).map(({ line, text: command }) => [line, command]);
+
+describe('commands of a document', () => {
+  test('every line of a block of sh is one, but for comments and empty lines', () => {
+    expect(of(`Do:\n\n${fence}sh\n# first\nls /etc     # why\n\n  sysctl -a | grep x\n${fence}\n`)).toEqual([
+      [5, 'ls /etc     # why'],
+      [7, '  sysctl -a | grep x'],
+    ]);
+  });
+
+  test('in a block of console those behind the prompt', () => {
+    expect(of(`${fence}console\n$ kubectl get pods\nNAME   READY\n$ ls\n${fence}`)).toEqual([
+      [2, 'kubectl get pods'],
+      [4, 'ls'],
+    ]);
+  });
+
+  test.each(['text', 'log', 'json', 'yaml', ''])('none in a block of %j', (language) => {
+    expect(of(`${fence}${language}\nls\n$ ls\n${fence}`)).toEqual([]);
+  });
+
+  test('a block in an item of a list is without its indentation', () => {
+    expect(of(`1. Do\n\n   ${fence}sh\n   ls /\n   ${fence}\n`)).toEqual([[4, 'ls /']]);
+  });
+
+  test('continued lines and here-documents are one', () => {
+    const block = ['cat <<END > a', 'one', '# two', 'END', String.raw`ls \ `.trim(), '  -l', 'pwd'];
+    expect(of(`${fence}sh\n${block.join('\n')}\n${fence}`)).toEqual([
+      [2, 'cat <<END > a\none\n# two\nEND'],
+      [6, 'ls \\\n  -l'],
+      [8, 'pwd'],
+    ]);
+  });
+
+  test('code in a sentence, over two lines, in a cell, with backticks in it', () => {
+    expect(
+      of(
+        'a `ip route` b\n`kubectl -n\nx get pods`\n\n| `nft list ruleset \\| grep a` |\n|---|\n\n`` kubectl get `x` ``',
+      ),
+    ).toEqual([
+      [1, 'ip route'],
+      [2, 'kubectl -n x get pods'],
+      [5, 'nft list ruleset | grep a'],
+      [8, 'kubectl get `x`'],
+    ]);
+  });
+
+  test('a lost backtick spoils its paragraph only', () => {
+    expect(of('a ` b\n\n`ip route`')).toEqual([[3, 'ip route']]);
+  });
+
+  test('a block that is not closed is an error', () => {
+    expect(() => of(`\n${fence}sh\nls`)).toThrow('before line 3 is not closed');
+  });
+
+  test('code that is only indented is told', () => {
+    expect(readMarkdown('a\n\n    ls\n\n- b\n\n    more of b\n').indented).toEqual([3]);
+  });
+});
+
+test.each<[string, string | undefined]>([
+  ['kubectl get pods', 'kubectl get pods'],
+  ['kubectl', undefined],
+  ['kubectl would do', undefined],
+  ['iptables -F', 'iptables -F'],
+  ['iptables rules', undefined],
+  ['ip nat', undefined],
+  ['ip -br link', 'ip -br link'],
+  ['nft: a word', undefined],
+  ['node node-a', undefined],
+  ['doctor --send-test-event', 'kube-netfilter-tailer doctor --send-test-event'],
+  ['config print', 'kube-netfilter-tailer config print'],
+  ['run the tests', undefined],
+  ['.ci/run', '.ci/run'],
+  ['scripts/image-proof.sh', 'scripts/image-proof.sh'],
+  ['./iptables-logdrop.sh --remove', './iptables-logdrop.sh --remove'],
+  ['iptables-save | wc -l', 'iptables-save | wc -l'],
+  ['constructor', undefined],
+  ['constructor x', undefined],
+])('%s in a sentence', (code, command) => {
+  expect(asCommand(code)).toBe(command);
+});

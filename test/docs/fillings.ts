@@ -1,0 +1,87 @@
+/**
+ * What stands for the words in capitals of the documents, in the cluster of samples/cluster.json and on the node of test/e2e/docs. The first
+ * row that fits is taken. `$…` is set there.
+ */
+export const placeholders: readonly (readonly [what: string, value: string])[] = [
+  ['API_SERVER:6443', '127.0.0.1:$API_PORT'],
+  ['ADDRESS:PORT', '10.96.0.1:443'],
+  ['ip route get SOURCE', 'ip route get 10.244.3.9'],
+  ['POD_ADDRESS_ON_ANOTHER_NODE', '10.244.1.30'],
+  ['POD_IP', '10.244.1.60'],
+  ['POD_RANGE', '10.244.0.0/16'],
+  ['PEER', '10.0.1.7'],
+  ['TYPHA', '10.0.1.7'],
+  ['NODE', 'node-b'],
+  ['NAMESPACE', 'kube-netfilter-tailer'],
+  ['KUBE-PROXY', 'kube-proxy-9r5cn'],
+  ['REGISTRY', 'registry.example'],
+  ['VERB RESOURCE', 'list pods'],
+  ['SOURCE', 'journal'],
+  ['ipset destroy NAME', 'ipset destroy old'],
+  ['NAME', 'own'],
+  ['CHAIN handle N', 'FOREIGN handle $FOREIGN_HANDLE'],
+  ['CHAIN', 'OWN-DROP'],
+  ['check FILE', 'check settings.yaml'],
+  ['apply -f FILE', 'apply -f deploy/logging/calico/network-policy.yaml'],
+  [
+    "'?LINE'?",
+    "'kernel: my-drop: IN=eth0 OUT=cali0 SRC=203.0.113.9 DST=10.244.1.60 LEN=60 PROTO=UDP SPT=53 DPT=53 LEN=9'",
+  ],
+];
+
+/** A Pod of each namespace that commands speak of; without one, of the default namespace. */
+const pods: Readonly<Record<string, string>> = {
+  'kube-system': 'kube-proxy-9r5cn',
+  'calico-system': 'calico-node-9fz4d',
+  'kube-netfilter-tailer': 'kube-netfilter-tailer-4h7tz',
+  default: 'netcheck',
+};
+
+/** Commands that are shown with a gap, and one way to fill it. */
+export const elided: Readonly<Record<string, string>> = {
+  'npm start -- replay …': 'npm start -- replay --help',
+  'docker buildx build --platform linux/amd64,linux/arm64 …':
+    'docker buildx build --platform linux/amd64,linux/arm64 --target plain .',
+  'kubectl rollout restart daemonset/…':
+    'kubectl -n kube-netfilter-tailer rollout restart daemonset/kube-netfilter-tailer',
+};
+
+/** Values of `${…}` in messages of src/ where a command is advised; with the name of a file before it, only there. */
+export const expressions: Readonly<Record<string, string>> = {
+  namespace: 'shop',
+  peerNamespace: 'batch',
+  where: ' -n shop',
+  object: ' postgres',
+  "kind.replace(/..*/, '').toLowerCase()": 'stagednetworkpolicy',
+  'kind.toLowerCase()': 'networkpolicy',
+  "culpritArguments(story) ?? '-n calico-system POD'": '-n calico-system POD',
+  "culpritArguments(story) ?? '-n kube-system POD'": '-n kube-system POD',
+  "pod ?? '-n kube-system POD'": '-n kube-system POD',
+  pod: '-n kube-system POD',
+  'pod.namespace': 'shop',
+  name: 'default',
+  'kernel.ts name': 'ipv4',
+  setting: '"bpfEnabled":false',
+  "known ? 2 * Math.trunc(max) : 'TWICE_AS_MANY'": '524288',
+  names: 'nf_conntrack',
+  modules: 'nf_conntrack',
+  'ipv6Hint(story.families)': '',
+  node: 'NODE',
+  'objectToPatch(settings)': 'default',
+  "path.split('/').at(-1)": '2',
+  "name.endsWith('4') ? 'nf_log_ipv4' : 'nf_log_ipv6'": 'nf_log_ipv4',
+  'namespaceOf(object)': 'shop',
+  'object.name': 'postgres-0',
+};
+
+/** The command as it can be run. Variables of the shell that have the name of a placeholder are left. */
+export function fill(text: string): string {
+  let filled = elided[text] ?? text;
+  const put = (what: string, value: string): void => {
+    filled = filled.replaceAll(new RegExp(String.raw`(?<![$\w{-])(?:${what})(?![\w-]|=)`, 'g'), () => value);
+  };
+  for (const [what, value] of placeholders) put(what, value);
+  const [, namespace = 'default'] = / -n ([\w-]+)/.exec(filled) ?? [];
+  put('POD', pods[namespace] ?? 'no-pod-of-this-namespace');
+  return filled.replaceAll(/(?<![\w/])\/tmp\//g, () => '$TMPDIR/');
+}

@@ -1,0 +1,170 @@
+import type { Command } from './commands.ts';
+import { fill } from './fillings.ts';
+
+/**
+ * - `run`: to its end, on the node of test/e2e/docs.
+ * - `set`: gives a variable of the shell, which the commands after it in its document see.
+ * - `start`: goes on beside the commands that follow in its document, and must end with 0 when it is told to.
+ * - `stop`: never ends by itself; it is interrupted after a second, and must have said nothing of its arguments until then.
+ * - `help`: a command that is only named, without its arguments: its help must be there.
+ * - `leave`: is not run, for the reason given.
+ */
+export type Way = 'run' | 'set' | 'start' | 'stop' | 'help' | 'leave';
+
+export interface Rule {
+  readonly name: string;
+  /** Of the filled command. */
+  readonly takes: RegExp;
+  readonly way: Way;
+  /** Why it is left. */
+  readonly reason?: string;
+}
+
+const script = /^(?:\.ci\/run|npm (?:test|run [\w:]+)(?: -- --full)?)$/;
+
+/** The first rule that takes a command has it. */
+export const rules: readonly Rule[] = [
+  {
+    name: 'steps of this project',
+    takes: script,
+    way: 'leave',
+    reason:
+      'they are what .ci/run runs, this test among them, or take long; test/docs/commands-fit.test.ts holds that each is there',
+  },
+  {
+    name: 'proof of the image',
+    takes: /^scripts\/image-proof\.sh$/,
+    way: 'leave',
+    reason: 'it installs packages and takes four minutes; CONTRIBUTING.md says when it is run',
+  },
+  { name: 'variables', takes: /^[A-Z_]+=\S*(?:$|\()/, way: 'set' },
+  {
+    name: 'names of commands',
+    takes:
+      /^(?:kubectl (?:describe|patch|create -f -|logs|get events|describe daemonset)|kubectl -n \S+ logs|kubeadm (?:reset|upgrade)|kube-netfilter-tailer (?:run|config check|replay --pods -)|nft -j)$/,
+    way: 'help',
+  },
+  {
+    name: 'parts of commands',
+    takes: /^(?:kubectl -o json|nft delete table)$/,
+    way: 'leave',
+    reason: 'the sentence names an option or the beginning of a command, and help is had only for the whole',
+  },
+  { name: 'the agent', takes: /^npm start --silent -- run --node /, way: 'start' },
+  { name: 'until it is interrupted', takes: /^(?:tcpdump |nft monitor(?: |$)|journalctl --follow$)/, way: 'stop' },
+  { name: 'this program', takes: /^(?:kube-netfilter-tailer|npm start|node|ssh)(?: |$)/, way: 'run' },
+  { name: 'the API server', takes: /^kubectl /, way: 'run' },
+  {
+    name: 'rules of the node',
+    takes:
+      /^(?:iptables|ip6tables|iptables-(?:legacy-|nft-)?save|iptables-restore|nft|conntrack|ipset|ipvsadm|\.\/(?:ip|nf)tables-logdrop\.sh)(?: |$)/,
+    way: 'run',
+  },
+  {
+    name: 'the node',
+    takes:
+      /^(?:cat|curl|df|dmesg|echo|fuser|install|ip|journalctl|ls|lsmod|mkdir|modprobe|nc|pgrep|printf|ps|rmdir|sysctl|timedatectl|touch|uname|zgrep|systemctl|chronyc|apt-get)(?: |$)/,
+    way: 'run',
+  },
+  { name: "other projects' programs", takes: /^(?:calicoctl|docker|firewall-cmd|helm|ufw) /, way: 'run' },
+];
+
+/** What is to be expected of a command where that is more than exit status 0. */
+export interface Outcome {
+  /** The filled command, or the part of it that matters. */
+  readonly command: string;
+  readonly exits?: readonly number[];
+  /** Why another exit status than 0 is right. */
+  readonly reason?: string;
+  /** In what it prints on either output. */
+  readonly prints?: RegExp;
+  /** Shell that makes the state which the document speaks of. */
+  readonly before?: string;
+  /** It takes away what others need. */
+  readonly isLast?: boolean;
+  /** For how long it may be tried until it is as expected, in seconds. */
+  readonly within?: number;
+}
+
+const besideScripts = 'cd deploy/logging';
+
+export const outcomes: readonly Outcome[] = [
+  // The one of README.md comes first, and takes the same objects away.
+  { command: 'kubectl delete -k .', isLast: true, before: 'kubectl apply -k . --server-side > /dev/null' },
+  { command: 'kubectl delete -k', isLast: true },
+  {
+    command: 'kubectl create namespace kube-netfilter-tailer',
+    exits: [1],
+    reason: 'the manifests, which are applied before, have it too',
+    prints: /AlreadyExists/,
+  },
+  // Somebody has it open.
+  { command: 'fuser -v /run/xtables.lock', before: 'exec 9< /run/xtables.lock' },
+  { command: 'delete pod calico-node-9fz4d', isLast: true },
+  { command: 'npm start --silent -- run --node', prints: /"msg":"Started"/ },
+  { command: 'kubectl describe pod netcheck', prints: /Warning +PacketDrop/, within: 20 },
+  {
+    command: 'kubectl kustomize . | kubectl diff -f -',
+    exits: [0, 1],
+    reason: 'diff ends with 1 when something differs',
+    prints: /PodMonitor/,
+  },
+  {
+    command: 'kubectl top pod',
+    exits: [1],
+    reason: 'no metrics server is here; kubectl has understood what it was asked',
+    prints: /^error: Metrics API not available$/m,
+  },
+  { command: 'kube-netfilter-tailer doctor --send-test-event', prints: /kubectl get events/ },
+  {
+    command: 'kube-netfilter-tailer doctor',
+    exits: [0, 1],
+    reason: 'doctor ends with 1 when it finds a problem, and there are some on this node',
+    prints: /rights|log-rules/,
+  },
+  {
+    command: 'npm start --silent -- doctor',
+    exits: [0, 1],
+    reason: 'doctor ends with 1 when it finds a problem, and there are some on this node',
+    prints: /^ok +rights/m,
+  },
+  {
+    command: 'zgrep -i rpfilter',
+    exits: [0, 1, 2],
+    reason: 'a node has one of the two files, and zgrep says that the other is missing',
+  },
+  {
+    command: 'rmdir /run/xtables.lock',
+    // A directory instead of a file is what the page speaks of.
+    before: "mount -t tmpfs tmpfs /run; trap 'umount /run' EXIT; mkdir /run/xtables.lock",
+  },
+  { command: './iptables-logdrop.sh --remove', before: `${besideScripts}; ./iptables-logdrop.sh --chain FORWARD` },
+  { command: './iptables-logdrop.sh', before: besideScripts },
+  {
+    command: "./nftables-logdrop.sh --table 'inet filter' --remove",
+    before: `${besideScripts}; ./nftables-logdrop.sh --table 'inet filter' --chain forward`,
+  },
+  { command: './nftables-logdrop.sh', before: besideScripts },
+  { command: 'iptables -L KNT-LOGDROP', before: 'iptables -N KNT-LOGDROP' },
+  {
+    command: 'nft delete rule ip filter FOREIGN',
+    before:
+      "nft 'add chain ip filter FOREIGN; add rule ip filter FOREIGN counter'; FOREIGN_HANDLE=$(nft -a list chain ip filter FOREIGN | grep -o 'counter.*handle [0-9]*' | grep -o '[0-9]*$')",
+  },
+  { command: 'kubectl debug node/', prints: /^Creating debugging pod/m },
+  { command: 'curl -k https://', prints: /^ok$/m },
+  { command: 'kubectl auth can-i', prints: /^yes$/m },
+  { command: '/proxy/readyz', prints: /^ok$/m },
+  { command: 'kubectl -n shop describe networkpolicy', prints: /PodSelector: +app=postgres/ },
+  { command: 'samples/kube-proxy-lw8zd-fight.log', prints: /CalicoDeletesServiceChains/ },
+  { command: '--explain', prints: /dropped/ },
+];
+
+export function ruleOf({ text }: Command): Rule | undefined {
+  const filled = fill(text);
+  return rules.find(({ takes }) => takes.test(filled));
+}
+
+export function outcomeOf(filled: string): Outcome | undefined {
+  return outcomes.find(({ command }) => filled.includes(command));
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
+import { configFile, settings } from '../../src/config/settings.ts';
+import { documentPaths, filesBelow, textOf } from './documents.ts';
+import { readMarkdown } from './markdown.ts';
+
+/** Words of that form that are no settings of this program, and whose they are. */
+const others: Readonly<Record<string, string>> = {
+  CAP_SYS_PTRACE: 'Linux',
+  DEBIAN_IMAGE: 'Dockerfile',
+  DEFAULT_FORWARD_POLICY: 'ufw',
+  FELIX_BPFENABLED: 'Calico',
+  FINAL_REJECT: 'firewalld',
+  IP_AUTODETECTION_METHOD: 'Calico',
+  KUBEBUILDER_ASSETS: 'the end-to-end tests',
+  KUBERNETES_SERVICE_HOST: 'Kubernetes',
+  KUBERNETES_SERVICE_PORT: 'Kubernetes',
+  MALLOC_ARENA_MAX: 'glibc',
+  MAX_NODE: 'an example of a misspelled name',
+  NO_COLOR: 'https://no-color.org',
+  NODE_IMAGE: 'Dockerfile',
+  POD_NAME: 'deploy/base/daemonset.yaml, for doctor',
+  POD_NAMESPACE: 'deploy/base/daemonset.yaml, for doctor',
+  SLACK_WEBHOOK_URL: 'event exporters',
+  STATE_INVALID_DROP: 'firewalld',
+  SYSLOG_IDENTIFIER: 'journald',
+};
+
+const variables = new Set([
+  configFile.env,
+  ...Object.values(settings).map(({ env }) => env),
+  ...Object.keys({ ...successors, ...withoutSuccessor }),
+]);
+
+/** Names of variables in sentences: `LOG_LEVEL`, `POD_CACHE=cluster`. One word alone may be anything. */
+const named = documentPaths().flatMap((document) =>
+  readMarkdown(textOf(document)).spans.flatMap(({ line, text }) => {
+    const [, name] = /^([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=.*)?$/.exec(text) ?? [];
+    return name === undefined ? [] : [{ name, at: `${document}:${line}` }];
+  }),
+);
+
+test('every variable that a document names is a setting, or somebody else has it', () => {
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter(({ name }) => !variables.has(name) && !Object.hasOwn(others, name))).toEqual([]);
+});
+
+test.each(Object.keys(others))('a document still names %s', (name) => {
+  expect(named.map((each) => each.name)).toContain(name);
+});
+
+const searchOfLog = /kubectl -n (?:NAMESPACE|kube-netfilter-tailer) logs [^|`\n]*\| grep ([^|`\n]*)/g;
+
+test('what pages look for in the log of the agent, it may say', () => {
+  const sources = filesBelow('src', '.ts').map(textOf).join('\n');
+  const searches = documentPaths().flatMap((document) =>
+    Array.from(textOf(document).matchAll(searchOfLog), ([search, args = '']) => ({ search, args })),
+  );
+  expect(searches.length).toBeGreaterThan(5);
+  for (const { search, args } of searches) {
+    const words = [...args.matchAll(/"([^"]+)"|(?<=^|\s)(?!-)(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    const flags = args.includes('-i') ? 'i' : '';
+    // A word in capitals stands for what the reader puts in.
+    const known = words.filter((word) => /^[A-Z]+$/.test(word) || new RegExp(word, flags).test(sources));
+    expect({ search, known }).toEqual({ search, known: words });
+  }
+});

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { definitions } from '../../deploy/custom-resources.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import type { KubernetesObject } from '../control-plane/creatable.ts';
+import { createObjects, type ObjectList } from '../control-plane/objects.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const node = 'node-b';
+const crd = 'crd.projectcalico.org';
+
+/** The cluster of samples/, with the agent, Calico and kube-proxy installed as the documents take them to be. */
+export async function fillCluster(connection: Connection, podAddress: string): Promise<void> {
+  const { kubectl } = connection;
+  const succeed = async (args: readonly string[], input = ''): Promise<void> => {
+    const { code, stderr } = await kubectl(args, { input });
+    if (code !== 0) throw new Error(`[docs] kubectl ${args.join(' ')}: ${stderr}`);
+  };
+  const custom = [
+    ...definitions,
+    ...calico,
+    definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'prometheusrules'),
+  ];
+  await succeed(
+    ['apply', '--server-side', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: custom }),
+  );
+  await succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  await createObjects(connection, JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList);
+  await succeed(['apply', '--server-side', '-k', join(root, 'deploy/overlays/journal')]);
+  await createObjects(connection, { items: programs(podAddress) });
+  // Without a controller nobody says that all are up to date; a generation far ahead stays right after changes.
+  const up = {
+    observedGeneration: 1000,
+    desiredNumberScheduled: 1,
+    currentNumberScheduled: 1,
+    updatedNumberScheduled: 1,
+  };
+  for (const [name, namespace] of [
+    ['kube-netfilter-tailer', 'kube-netfilter-tailer'],
+    ['kube-proxy', 'kube-system'],
+  ])
+    await patchStatus(connection, `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`, {
+      ...up,
+      numberReady: 1,
+      numberAvailable: 1,
+      numberMisscheduled: 0,
+    });
+  // Where no kubelet is, that is known at once: the port refuses.
+  for (const name of ['node-a', 'node-b'])
+    await patchStatus(connection, `/api/v1/nodes/${name}`, {
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 1 } },
+    });
+}
+
+async function patchStatus({ request }: Connection, path: string, status: object): Promise<void> {
+  const answer = await request('PATCH', `${path}/status`, {
+    body: { status },
+    contentType: 'application/merge-patch+json',
+  });
+  if (answer.status !== 200)
+    throw new Error(`[docs] the status of ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+}
+
+function definition(group: string, version: string, kind: string, plural: string, scope = 'Namespaced'): object {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
+}
+
+/** Kinds of Calico that commands speak of, with their scopes [projectcalico/calico, libcalico-go/config/crd]. */
+const calico: readonly object[] = [
+  definition(crd, 'v1', 'FelixConfiguration', 'felixconfigurations', 'Cluster'),
+  definition(crd, 'v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies', 'Cluster'),
+  definition(crd, 'v1', 'GlobalNetworkSet', 'globalnetworksets', 'Cluster'),
+  definition(crd, 'v1', 'NetworkPolicy', 'networkpolicies'),
+  // Of its API server.
+  definition('projectcalico.org', 'v3', 'NetworkPolicy', 'networkpolicies'),
+];
+
+function programs(podAddress: string): KubernetesObject[] {
+  return [
+    felix('default', {
+      bpfEnabled: true,
+      logSeverityScreen: 'Info',
+      logPrefix: 'calico-drop',
+      iptablesBackend: 'Auto',
+    }),
+    felix(`node.${node}`, { bpfEnabled: true }),
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'postgres', namespace: 'shop' },
+      spec: { podSelector: { matchLabels: { app: 'postgres' } }, policyTypes: ['Ingress'] },
+    },
+    ...['kube-system', 'calico-system'].flatMap((namespace) => daemonSet(namespace)),
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'kube-proxy', namespace: 'kube-system' },
+      data: {
+        'config.conf':
+          'clusterCIDR: 10.244.0.0/16\nconntrack:\n  maxPerCore: 32768\n  min: 131072\ndetectLocal:\n  interfaceNamePrefix: ""\ndetectLocalMode: ""\n',
+      },
+    },
+    workload('apps/v1', 'Deployment', 'calico-system', 'calico-typha'),
+    { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'calico-typha', namespace: 'calico-system' } },
+    pod('calico-system', 'calico-node-9fz4d', 'calico-node', podAddress),
+    pod('calico-system', 'calico-typha-7d9f-x2x9z', 'calico-typha', podAddress),
+    pod('kube-netfilter-tailer', 'kube-netfilter-tailer-4h7tz', 'agent', podAddress, {
+      'app.kubernetes.io/name': 'kube-netfilter-tailer',
+    }),
+  ];
+}
+
+function felix(name: string, spec: Readonly<Record<string, unknown>>): KubernetesObject {
+  return { apiVersion: `${crd}/v1`, kind: 'FelixConfiguration', metadata: { name }, spec };
+}
+
+function daemonSet(namespace: string): KubernetesObject[] {
+  return [workload('apps/v1', 'DaemonSet', namespace, namespace === 'kube-system' ? 'kube-proxy' : 'calico-node')];
+}
+
+function workload(apiVersion: string, kind: string, namespace: string, name: string): KubernetesObject {
+  const labels = { 'k8s-app': name };
+  const volumes = [{ name: 'xtables-lock', hostPath: { path: '/run/xtables.lock', type: 'FileOrCreate' } }];
+  const containers = [{ name, image: `example/${name}`, securityContext: { privileged: true } }];
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, labels },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers, volumes } } },
+  };
+}
+
+/** With no time to end, as nobody is there who would say that it has. */
+function pod(
+  namespace: string,
+  name: string,
+  container: string,
+  podIP: string,
+  labels: Record<string, string> = { 'k8s-app': container },
+): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels },
+    spec: {
+      nodeName: node,
+      terminationGracePeriodSeconds: 0,
+      containers: [{ name: container, image: `example/${container}` }],
+    },
+    status: {
+      phase: 'Running',
+      podIP,
+      podIPs: [{ ip: podIP }],
+      conditions: [{ type: 'Ready', status: 'True' }],
+      containerStatuses: [
+        {
+          name: container,
+          image: `example/${container}`,
+          imageID: '',
+          ready: true,
+          started: true,
+          restartCount: 1,
+          state: { running: {} },
+          lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+        },
+      ],
+    },
+  };
+}

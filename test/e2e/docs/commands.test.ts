@@ -1,0 +1,176 @@
+import { createServer, type Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allCommands } from '../../docs/all-commands.ts';
+import type { Command } from '../../docs/commands.ts';
+import { textOf } from '../../docs/documents.ts';
+import { fill } from '../../docs/fillings.ts';
+import { readMarkdown } from '../../docs/markdown.ts';
+import { outcomeOf, ruleOf, type Way } from '../../docs/rules.ts';
+import { buildProgram } from '../bundle.ts';
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { fillCluster } from './cluster.ts';
+import { createPlace, type Place } from './place.ts';
+import { ensureProgramsOfDocuments } from './tools.ts';
+import { complaints } from './verdict.ts';
+
+const bundle = join(import.meta.dirname, '../../../dist/kube-netfilter-tailer.cjs');
+const commands = allCommands();
+const documents = [...new Set(commands.map(({ document }) => document))];
+
+let controlPlane: ControlPlane;
+let place: Place;
+let agent: Server;
+
+beforeAll(async () => {
+  await ensureProgramsOfDocuments();
+  await buildProgram();
+  controlPlane = await startControlPlane();
+  // What an agent answers to a probe, at an address that the API server may ask.
+  agent = createServer((_, response) => response.end('ok\n')).listen(9090);
+  await fillCluster(controlPlane, ownAddress());
+  place = await createPlace(controlPlane, bundle, {
+    'kustomization.yaml': yamlIn('docs/deploy.md', '# kustomization.yaml'),
+    'settings.yaml': yamlIn('docs/configuration.md', 'sources:'),
+    'cluster.json': textOf('samples/cluster.json'),
+    'POD.log': textOf('samples/kube-proxy-lw8zd-lock.log'),
+    'rules.txt': '*filter\n-A FORWARD -j ACCEPT\nCOMMIT\n',
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await place?.destroy();
+  agent?.close();
+  await controlPlane?.stop();
+});
+
+const counts: Record<string, number> = {};
+
+test.each([
+  ['kubectl get pods --al', 'unknown flag'],
+  ['kubectl get podz', 'resource type'],
+  ['kubectl get pods -n shop nobody', 'not found'],
+  ['kubectl get pods --field-selector spec.node=a', 'not supported'],
+  ['kubectl logs -n kube-system kube-proxy-9r5cn --prev', 'unknown flag'],
+  ['kubectl logs -n kube-system kube-proxy-9r5cn -c sidecar', 'sidecar'],
+  ['kubectl exec -n kube-system kube-proxy-9r5cn -- iptables --lst', 'unknown option'],
+  ['kubectl get pods --al | grep a', 'unknown flag'],
+  ['iptables --lst; true', 'unknown option'],
+  ['calicoctl nod status', 'unknown option or argument'],
+  ['npm start replay', 'without --'],
+  ['kube-netfilter-tailer doctor --send', 'there is no such option'],
+  ['no-such-program 2>/dev/null | cat', '127'],
+])('a wrong command is found: %s', async (command, complaint) => {
+  expect(await tryText(command, 'run', [])).toContain(complaint);
+});
+
+describe('what is done as it is written', () => {
+  test.each(documents)('%s', { timeout: 120_000 }, async (document) => {
+    const ending: (() => Promise<void>)[] = [];
+    const wrong: string[] = [];
+    await reset();
+    for (const command of commands.filter((each) => each.document === document && !isLast(each))) {
+      const complaint = await tryCommand(command, ending);
+      if (complaint !== undefined) wrong.push(complaint);
+    }
+    for (const end of ending) await end().catch((error: unknown) => wrong.push(String(error)));
+    expect(wrong.join('\n')).toBe('');
+  });
+
+  test('and what takes things away, at the end', { timeout: 60_000 }, async () => {
+    const over = new AbortController();
+    const controller = finishNamespaces(over.signal);
+    const wrong: string[] = [];
+    for (const command of commands.filter(isLast)) wrong.push((await tryCommand(command, [])) ?? '');
+    over.abort();
+    await controller;
+    expect(wrong.join('')).toBe('');
+  });
+
+  test('every command had its turn', () => {
+    console.info(counts);
+    expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(commands.length);
+  });
+});
+
+const done = new Map<string, Promise<string | undefined>>();
+
+async function tryCommand(command: Command, ending: (() => Promise<void>)[]): Promise<string | undefined> {
+  const rule = ruleOf(command);
+  if (rule === undefined) return `${placeOf(command)}: no rule of test/docs/rules.ts takes "${command.text}"`;
+  counts[rule.name] = (counts[rule.name] ?? 0) + 1;
+  const text = fill(command.text);
+  // In sentences commands stand for themselves, and once is enough; in blocks they follow each other.
+  const before = command.from === 'block' ? undefined : done.get(text);
+  const trial = before ?? tryText(text, rule.way, ending);
+  done.set(text, trial);
+  const complaint = await trial;
+  return complaint === undefined ? undefined : `${placeOf(command)}: ${command.text}\n  ${complaint}`;
+}
+
+async function reset(): Promise<void> {
+  const { code, stderr } = await place.run('reset');
+  if (code !== 0) throw new Error(`[docs] the node's rules cannot be put back: ${stderr}`);
+}
+
+async function tryText(text: string, way: Way, ending: (() => Promise<void>)[]): Promise<string | undefined> {
+  const expected = outcomeOf(text);
+  const whole = expected?.before === undefined ? text : `${expected.before}\n${text}`;
+  if (way === 'leave') return undefined;
+  if (way === 'start') {
+    const { end, printed } = place.start(text);
+    await printed(expected?.prints ?? /./);
+    ending.push(async () => {
+      const complaint = complaints(await end(), expected);
+      if (complaint !== undefined) throw new Error(complaint);
+    });
+    return undefined;
+  }
+  if (way === 'set') return complaints(await place.set(text), expected);
+  if (way === 'stop') return complaints(await place.runAndStop(text), expected);
+  if (way === 'help') return complaints(await place.run(`${text} --help`), expected);
+  for (let left = expected?.within ?? 0; ; left -= 0.5) {
+    const complaint = complaints(await place.run(whole), expected);
+    if (complaint === undefined || left <= 0) return complaint;
+    await delay(500);
+  }
+}
+
+function isLast({ text }: Command): boolean {
+  return outcomeOf(fill(text))?.isLast === true;
+}
+
+function placeOf({ document, line }: Command): string {
+  return `${document}:${line}`;
+}
+
+function yamlIn(document: string, begins: string): string {
+  const block = readMarkdown(textOf(document)).blocks.find(({ lines }) =>
+    lines.some((line) => line.startsWith(begins)),
+  );
+  if (block === undefined) throw new Error(`${document} has no block with ${begins}`);
+  return `${block.lines.join('\n')}\n`;
+}
+
+/** The API server asks Pods at no loopback address. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '192.168.50.12';
+}
+
+/** A namespace is gone when its controller, which is not here, has said so. */
+async function finishNamespaces(over: AbortSignal): Promise<void> {
+  const { request } = controlPlane;
+  while (!over.aborted) {
+    const { body } = await request('GET', '/api/v1/namespaces');
+    for (const namespace of (body as { items: { metadata: Record<string, string>; spec: object }[] }).items) {
+      const { metadata } = namespace;
+      if (metadata['deletionTimestamp'] === undefined) continue;
+      const path = `/api/v1/namespaces/${metadata['name']}/finalize`;
+      await request('PUT', path, { body: { ...namespace, spec: { finalizers: [] } } });
+    }
+    await delay(200);
+  }
+}

@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type EventEmitter, on, once } from 'node:events';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Connection } from '../control-plane/connection.ts';
+import { createNodeNamespace, type Outcome } from '../kube-proxy/node-namespace.ts';
+import { played } from './played.ts';
+import { setUp, wrappers } from './scripts.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const WITHIN_S = 40;
+const STOPPED_AFTER_S = 1;
+
+/** A node of the cluster with a checkout of this project, where commands are run as a reader would. */
+export interface Place {
+  /** Runs a command line to its end. A pipeline fails with the first of its programs, and a list with the first of its commands. */
+  readonly run: (command: string) => Promise<Outcome>;
+  /** Of a command that gives a variable a value: all that are run later have it, until `reset` is run. */
+  readonly set: (command: string) => Promise<Outcome>;
+  /** Interrupts it after a second; its exit status is 0 then. */
+  readonly runAndStop: (command: string) => Promise<Outcome>;
+  readonly start: (command: string) => Started;
+  readonly destroy: () => Promise<void>;
+}
+
+/** A command that goes on. */
+export interface Started {
+  /** Resolves when it has printed such a thing on its standard output, or ended. */
+  readonly printed: (what: RegExp) => Promise<void>;
+  /** Tells it to end; resolves to what it was. */
+  readonly end: () => Promise<Outcome>;
+}
+
+/**
+ * `bundle`: this program; `files`: what is beside the checkout's own files, which are a copy. Needs root; installs Debian packages that are
+ * missing.
+ */
+export async function createPlace(
+  connection: Connection,
+  bundle: string,
+  files: Readonly<Record<string, string>>,
+): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-docs-'));
+  const node = await createNodeNamespace(connection.server, 'nft');
+  for (const name of ['bin', 'layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, 'files', name), content);
+  const port = new URL(connection.server).port;
+  const values = { folder, root, bundle, port, node: process.execPath, kubectl: connection.kubectlPath };
+  const program = (name: string, text: string): void => {
+    const path = join(folder, 'bin', name);
+    writeFileSync(path, text);
+    chmodSync(path, 0o755);
+  };
+  for (const [name, text] of Object.entries(wrappers(values))) program(name, text);
+  const standIn = join(import.meta.dirname, 'stand-in.ts');
+  for (const name of Object.keys(played))
+    program(name, `#!/bin/sh\nexec '${process.execPath}' '${standIn}' ${name} "$@"\n`);
+  for (const family of ['ip', 'ip6'])
+    for (const verb of ['', '-save', '-restore'])
+      symlinkSync('/usr/sbin/xtables-nft-multi', join(folder, 'bin', `${family}tables${verb}`));
+  copyFileSync(connection.adminKubeconfig, join(folder, 'kubeconfig'));
+
+  // It keeps the mounts.
+  const holder = node.start('bash', ['-c', setUp(values)]);
+  const said: Buffer[] = [];
+  holder.stderr?.on('data', (bytes: Buffer) => said.push(bytes));
+  const [ready] = (await Promise.race([
+    once(holder.stdout as NodeJS.ReadableStream, 'data'),
+    once(holder, 'exit'),
+  ])) as [unknown];
+  if (!Buffer.isBuffer(ready)) {
+    await node.destroy();
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`[docs] the node could not be set up: ${Buffer.concat(said).toString()}`);
+  }
+
+  const enter = (command: readonly string[]): string[] => [
+    `--mount=/proc/${holder.pid}/ns/mnt`,
+    `--net=/proc/${holder.pid}/ns/net`,
+    `--wdns=${join(folder, 'work')}`,
+    '--',
+    ...command,
+  ];
+  const env = {
+    HOME: folder,
+    PATH: `${join(folder, 'bin')}:${join(folder, '.local/bin')}:${process.env['PATH']}`,
+    KUBECONFIG: join(folder, 'kubeconfig'),
+    KUBECACHEDIR: join(folder, 'kubectl-cache'),
+    TMPDIR: join(folder, 'tmp'),
+    API_PORT: port,
+    TZ: 'UTC',
+    NODE_NAME: 'node-b',
+  };
+  const running = new Set<ChildProcess>();
+  const spawnIn = (command: readonly string[]): ChildProcess => {
+    // So that nothing is left of it when the tests are killed.
+    const args = ['--pdeathsig', 'KILL', '--', 'nsenter', ...enter(command)];
+    const child = spawn('setpriv', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    running.add(child.on('close', () => running.delete(child)));
+    return child;
+  };
+  const run = async (command: readonly string[]): Promise<Outcome> => outcomeOf(spawnIn(command));
+  const shell = (command: string): string[] => ['bash', '-c', `. '${join(folder, 'bin/prelude')}'\n${command}`];
+
+  const runToEnd = (command: string): Promise<Outcome> =>
+    run(['timeout', '--kill-after=1', `${WITHIN_S}`, ...shell(command)]);
+
+  return {
+    run: runToEnd,
+    set: (command) => runToEnd(`${command}\ndeclare -p ${/^\w+/.exec(command)?.[0]} >> '${join(folder, 'variables')}'`),
+    async runAndStop(command) {
+      const outcome = await run([
+        'timeout',
+        '--signal=INT',
+        '--kill-after=5',
+        `${STOPPED_AFTER_S}`,
+        ...shell(`exec ${command}`),
+      ]);
+      return outcome.code === 124 ? { ...outcome, code: 0 } : outcome;
+    },
+    start(command) {
+      const child = spawnIn(shell(`exec ${command}`));
+      const outcome = outcomeOf(child);
+      return {
+        async end() {
+          if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
+          return outcome;
+        },
+        async printed(what) {
+          let text = '';
+          for await (const [bytes] of on(child.stdout as NodeJS.ReadableStream & EventEmitter, 'data', {
+            close: ['end'],
+          })) {
+            text += String(bytes);
+            if (what.test(text)) return;
+          }
+        },
+      };
+    },
+    async destroy() {
+      for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+      const closed = once(holder, 'close');
+      holder.stdin?.end();
+      await closed;
+      await node.destroy();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  const printed = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => (printed[name] += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? -1, ...printed };
+}

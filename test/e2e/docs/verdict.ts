@@ -1,0 +1,17 @@
+import type { Outcome as Expected } from '../../docs/rules.ts';
+import type { Outcome } from '../kube-proxy/node-namespace.ts';
+
+/** What programs say of arguments that they do not know, and shells of programs that are not there. */
+const misunderstanding =
+  /unknown (?:flag|shorthand flag|command|option|argument)|unrecogni[sz]ed (?:option|argument)|(?:invalid|illegal) option|doesn't have a resource type|command not found|No such option/i;
+
+/** What is wrong with how a command ended; `undefined` if it is as expected, which is exit status 0 unless told otherwise. */
+export function complaints({ code, stdout, stderr }: Outcome, expected: Expected | undefined): string | undefined {
+  const { exits = [0], prints } = expected ?? {};
+  const said = `\n${(stderr || stdout).trim().split('\n').slice(-6).join('\n')}`.replaceAll('\n', '\n    ');
+  if (!exits.includes(code)) return `ended with ${code}, not with ${exits.join(' or ')}:${said}`;
+  if (misunderstanding.test(stderr)) return `was not understood:${said}`;
+  if (prints !== undefined && !prints.test(stdout) && !prints.test(stderr))
+    return `printed nothing like ${prints}:${said}`;
+  return undefined;
+}

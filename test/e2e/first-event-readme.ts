@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Block, readMarkdown } from '../docs/markdown.ts';
+
+const readme = join(import.meta.dirname, '../../README.md');
+
+/** Commands, and what they print: the block of text that follows them, if there is one. */
+export interface Step {
+  readonly commands: string;
+  readonly shown: readonly string[];
+}
+
+/** The steps of a section of README.md. */
+export function stepsOf(heading: string): Step[] {
+  const [, section] = readFileSync(readme, 'utf8').split(`\n## ${heading}\n`);
+  if (section === undefined) throw new Error(`README.md has no section "${heading}"`);
+  const { blocks } = readMarkdown(section.split('\n## ')[0] ?? '');
+  return blocks.flatMap(({ language, lines }, index) => {
+    if (language !== 'sh') return [];
+    const next: Block | undefined = blocks[index + 1];
+    return [{ commands: `${lines.join('\n')}\n`, shown: next?.language === 'text' ? next.lines : [] }];
+  });
+}
+
+/**
+ * The lines that are shown and not printed in that order. Numbers and generated names may be others; `…` stands for anything, and a line of
+ * it alone for any lines.
+ */
+export function notPrinted(shown: readonly string[], output: string): string[] {
+  const printed = output.split('\n').map(comparable);
+  let from = 0;
+  return shown.filter((line) => {
+    if (line.trim() === '…') return false;
+    const pattern = new RegExp(`^${comparable(line).split('…').map(escapeRegExp).join('.*')}$`);
+    const found = printed.findIndex((each, index) => index >= from && pattern.test(each));
+    if (found === -1) return true;
+    from = found + 1;
+    return false;
+  });
+}
+
+/** `cali…` has letters of a hash. */
+function comparable(line: string): string {
+  return line
+    .replaceAll(/\bcali[0-9a-f]{11}\b/g, 'cali0')
+    .replaceAll(/\d+/g, '0')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+}

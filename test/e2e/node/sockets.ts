@@ -1,0 +1,11 @@
+import type { Socket } from 'node:net';
+
+/** What one sends, the other gets; when one ends, so does the other. */
+export function joinSockets(near: Socket, far: Socket): void {
+  near.pipe(far).pipe(near);
+  for (const [from, to] of [
+    [near, far],
+    [far, near],
+  ] as const)
+    from.on('error', () => to.destroy()).on('close', () => to.destroy());
+}
