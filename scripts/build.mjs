@@ -1,7 +1,9 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { build } from 'esbuild';
 
 /** The one file that the image ships. Minified: less to read at start, and less memory. */
-await build({
+const { outputFiles } = await build({
   entryPoints: ['src/main.ts'],
   outfile: 'dist/kube-netfilter-tailer.cjs',
   bundle: true,
@@ -14,4 +16,13 @@ await build({
   sourcemap: 'linked',
   legalComments: 'linked',
   logLevel: 'warning',
+  write: false,
 });
+
+// Somebody may be starting the file of an earlier build: it is replaced as a whole.
+for (const { path, contents } of outputFiles) {
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, contents, { mode: path.endsWith('.cjs') ? 0o755 : 0o644 });
+  await rename(unfinished, path);
+}

@@ -10,7 +10,7 @@ import { version } from './config.ts';
 import { explainLine } from './explain-line.ts';
 import { replay, type Streams } from './replay.ts';
 import { reasonOf } from './system-error.ts';
-import { writeAll } from './write-all.ts';
+import { hasReadEnough, writeAll } from './write-all.ts';
 
 const commands = ['run', 'replay', 'doctor', 'config', 'version'];
 
@@ -83,11 +83,6 @@ async function main([command, ...args]: string[]): Promise<number> {
     streams.err(`kube-netfilter-tailer: the output cannot be written: ${reasonOf(error)}\n`);
     return 1;
   }
-}
-
-/** Whoever reads our output: `… | head`. */
-function hasReadEnough(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EPIPE';
 }
 
 async function runRun(args: string[]): Promise<number> {

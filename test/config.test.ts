@@ -317,3 +317,22 @@ describe('what cannot be followed', () => {
     ]);
   });
 });
+
+test.each([
+  ['INFO', 'info'],
+  ['Debug', 'debug'],
+  ['error', 'error'],
+])('the log level %s, as kube-iptables-tailer takes it', (given, level) => {
+  expect(readConfig({ node: 'a' }, { LOG_LEVEL: given }).logLevel).toBe(level);
+  expect(readConfig({ node: 'a', 'log-level': given }, {}).logLevel).toBe(level);
+});
+
+test.each(['kube-proxy@', 'kube-proxy@.service'])(
+  '%s is a template, which has no records; its instances have',
+  (name) => {
+    expect(problemsOf({ node: 'a', unit: [name] }, {})).toEqual([
+      `--unit "${name}": is a template: name its instance, such as kube-proxy@node-a`,
+    ]);
+    expect(readConfig({ node: 'a', unit: ['kube-proxy@node-a'] }, {}).units).toEqual(['kube-proxy@node-a.service']);
+  },
+);

@@ -4,7 +4,8 @@ import type { Json } from '../sources/source.ts';
 /** What comes through several sources, taken for one: lines of the kernel, and records of programs. */
 export interface OnceEach {
   kernel: Once['isNews'];
-  program: Once['isNews'];
+  /** By text alone: the sources may stamp in different zones. */
+  program: (source: string, text: string) => boolean;
   /** Of both: what the metrics show, and what belongs to the positions. */
   once: Pick<Once, 'counts' | 'state'>;
 }
@@ -28,7 +29,10 @@ export function createOnceEach({ kernelSources, programSources, saved }: OnceEac
   const programs = createOnce({ sources: programSources, saved: earlier, max: maxProgramRecords });
   return {
     kernel: kernel.isNews,
-    program: (source, text, time) => !stamped.test(text) || programs.isNews(source, text, time),
+    program:
+      programSources.length < 2
+        ? () => true
+        : (source, text) => !stamped.test(text) || programs.isNews(source, text, 0),
     once: {
       counts: {
         get repeats() {

@@ -45,9 +45,9 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   const found = settle(options);
   const each = createOnceEach({
     kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
-    // Some kube-proxies write to their standard error and a file: only then may a record be seen twice.
+    // Some programs write to their standard error and a file: only then may a record be seen twice.
     programSources: found.some(({ kind }) => kind === 'program')
-      ? found.filter(({ kind }) => kind === 'containers' || kind === 'program').map(nameOf)
+      ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
       : [],
     saved: options.once,
   });
@@ -98,6 +98,8 @@ function settle(options: OpenSourcesOptions): Found[] {
   });
   if (config.sources.some(({ kind }) => kind === 'auto')) {
     for (const { program, path } of findPrograms()) {
+      // Who has named it knows better what it is.
+      if (found.some((other) => nameOf(other) === path)) continue;
       found.push({ kind: 'program', program, path });
       onNotice('auto', {
         level: 'info',
@@ -122,7 +124,7 @@ function listenerOf(
   return {
     onLine: (line: LogLine, origin: LineOrigin) => {
       if (origin === 'kernel' && !once.kernel(name, line.text, line.time)) return;
-      if ((origin === 'program' || origin === 'container') && !once.program(name, line.text, line.time)) return;
+      if ((origin === 'program' || origin === 'container') && !once.program(name, line.text)) return;
       const latest = now();
       // A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock.
       pipeline.take(line.time > latest ? { ...line, time: latest } : line, origin);

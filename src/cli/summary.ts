@@ -23,14 +23,14 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
   const rows: [string, string][] = [
     [
       'lines',
-      `${number(totals.lines)} in ${totals.files} ${totals.files === 1 ? 'file' : 'files'}, ${bytes(totals.bytes)}`,
+      `${number(totals.lines)} in ${totals.files} ${totals.files === 1 ? 'file' : 'files'}, ${bytes(totals.bytes)}${totals.files > 0 && totals.lines === 0 ? "; whoever reads the kernel's log needs root, or the group adm or systemd-journal" : ''}`,
     ],
     [
       'drops',
       `${number(drops)}${details([
         [verdicts.rejected, 'rejected'],
         [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
-      ])}`,
+      ])}${totals.lines > 0 && isSilent(statistics) ? '; no LOG rule, no line: docs/logging.md tells how to turn the logging on' : ''}`,
     ],
     [
       '  of Pods',
@@ -127,4 +127,11 @@ function number(value: number): string {
 function bytes(value: number): string {
   if (value < 10_000) return `${value} bytes`;
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
+}
+
+/** Not a word of a packet, a full table or a program that fails. */
+function isSilent(statistics: Statistics): boolean {
+  const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
+  const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
+  return packets + programRecords + conntrackFull + neighbourOverflow + martian + unparsable + notKernel === 0;
 }

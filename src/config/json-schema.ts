@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { defaults } from './layer.ts';
 import { schema } from './schema.ts';
 import { settingNames, settingOf } from './settings.ts';
-import { verdicts } from './types.ts';
+import { logLevelChoices, type SettingName, verdicts } from './types.ts';
 
 /** For editors: what a file of settings may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {
@@ -17,7 +17,7 @@ export function configJsonSchema(): Record<string, unknown> {
       ...Object.fromEntries(
         settingNames.map((name) => {
           const { type, ...rest } = properties[name] as Record<string, unknown>;
-          const values = name === 'prefixes' ? prefixForms({ type, ...rest }) : { type, ...rest };
+          const values = formsOf(name, type === undefined ? rest : { type, ...rest });
           const preset = defaults[name];
           return [
             name,
@@ -27,6 +27,25 @@ export function configJsonSchema(): Record<string, unknown> {
       ),
     },
     additionalProperties: false,
+  };
+}
+
+/** What `schema` understands, but its JSON Schema cannot say. */
+function formsOf(name: SettingName, values: Record<string, unknown>): Record<string, unknown> {
+  if (name === 'prefixes') return prefixForms(values);
+  return name === 'logLevel' ? levelForms() : values;
+}
+
+/** Editors offer what is in an `enum`. */
+function levelForms(): Record<string, unknown> {
+  const inAnyCase = logLevelChoices.map((level) =>
+    level.replace(/./g, (letter) => `[${letter}${letter.toUpperCase()}]`),
+  );
+  return {
+    anyOf: [
+      { type: 'string', enum: [...logLevelChoices] },
+      { type: 'string', pattern: `^(?:${inAnyCase.join('|')})$` },
+    ],
   };
 }
 

@@ -48,6 +48,10 @@ const prefix = z.pipe(
 const unit = z.pipe(
   text.check(
     z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
+    // Nothing runs as a template itself.
+    z.refine((given) => !/@(?:\.[a-z]+)?$/.test(given), {
+      error: 'is a template: name its instance, such as kube-proxy@node-a',
+    }),
   ),
   z.transform((given) =>
     /\.(?:service|scope|socket|slice|mount|swap|timer|path)$/.test(given) ? given : `${given}.service`,
@@ -100,7 +104,7 @@ export const schema = z.strictObject({
     }),
   ),
   legacyMetric: oneOf(legacyMetricChoices),
-  logLevel: oneOf(logLevelChoices),
+  logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   kubeconfig: z.optional(text),
   maxNodes: wholeNumber,
   maxServices: wholeNumber,
@@ -114,6 +118,11 @@ function listOf<Item extends z.ZodMiniType>(item: Item) {
 
 function oneOf<const Choices extends readonly [string, ...string[]]>(choices: Choices) {
   return z.enum(choices, { error: `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}` });
+}
+
+/** kube-iptables-tailer takes INFO as well as info. */
+function lowerCase(given: unknown): unknown {
+  return typeof given === 'string' ? given.toLowerCase() : given;
 }
 
 function readSource(given: string): SourceSetting {

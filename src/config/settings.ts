@@ -133,7 +133,7 @@ export const settings = {
     flag: 'log-level',
     env: 'LOG_LEVEL',
     value: 'LEVEL',
-    help: 'debug, info, warn or error',
+    help: 'debug, info, warn or error, in lower or upper case',
     type: 'text',
     default: 'info',
     choices: logLevelChoices,

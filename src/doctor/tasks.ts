@@ -4,6 +4,7 @@ import type { PrefixTable } from '../parsing/prefixes.ts';
 import { podOf } from '../resolving/program-pod.ts';
 import type { Choice } from '../sources/auto.ts';
 import { zoneTime } from '../sources/clock.ts';
+import type { ProgramLog } from '../sources/programs/find-logs.ts';
 import type { Api } from './api.ts';
 import { checkAgent } from './checks/agent.ts';
 import { checkApiServer } from './checks/api-server.ts';
@@ -16,6 +17,7 @@ import { checkLogRules } from './checks/log-rules.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPrefixes } from './checks/prefixes.ts';
 import { checkProcRoot } from './checks/proc-root.ts';
+import { checkProgramSource } from './checks/program-source.ts';
 import { checkRights } from './checks/rights.ts';
 import { checkSettings, sourceName } from './checks/settings.ts';
 import { checkState } from './checks/state.ts';
@@ -27,9 +29,11 @@ import type { KeptState, StateFolder } from './kept-state.ts';
 import { type KernelLog, readKernelLog } from './kernel-log.ts';
 import type { NetworkView, NetworkViewOptions } from './network-view.ts';
 import type { PodName } from './own-pod.ts';
+import type { ProgramLogLook } from './program-log.ts';
 import type { RunProgram } from './program.ts';
 import { distinctLogs, readRules, type Rules } from './rules/read-rules.ts';
 import type { Task } from './run-checks.ts';
+import { lookAtUnits } from './units.ts';
 
 /** What doctor asks of the machine. Nothing of it changes anything, throws or rejects. */
 export interface System {
@@ -40,6 +44,9 @@ export interface System {
   choose: () => Choice;
   findJournal: LocateOptions['findJournal'];
   lookAtContainers: (config: Pick<Config, 'podLogs' | 'containers'>) => ContainerLook;
+  /** As `auto` finds them. */
+  findPrograms: () => readonly ProgramLog[];
+  lookAtProgramLog: (path: string) => ProgramLogLook;
   lookAtFolder: (path: string) => StateFolder;
   readKeptState: (file: string) => KeptState;
   lookAtNetwork: (options: Omit<NetworkViewOptions, 'isPod'>) => Promise<NetworkView>;
@@ -78,10 +85,18 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
       name: `source ${sourceName(setting)}`,
       run: async () => {
         const { located, log } = await look();
-        return checkKernelSource(located, log, now());
+        const check = checkKernelSource(located, log, now());
+        const { source } = located;
+        if (source?.kind !== 'journal' || log === undefined || 'reason' in log) return check;
+        const units = await lookAtUnits({ run, directory: source.directory, names: config.units });
+        return units === undefined ? check : { ...check, finding: `${check.finding}; ${units}` };
       },
     })),
     ...(config.sources.some(({ kind }) => kind === 'containers') ? [containers()] : []),
+    ...programLogs().map((log) => ({
+      name: `source ${sourceName({ kind: 'program', ...log })}`,
+      run: () => Promise.resolve(checkProgramSource(log, system.lookAtProgramLog(log.path), now())),
+    })),
     { name: 'proc-root', run: () => Promise.resolve(checkProcRoot(config.procRoot, readFile)) },
     {
       name: 'log-rules',
@@ -114,6 +129,14 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
       run: async () =>
         checkContainerSource({ root: config.podLogs, look: system.lookAtContainers(config), pods: await pods(), now }),
     };
+  }
+
+  /** Those that are named, and what `auto` reads, too. */
+  function programLogs(): ProgramLog[] {
+    const named = config.sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
+    const isRead = new Set(config.sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
+    const found = config.sources.some(({ kind }) => kind === 'auto') ? system.findPrograms() : [];
+    return [...named, ...found.filter(({ path }) => !isRead.has(path))].map(({ program, path }) => ({ program, path }));
   }
 
   async function lookAt(

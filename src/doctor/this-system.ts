@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { searchPath } from '../config.ts';
 import { chooseKernelSource } from '../sources/auto.ts';
 import { findJournal } from '../sources/journal/find-journal.ts';
+import { findProgramLogs } from '../sources/programs/find-logs.ts';
 import { lookAtContainers } from './container-look.ts';
 import { httpGet } from './http-get.ts';
 import { lookAtFolder, readKeptState } from './kept-state.ts';
 import { lookAtNetwork } from './network-view.ts';
 import { isInPod } from './own-pod.ts';
+import { lookAtProgramLog } from './program-log.ts';
 import { runProgram } from './program.ts';
 import type { System } from './tasks.ts';
 
@@ -20,6 +22,8 @@ export function thisSystem(): System {
     choose: () => chooseKernelSource({ journal: () => journal() }),
     findJournal: journal,
     lookAtContainers: ({ podLogs, containers }) => lookAtContainers(podLogs, containers),
+    findPrograms: () => findProgramLogs(),
+    lookAtProgramLog,
     lookAtFolder,
     readKeptState,
     lookAtNetwork: (options) => lookAtNetwork({ ...options, isPod: isInPod() }),

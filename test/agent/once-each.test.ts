@@ -11,11 +11,11 @@ const both = { kernelSources: ['journal', '/dev/kmsg'], programSources: [contain
 test('a record that kube-proxy writes twice is one; one that it writes again is another', () => {
   const { program, once } = createOnceEach({ ...both, saved: undefined });
   const seen = [
-    program(file, record(1), nine),
-    program(containers, record(1), nine + 20),
-    program(containers, record(2), nine),
-    program(file, record(2), nine),
-    program(file, record(3), nine),
+    program(file, record(1)),
+    program(containers, record(1)),
+    program(containers, record(2)),
+    program(file, record(2)),
+    program(file, record(3)),
   ];
   expect(seen).toEqual([true, false, true, false, true]);
   expect(once.counts).toEqual({ repeats: 2, forgotten: 0 });
@@ -23,26 +23,35 @@ test('a record that kube-proxy writes twice is one; one that it writes again is 
 
 test('what has no stamp of its own may come again', () => {
   const { program } = createOnceEach({ ...both, saved: undefined });
-  expect([program(file, 'bird: x', nine), program(containers, 'bird: x', nine)]).toEqual([true, true]);
+  expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
 });
 
 test('a kernel line is another thing than a record of a program', () => {
   const { kernel, program } = createOnceEach({ ...both, saved: undefined });
-  expect([kernel('journal', record(1), nine), program(file, record(1), nine)]).toEqual([true, true]);
+  expect([kernel('journal', record(1), nine), program(file, record(1))]).toEqual([true, true]);
   expect(kernel('/dev/kmsg', record(1), nine)).toBe(false);
 });
 
 test('the next run knows what was seen through one source only', () => {
   const first = createOnceEach({ ...both, saved: undefined });
-  first.program(file, record(1), nine);
+  first.program(file, record(1));
   first.kernel('journal', 'IN=eth0', nine);
   const saved = JSON.parse(JSON.stringify(first.once.state())) as Json;
   const second = createOnceEach({ ...both, saved });
-  expect(second.program(containers, record(1), nine)).toBe(false);
+  expect(second.program(containers, record(1))).toBe(false);
   expect(second.kernel('/dev/kmsg', 'IN=eth0', nine)).toBe(false);
 });
 
 test('one source alone: every record is news', () => {
   const { program } = createOnceEach({ kernelSources: [], programSources: [], saved: undefined });
-  expect([program(containers, record(1), nine), program(containers, record(1), nine)]).toEqual([true, true]);
+  expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
+});
+
+test('what was kept before programs were counted is read', () => {
+  const { kernel, program } = createOnceEach({
+    ...both,
+    saved: { sources: ['journal', '/dev/kmsg'], awaited: [], left: 0 },
+  });
+  expect([program(file, record(1)), program(containers, record(1))]).toEqual([true, false]);
+  expect([kernel('journal', 'IN=eth0', nine), kernel('/dev/kmsg', 'IN=eth0', nine)]).toEqual([true, false]);
 });

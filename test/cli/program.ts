@@ -22,6 +22,9 @@ export interface Surroundings {
   env?: Record<string, string>;
 }
 
+/** In milliseconds. */
+const patience = 60_000;
+
 /** Runs the program as a user does, and ends it after a while should it hang. */
 export async function program(
   args: readonly string[],
@@ -29,7 +32,8 @@ export async function program(
 ): Promise<Outcome> {
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, ...env },
-    timeout: 20_000,
+    // Long, as a busy machine takes many seconds to start Node.js alone.
+    timeout: patience,
     killSignal: 'SIGKILL',
   });
   const outcome: Outcome = { status: null, out: '', err: '' };

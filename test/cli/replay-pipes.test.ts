@@ -9,7 +9,10 @@ import { eventsIn, json, policyDeny, policyDenyText, stamped, writerIn } from '.
 const path = temporaryFolder();
 const write = writerIn(path);
 
-describe.concurrent('pipes', () => {
+/** In milliseconds: as long as two programs may take, one after the other. */
+const timeout = 130_000;
+
+describe.concurrent('pipes', { timeout }, () => {
   test('standard input is a log like any other', async () => {
     const outcome = await replay([...json, '-'], { stdin: policyDenyText });
     expect(outcome).toMatchObject({ status: 0, err: '' });

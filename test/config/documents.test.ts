@@ -64,6 +64,7 @@ describe('the schema for editors', () => {
     [{ maxNodes: -1 }, false],
     [{ maxNodes: 1_000_000_000 }, false],
     [{ includeNoise: 'yes' }, false],
+    [{ logLevel: 'INFO' }, true],
     [{ logLevel: 'trace' }, false],
     [{ sources: [] }, false],
     [{ sources: 'kernel' }, false],

@@ -13,6 +13,7 @@ describe('a file', () => {
 
   test.each<[string, object]>([
     ['logLevel: debug', { logLevel: 'debug' }],
+    ['logLevel: Warn', { logLevel: 'warn' }],
     [
       '{"logLevel": "debug", "maxNodes": 7, "includeNoise": true}',
       { logLevel: 'debug', maxNodes: 7, includeNoise: true },

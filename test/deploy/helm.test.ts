@@ -81,8 +81,8 @@ describe('values.schema.json', () => {
   );
 
   test('has the keys of values.yaml, and no others', () => {
-    // Parts of a chart of somebody's own may be given `global`; a key of `config` has no default here.
-    const { global: _, config: __, ...properties } = schema.properties ?? {};
+    // A chart that this one is part of may give `enabled` and `global`; a key of `config` has no default here.
+    const { global: _, config: __, enabled: ___, ...properties } = schema.properties ?? {};
     const { config, ...others } = values;
     expect(config).toEqual({});
     expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));

@@ -8,7 +8,8 @@ export function documentPaths(): string[] {
   const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name));
-  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'samples/README.md', ...pages].toSorted();
+  const others = ['deploy/helm/kube-netfilter-tailer/README.md', 'samples/README.md'];
+  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...others, ...pages].toSorted();
 }
 
 export function filesBelow(folder: string, ending: string): string[] {

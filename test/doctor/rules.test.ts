@@ -87,6 +87,18 @@ describe('nft list ruleset', () => {
     ]);
   });
 
+  test.each<[string, string, number?]>([
+    ['log prefix "say "drop" now: "', 'say "drop" now: '],
+    ['log prefix "say "drop": " level info', 'say "drop": '],
+    ['log prefix "a" "b" group 7', 'a" "b', 7],
+    ['log prefix "a\\b\\\\: " counter packets 1 bytes 2 drop', 'a\\b\\\\: '],
+    ['log prefix "a" drop comment "log prefix "', 'a'],
+    ['iifname { "eth0", "eth1" } log prefix "a" # handle 5', 'a'],
+    ['log prefix "" accept', ''],
+  ])('a prefix that iptables has set may hold what nft does not escape: %s', (line, prefix, group) => {
+    expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix, group }]);
+  });
+
   test('what it shows only by name', () => {
     expect(hidesRules('\t\tcounter packets 0 bytes 0 xt target "LOG"')).toBe(true);
     expect(hidesRules(ruleset)).toBe(false);

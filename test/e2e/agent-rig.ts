@@ -1,18 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { CoreEvent } from '../../src/publishing/event.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';
+import { bundle } from './bundle.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
+import { createOwnFolder } from './own-folder.ts';
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const namespace = 'kube-netfilter-tailer';
 
 /** As in the image. */
@@ -41,10 +37,9 @@ export interface AgentRig {
   readonly newFolder: () => string;
 }
 
-/** Builds the bundle and installs deploy/base/rbac.yaml. */
+/** Installs deploy/base/rbac.yaml. */
 export async function createAgentRig(connection: Connection): Promise<AgentRig> {
-  await run(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
-  const folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-agent-'));
+  const folder = createOwnFolder('agent');
   const kubeconfig = await deployedAccount(connection);
   const agents: AgentProcess[] = [];
   const newFolder = (): string => mkdtempSync(join(folder, 'agent-'));

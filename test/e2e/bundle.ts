@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process';
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 
-/** Runs the program; rejects unless it exits with 0. Resolves to what it printed. */
-export type Program = (args: readonly string[]) => Promise<{ stdout: string; stderr: string }>;
+/** The file that the image ships, which global-setup.ts builds: the sources may work where their bundle does not. */
+export const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 
-/** Builds the file that the image ships: the sources may work where their bundle does not. */
-export async function buildProgram(): Promise<Program> {
+/** Resolves to what the program printed; rejects unless it exits with 0. */
+export function runBundle(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  return run(process.execPath, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
+}
+
+export async function buildBundle(): Promise<void> {
   await run(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root });
-  const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
-  await access(bundle);
-  return (args) => run(process.execPath, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
 }

@@ -15,11 +15,11 @@ import {
   podObject,
   untilMetric,
 } from './agent-rig.ts';
+import { bundle } from './bundle.ts';
 import { type Connection, connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { run } from './network/command.ts';
 
-const bundle = join(import.meta.dirname, '../../dist/kube-netfilter-tailer.cjs');
 const node = 'doctor-node';
 const namespace = 'doctor-e2e';
 

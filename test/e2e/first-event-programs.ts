@@ -16,7 +16,7 @@ export interface Programs {
 const docker = (record: string): string => `#!/bin/bash
 case "$*" in
   'build --target '*' -t '*' .' | 'push '*) echo "$*" >> ${record} ;;
-  *) echo "docker $*: not known to this test" >&2; exit 64 ;;
+  *) echo "docker is only played here: it knows build --target TARGET -t REFERENCE . and push REFERENCE" >&2; exit 64 ;;
 esac
 `;
 
@@ -24,7 +24,7 @@ esac
 const ssh = (name: string, enter: readonly string[]): string => `#!/bin/bash
 host=$1
 shift
-[ "$host" = root@${name} ] || { echo "ssh: $host is not known to this test" >&2; exit 255; }
+[ "$host" = root@${name} ] || { echo "ssh is only played here: it knows root@${name}, not $host" >&2; exit 255; }
 exec ${enter.join(' ')} sh -c "$*"
 `;
 

@@ -7,13 +7,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildProgram } from './bundle.ts';
-import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
-import { startControllers } from './control-plane/controllers.ts';
-import { createPrograms } from './first-event-programs.ts';
+import { type Cluster, startCluster } from './first-event-cluster.ts';
 import { notPrinted, type Step, stepsOf } from './first-event-readme.ts';
 import { type Ran, type Shell, startShell } from './first-event-shell.ts';
-import { imageByName, startNode, type TestNode } from './node/node.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** Binaries that no other test has asked for are built. */
@@ -27,30 +23,18 @@ const steps = stepsOf('Five minutes to the first Event');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-first-event-'));
 const times: string[] = [];
 const ending: (() => Promise<void>)[] = [];
-let controlPlane: ControlPlane;
-let programs: ReturnType<typeof createPrograms>;
-let node: TestNode;
+let cluster: Cluster;
 let shell: Shell;
 
 beforeAll(async () => {
-  await buildProgram();
-  controlPlane = await startControlPlane({ withNodes: true });
-  ending.unshift(controlPlane.stop);
-  const controllers = await startControllers(controlPlane);
-  ending.unshift(controllers.stop);
-  programs = createPrograms(folder, controlPlane.kubectlPath);
-  node = await startNode(controlPlane, {
-    name: 'node-a',
-    image: (reference, images) => (programs.pushed().includes(reference) ? imageByName(reference, images) : undefined),
-  });
-  ending.unshift(node.destroy);
-  programs.lead(node);
+  cluster = await startCluster(folder, 'node-a');
+  ending.unshift(cluster.end);
   const checkout = join(folder, 'checkout');
   cpSync(join(root, 'deploy'), join(checkout, 'deploy'), { recursive: true });
   shell = startShell(folder, checkout, {
-    PATH: [programs.path, process.env['PATH']].join(delimiter),
+    PATH: [cluster.programs.path, process.env['PATH']].join(delimiter),
     HOME: folder,
-    KUBECONFIG: controlPlane.adminKubeconfig,
+    KUBECONFIG: cluster.controlPlane.adminKubeconfig,
   });
   ending.unshift(shell.end);
 }, SET_UP_WITHIN_MS);
@@ -89,13 +73,13 @@ test.each(steps.map((step, index): [number, string, Step] => [index + 1, step.co
 
 test('the image that was asked for is the one that was built and pushed', () => {
   const reference = 'registry.example.com/kube-netfilter-tailer:0.1.0-journal';
-  expect(programs.engine()).toEqual([`build --target journal -t ${reference} .`, `push ${reference}`]);
+  expect(cluster.programs.engine()).toEqual([`build --target journal -t ${reference} .`, `push ${reference}`]);
 });
 
 test('the rule of the test drop is gone again, and the log of the agent is there', async () => {
-  const { stdout } = await node.shell('iptables -S OUTPUT');
+  const { stdout } = await cluster.node.shell('iptables -S OUTPUT');
   expect(stdout).toBe('-P OUTPUT ACCEPT\n');
-  const { code, stdout: log } = await controlPlane.kubectl([
+  const { code, stdout: log } = await cluster.controlPlane.kubectl([
     '-n',
     'kube-netfilter-tailer',
     'logs',
@@ -106,11 +90,11 @@ test('the rule of the test drop is gone again, and the log of the agent is there
 });
 
 test('the script that makes rules log, given to the node as the text gives it', async () => {
-  await node.shell('iptables -A FORWARD -p tcp --dport 5432 -j DROP');
+  await cluster.node.shell('iptables -A FORWARD -p tcp --dport 5432 -j DROP');
   const { commands = '' } = stepsOf('Turn the logging on').at(-1) ?? {};
   expect(commands).toContain('iptables-logdrop.sh');
   expect(await shell.run(commands)).toMatchObject({ status: 0 });
-  const { stdout } = await node.shell('iptables -S FORWARD');
+  const { stdout } = await cluster.node.shell('iptables -S FORWARD');
   expect(stdout).toContain('-A FORWARD -p tcp -m tcp --dport 5432 -j KNT-LOGDROP\n');
 });
 
@@ -118,7 +102,7 @@ test('all is taken away as the text says', async () => {
   const { status, output, seconds } = await shell.run('kubectl delete -k my-cluster\n');
   expect({ status, output }).toMatchObject({ status: 0 });
   times.push(`kubectl delete: ${seconds.toFixed(1)} s`);
-  const { stdout } = await controlPlane.kubectl(['get', 'pods', '-A', '-o', 'name']);
+  const { stdout } = await cluster.controlPlane.kubectl(['get', 'pods', '-A', '-o', 'name']);
   expect(stdout).toBe('');
 });
 

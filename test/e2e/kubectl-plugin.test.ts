@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { CoreEvent } from '../../src/publishing/event.ts';
 import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
 import { drop } from './kubectl-plugin/drop.ts';
+import { createOwnFolder } from './own-folder.ts';
 import { createPluginShell, plugins, type PluginShell } from './kubectl-plugin/plugin-shell.ts';
 
 /** deploy/kubectl-plugin with the real kubectl, which finds it on its PATH. */
@@ -22,7 +22,7 @@ let shell: PluginShell;
 
 beforeAll(async () => {
   controlPlane = connect(inject('controlPlane'));
-  folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-plugin-'));
+  folder = createOwnFolder('plugin');
   shell = createPluginShell(controlPlane, folder, shop);
   for (const name of [shop, quiet, large, hostile])
     await controlPlane.request('POST', '/api/v1/namespaces', {
@@ -134,6 +134,17 @@ describe('hostile', () => {
   });
 });
 
+test('the value of every flag that kubectl has in all commands is taken for no Pod', async () => {
+  const { stdout } = await shell.kubectl(['options']);
+  const flags = [...stdout.matchAll(/^ +(?:(-\w), )?(--[\w-]+)=(?!true:|false:)/gm)].flatMap(([, short, long = '']) =>
+    short === undefined ? [long] : [short, long],
+  );
+  expect(flags).toContain('--kubeconfig');
+  // kubectl itself looks for the value of this one, before it looks for plugins.
+  for (const flag of flags.filter((each) => each !== '--kuberc'))
+    expect(await drops([flag])).toMatchObject({ code: 2, stderr: `kubectl drops: ${flag} needs a value\n` });
+});
+
 test.each([
   [['a', 'b'], 'one Pod at a time'],
   [['-n'], '-n needs a value'],
@@ -168,7 +179,7 @@ test('--watch shows what there is, then what comes', async () => {
     expect((await lines.next()).value).toMatch(new RegExp(` 1  ${shop}/late-0 +the packet \\d+$`));
   } finally {
     clearInterval(telling);
-    process.kill(-(child.pid ?? 0));
+    if (child.pid !== undefined) process.kill(-child.pid);
   }
 });
 

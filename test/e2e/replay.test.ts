@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { CoreEvent, ObjectReference } from '../../src/publishing/event.ts';
-import { buildProgram, type Program } from './bundle.ts';
+import { runBundle } from './bundle.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects, type ObjectList } from './control-plane/objects.ts';
 import { rfc3339, shiftLog, shiftObjects } from './time-shift.ts';
@@ -16,12 +16,10 @@ const samplesNow = Date.parse('2026-11-21T20:00:00Z') / 1000;
 const shift = nowSeconds() - samplesNow;
 
 let folder: string;
-let program: Program;
 let snapshot: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-replay-'));
-  program = await buildProgram();
   const cluster = shiftObjects(await readFile(join(samples, 'cluster.json'), 'utf8'), shift);
   await createObjects(controlPlane, JSON.parse(cluster) as ObjectList);
   // With the uids of this server, and as the help says to make it.
@@ -61,7 +59,7 @@ test('ages of minutes and seconds', async () => {
 async function checkCase(name: string, seconds: number): Promise<readonly CoreEvent[]> {
   const log = join(folder, `${name}.log`);
   await writeFile(log, shiftLog(await readFile(join(samples, `${name}.log`), 'utf8'), seconds));
-  const { stdout: input } = await program(['replay', '--pods', snapshot, '--output', 'json', log]);
+  const { stdout: input } = await runBundle(['replay', '--pods', snapshot, '--output', 'json', log]);
   const events = input
     .trimEnd()
     .split('\n')
@@ -97,7 +95,7 @@ async function checkShown(object: ObjectReference, log: string, events: readonly
   // Which second kubectl saw is not known, but it was one of these.
   const printed: string[] = [];
   for (let now = before; now <= after; now++) {
-    const { stdout } = await program(['replay', '--pods', snapshot, '--now', rfc3339(new Date(now * 1000)), log]);
+    const { stdout } = await runBundle(['replay', '--pods', snapshot, '--now', rfc3339(new Date(now * 1000)), log]);
     printed.push(eventsSection(blockOf(object, stdout)));
   }
   expect(described).toBe(printed.find((each) => each === described) ?? printed[0]);

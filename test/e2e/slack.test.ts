@@ -62,10 +62,11 @@ describe.concurrent('one message for each problem and hour', () => {
   }, 120_000);
 
   test('two problems are two', async () => {
-    const { addresses, drop, messages } = await scene('slack-two', 92, ['web']);
+    const { namespace, addresses, drop, messages } = await scene('slack-two', 92, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 5);
     drop(outside, web, 443, 5);
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 10);
     const told = await messages();
     expect(told.map((text) => /on port (\d+)/.exec(text)?.[1] ?? '').toSorted()).toEqual(['443', '80']);
   });

@@ -1,17 +1,44 @@
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
+/** It looks at what all others of this machine share while they run. */
+const alone = ['network/cleaning-up.test.ts'];
+/** What reads the kernel's log or holds its locks: one file at a time. */
+const kernel = [
+  'journal/**/*.test.ts',
+  'kube-proxy/**/*.test.ts',
+  'logging/**/*.test.ts',
+  'network/**/*.test.ts',
+  'kernel.test.ts',
+  'slack.test.ts',
+  'sources.test.ts',
+];
+
+const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 20_000 };
+
+/**
+ * Three projects, one after another; `.ci/run` runs the last two at the same time, each with a control plane of its own.
+ * What waits for an API server lets another file go on meanwhile.
+ */
 export default defineConfig({
   // Else one appears beside this file.
   cacheDir: join(import.meta.dirname, '../../node_modules/.vite'),
   test: {
     root: import.meta.dirname,
-    include: ['**/*.test.ts'],
+    // Here, and not in the projects, it runs once for all.
     globalSetup: './global-setup.ts',
-    // They share one API server and two cores.
-    fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 20_000,
+    projects: [
+      project('alone', 1, { include: alone, maxWorkers: 1 }),
+      project('kernel', 2, { include: kernel, exclude: alone, maxWorkers: 1 }),
+      project('cluster', 3, { include: ['**/*.test.ts'], exclude: [...alone, ...kernel], maxWorkers: 2 }),
+    ],
   },
 });
+
+function project(
+  name: string,
+  groupOrder: number,
+  files: { include: string[]; exclude?: string[]; maxWorkers: number },
+): UserProjectConfigExport {
+  return { test: { name, root: import.meta.dirname, sequence: { groupOrder }, ...timeouts, ...files } };
+}

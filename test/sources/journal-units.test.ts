@@ -94,10 +94,10 @@ test('lines of the kernel, of other units and of one unit do not get into the re
 
 test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   const here = scene();
-  const forged = `drop: IN=eth0 "_TRANSPORT":"kernel","_SYSTEMD_UNIT":"kube-proxy.service"`;
+  const forged = `drop: IN=eth0 "_TRANSPORT":"kernel","_SYSTEMD_UNIT":"kube-proxy.service" tables-restore`;
   here.print(...ofUnit('k3s.service', forged), {
     ...drop(),
-    message: `${forged} tables-restore`,
+    message: forged,
   });
   here.time.advance(500);
   expect(here.heard.lines.map(({ origin, program }) => [origin, program])).toEqual([
@@ -110,7 +110,7 @@ test('what journalctl was not asked for is no unit', () => {
   const here = scene();
   here.print(...ofUnit('sshd.service', ...failing, quiet));
   here.time.advance(1000);
-  expect(here.heard.lines).toMatchObject([{ origin: 'userspace' }]);
+  expect(new Set(here.heard.lines.map(({ origin }) => origin))).toEqual(new Set(['userspace']));
 });
 
 test('a restart in the middle of a record: it goes on, and nothing comes twice', () => {
@@ -146,6 +146,32 @@ test('a first run passes over what is older', () => {
   const here = scene({ since: start + 10_000_000 });
   here.print(...ofUnit('k3s.service', ...failing, quiet));
   expect(textsOf(here)).toEqual([]);
+});
+
+test('the backslashes of a name, as journalctl prints them', () => {
+  const name = String.raw`my\x2dproxy@a.service`;
+  const here = scene({ units: { names: [name], needles: ['tables-restore'] } });
+  expect(here.journalctl.args.at(-1)).toBe(`_SYSTEMD_UNIT=${name}`);
+  here.print(...ofUnit(name, ...failing, quiet));
+  expect(here.heard.lines).toMatchObject([{ program: String.raw`my\x2dproxy@a`, origin: 'program' }]);
+});
+
+test('a message that goes on in other records, which tell', () => {
+  const here = scene();
+  here.print(
+    ...ofUnit('k3s.service', `${header}"Failed" err=<`),
+    drop(),
+    ...ofUnit('k3s.service', '\ttables-restore', ' >'),
+  );
+  expect(textsOf(here)).toEqual(['drop: IN=eth0 ', `${header}"Failed" err=<\n\ttables-restore\n >`]);
+});
+
+test('what looks like such a message, at the edges of a block', () => {
+  const here = scene();
+  here.journalctl.print('<"\n{"MESSAGE":"=<"}\n"=<');
+  here.journalctl.print('"\n=<\n');
+  here.print(drop());
+  expect(textsOf(here)).toEqual(['drop: IN=eth0 ']);
 });
 
 test('without units it is as if there were none', () => {

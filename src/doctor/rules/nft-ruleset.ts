@@ -1,5 +1,5 @@
 import type { LogRule } from './log-rule.ts';
-import { wordsOf } from './words.ts';
+import { nftWordsOf, type Word } from './words.ts';
 
 /**
  * The rules with a `log` statement in what `nft list ruleset` prints: `log prefix "x" group 2 level warn flags all`, in any order
@@ -9,7 +9,7 @@ export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {
     if (!/\blog\b/.test(line)) return [];
     const packets = packetsOf(line);
-    const words = wordsOf(line);
+    const words = nftWordsOf(line);
     // A chain cannot be named so.
     return words.flatMap((word, at) =>
       word.text === 'log' && !word.isQuoted ? [statementAt(words.slice(at + 1), packets)] : [],
@@ -25,7 +25,7 @@ export function hidesRules(text: string): boolean {
 const options = new Set(['prefix', 'group', 'level', 'flags', 'snaplen', 'queue-threshold']);
 
 /** Each option has one value; `flags` may have two words (`tcp sequence,options`). */
-function statementAt(words: readonly { text: string; isQuoted: boolean }[], packets: number | undefined): LogRule {
+function statementAt(words: readonly Word[], packets: number | undefined): LogRule {
   let prefix = '';
   let group: number | undefined;
   for (let at = 0; at < words.length; at += 2) {

@@ -1,5 +1,5 @@
 import type { LogLine, Millis } from '../../model.ts';
-import { createRecordJoiner, type JoinedRecord, type RecordJoiner } from '../programs/record-joiner.ts';
+import { createRecordJoiner, type JoinedRecord, opensBlock, type RecordJoiner } from '../programs/record-joiner.ts';
 import type { Schedule } from '../schedule.ts';
 import type { Json, Position } from '../source.ts';
 
@@ -17,18 +17,25 @@ export interface UnitsOptions {
 
 /** What units wrote into the journal, which has a record for each line. */
 export interface Units {
-  /** Some record waits for its other lines. */
-  readonly isOpen: boolean;
   /** What `saved` is to be: the records that wait, by unit. Undefined if there are none. */
   readonly position: Position | undefined;
-  /** True if it is a record of a unit, as `journalctl -o json` prints it (latin1): that is taken. `matters`: as in `RecordJoiner`. */
-  take: (record: string, number: number, matters: boolean) => boolean;
+  /**
+   * True if it is a record of one of the units, as `journalctl -o json` prints it (latin1): that is taken. `hasWords`: whether
+   * some of the words that matter stand in it, asked for records of these units alone.
+   */
+  take: (record: string, number: number, hasWords: () => boolean) => boolean;
   start: () => void;
   stop: () => void;
 }
 
-/** journald sets it by the cgroup of who writes; nobody can write it into a message, where quotes are escaped. */
-const unitKey = /"_SYSTEMD_UNIT":"([^"\\]{1,256})"/;
+/**
+ * Stands in every record of a unit, and in none of the kernel's. journald sets it by the cgroup of who writes; nobody can write it
+ * into a message, where quotes are escaped.
+ */
+export const unitMark = '"_SYSTEMD_UNIT":"';
+
+/** At the end of a message: what matters may stand in the next records. */
+const opensMore = `${opensBlock}"`;
 
 export function createUnits({ names, saved, onLine, patience, now, schedule }: UnitsOptions): Units {
   const earlier = (saved ?? {}) as Position;
@@ -40,40 +47,43 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
   }
 
   return {
-    get isOpen() {
-      return openOnes().length > 0;
-    },
     get position() {
-      const open = openOnes();
+      const open = [...joiners].filter(([, { isOpen }]) => isOpen);
       return open.length === 0 ? undefined : Object.fromEntries(open.map(([name, { position }]) => [name, position]));
     },
-    take(record, number, matters) {
+    take(record, number, hasWords) {
       if (joiners.size === 0) return false;
-      const name = unitKey.exec(record)?.[1] ?? '';
+      const name = unitOf(record);
       const joiner = joiners.get(name);
-      if (joiner === undefined || (!matters && !joiner.isOpen)) return joiner !== undefined;
+      if (joiner === undefined) return false;
+      const isTelling = hasWords() || record.includes(opensMore);
+      if (!isTelling && !joiner.isOpen) return true;
       const fields = fieldsOf(record);
       const text = textOf(fields['MESSAGE']);
       if (text === undefined) return true;
       const host = fields['_HOSTNAME'];
       hosts.set(name, typeof host === 'string' && host !== '' ? host : undefined);
       const micros = Number(fields['__REALTIME_TIMESTAMP']);
-      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, matters);
+      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, isTelling);
       return true;
     },
     start: () => joiners.forEach((joiner) => joiner.start()),
     stop: () => joiners.forEach((joiner) => joiner.stop()),
   };
 
-  function openOnes(): [string, RecordJoiner][] {
-    return [...joiners].filter(([, { isOpen }]) => isOpen);
-  }
-
   function lineOf(name: string, { text, time, number }: JoinedRecord): LogLine {
     const timeIsExact = time !== undefined;
     const program = name.replace(/\.service$/, '');
     return { source: 'journal', line: number, text, time: time ?? now(), timeIsExact, host: hosts.get(name), program };
   }
+}
+
+/** '' if it is of none. Backslashes are escaped, as in `my\x2dproxy.service`; quotes are in no name of a unit. */
+function unitOf(record: string): string {
+  const at = record.indexOf(unitMark);
+  if (at < 0) return '';
+  const start = at + unitMark.length;
+  return record.slice(start, record.indexOf('"', start)).replaceAll('\\\\', '\\');
 }
 
 function fieldsOf(record: string): { readonly [key: string]: Json } {

@@ -68,6 +68,8 @@ export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
       return { text, time, number, kind, isCut };
     },
     take(line, matters) {
+      // Most of what a program writes.
+      if (open === undefined && !matters) return;
       const header = headerOf(line.text);
       if (open !== undefined && header === undefined && continues(open.kind, line.text)) {
         append(open, line.text);

@@ -103,7 +103,8 @@ function programs(podAddress: string): KubernetesObject[] {
       metadata: { name: 'postgres', namespace: 'shop' },
       spec: { podSelector: { matchLabels: { app: 'postgres' } }, policyTypes: ['Ingress'] },
     },
-    ...['kube-system', 'calico-system'].flatMap((namespace) => daemonSet(namespace)),
+    workload('DaemonSet', 'kube-system', 'kube-proxy'),
+    workload('DaemonSet', 'calico-system', 'calico-node'),
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -113,7 +114,7 @@ function programs(podAddress: string): KubernetesObject[] {
           'clusterCIDR: 10.244.0.0/16\nconntrack:\n  maxPerCore: 32768\n  min: 131072\ndetectLocal:\n  interfaceNamePrefix: ""\ndetectLocalMode: ""\n',
       },
     },
-    workload('apps/v1', 'Deployment', 'calico-system', 'calico-typha'),
+    workload('Deployment', 'calico-system', 'calico-typha'),
     { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'calico-typha', namespace: 'calico-system' } },
     pod('calico-system', 'calico-node-9fz4d', 'calico-node', podAddress),
     pod('calico-system', 'calico-typha-7d9f-x2x9z', 'calico-typha', podAddress),
@@ -127,16 +128,12 @@ function felix(name: string, spec: Readonly<Record<string, unknown>>): Kubernete
   return { apiVersion: `${crd}/v1`, kind: 'FelixConfiguration', metadata: { name }, spec };
 }
 
-function daemonSet(namespace: string): KubernetesObject[] {
-  return [workload('apps/v1', 'DaemonSet', namespace, namespace === 'kube-system' ? 'kube-proxy' : 'calico-node')];
-}
-
-function workload(apiVersion: string, kind: string, namespace: string, name: string): KubernetesObject {
+function workload(kind: 'DaemonSet' | 'Deployment', namespace: string, name: string): KubernetesObject {
   const labels = { 'k8s-app': name };
   const volumes = [{ name: 'xtables-lock', hostPath: { path: '/run/xtables.lock', type: 'FileOrCreate' } }];
   const containers = [{ name, image: `example/${name}`, securityContext: { privileged: true } }];
   return {
-    apiVersion,
+    apiVersion: 'apps/v1',
     kind,
     metadata: { name, namespace, labels },
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers, volumes } } },

@@ -1,6 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allCommands } from '../../docs/all-commands.ts';
@@ -9,14 +9,13 @@ import { textOf } from '../../docs/documents.ts';
 import { fill } from '../../docs/fillings.ts';
 import { readMarkdown } from '../../docs/markdown.ts';
 import { outcomeOf, ruleOf, type Way } from '../../docs/rules.ts';
-import { buildProgram } from '../bundle.ts';
+import { bundle } from '../bundle.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { fillCluster } from './cluster.ts';
 import { createPlace, type Place } from './place.ts';
 import { ensureProgramsOfDocuments } from './tools.ts';
 import { complaints } from './verdict.ts';
 
-const bundle = join(import.meta.dirname, '../../../dist/kube-netfilter-tailer.cjs');
 const commands = allCommands();
 const documents = [...new Set(commands.map(({ document }) => document))];
 
@@ -26,10 +25,10 @@ let agent: Server;
 
 beforeAll(async () => {
   await ensureProgramsOfDocuments();
-  await buildProgram();
   controlPlane = await startControlPlane();
   // What an agent answers to a probe, at an address that the API server may ask.
   agent = createServer((_, response) => response.end('ok\n')).listen(9090);
+  await once(agent, 'listening');
   await fillCluster(controlPlane, ownAddress());
   place = await createPlace(controlPlane, bundle, {
     'kustomization.yaml': yamlIn('docs/deploy.md', '# kustomization.yaml'),

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type EventEmitter, on, once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Connection } from '../control-plane/connection.ts';
 import { createNodeNamespace, type Outcome } from '../kube-proxy/node-namespace.ts';
+import { createOwnFolder } from '../own-folder.ts';
 import { played } from './played.ts';
 import { setUp, wrappers } from './scripts.ts';
 
@@ -41,7 +41,7 @@ export async function createPlace(
   bundle: string,
   files: Readonly<Record<string, string>>,
 ): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-docs-'));
+  const folder = createOwnFolder('docs');
   const node = await createNodeNamespace(connection.server, 'nft');
   for (const name of ['bin', 'layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, 'files', name), content);

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -8,20 +6,16 @@ import type { Schema } from '../../../scripts/helm-chart.ts';
 import { checkFile } from '../../../src/config/reading.ts';
 import { settingNames, settings } from '../../../src/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
-import { ensureHelm } from '../control-plane/build.ts';
-import { createHelm, type Helm } from './helm.ts';
+import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
 
 /** Settings under `config` reach the agent as a file, and a change of them as it is told. */
 
-let folder: string;
 let helm: Helm;
 
 beforeAll(async () => {
-  const path = await ensureHelm();
-  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-chart-config-'));
-  helm = createHelm(path, folder);
-}, 900_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+  helm = await createHelm();
+}, HELM_WITHIN_MS);
+afterAll(() => helm.remove());
 
 const everything = {
   ...defaults(),

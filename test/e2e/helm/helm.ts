@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chartFolder } from '../../../scripts/helm-chart.ts';
 import { root } from '../../deploy/manifests.ts';
+import { ensureHelm } from '../control-plane/build.ts';
 import type { CommandResult } from '../control-plane/connection.ts';
+import { createOwnFolder } from '../own-folder.ts';
 
 export const chart = join(root, chartFolder);
 
@@ -15,12 +17,20 @@ export interface Helm {
   readonly run: (args: readonly string[], values?: Values) => Promise<CommandResult>;
   /** Objects as text; rejects with what helm says. */
   readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;
+  /** Where it writes; others may, too. */
+  readonly folder: string;
+  readonly remove: () => Promise<void>;
 }
+
+/** How long `createHelm` may take: helm is built where it is not there yet. */
+export const HELM_WITHIN_MS = 900_000;
 
 const ours = 'kube-netfilter-tailer';
 
-/** The real helm; `folder` takes what it writes, and values. */
-export function createHelm(path: string, folder: string, kubeconfig?: string): Helm {
+/** The real helm, with a folder of its own; `kubeconfig`: whose cluster it may change. */
+export async function createHelm(kubeconfig?: string): Promise<Helm> {
+  const path = await ensureHelm();
+  const folder = createOwnFolder('helm');
   // Else it would read and write what somebody has set up on this machine.
   const env = {
     PATH: process.env['PATH'],
@@ -49,6 +59,8 @@ export function createHelm(path: string, folder: string, kubeconfig?: string): H
 
   return {
     run,
+    folder,
+    remove: () => rm(folder, { recursive: true, force: true }),
     async template(values, { release = ours, namespace = ours } = {}) {
       const { code, stdout, stderr } = await run(['template', release, chart, '--namespace', namespace], values);
       if (code !== 0) throw new Error(stderr);

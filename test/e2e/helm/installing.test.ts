@@ -1,38 +1,40 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { definitions } from '../../deploy/custom-resources.ts';
 import { foldersOf, root } from '../../deploy/manifests.ts';
-import { ensureHelm } from '../control-plane/build.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from '../deploying.ts';
-import { chart, createHelm, type Helm, type Values } from './helm.ts';
+import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
 
 /** The chart on a real API server. Nothing runs there, so `--wait` would wait for ever. */
 
 const connection = connect(inject('controlPlane'));
 const { kubectl, adminKubeconfig } = connection;
 const release = 'kube-netfilter-tailer';
-let folder: string;
 let helm: Helm;
 let deploying: Deploying;
 
 beforeAll(async () => {
-  const path = await ensureHelm();
-  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-release-'));
-  helm = createHelm(path, folder, adminKubeconfig);
-  deploying = createDeploying(connection, folder);
+  helm = await createHelm(adminKubeconfig);
+  deploying = createDeploying(connection, helm.folder);
   const enforced = { 'pod-security.kubernetes.io/enforce': 'privileged' };
-  const namespaces = ['helm-applied', 'helm-tried', 'helm-installed', 'helm-refused', 'helm-first', 'helm-second'];
+  const namespaces = [
+    'helm-applied',
+    'helm-tried',
+    'helm-installed',
+    'helm-refused',
+    'helm-first',
+    'helm-second',
+    'helm-pools',
+  ];
   await createAll(connection, deploying, [
     ...definitions,
     ...namespaces.map((name) => namespaceWith(name, enforced)),
     namespaceWith('helm-baseline', { 'pod-security.kubernetes.io/enforce': 'baseline' }),
   ]);
-}, 900_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+}, HELM_WITHIN_MS);
+afterAll(() => helm.remove());
 
 const all: Values = {
   conntrack: { owners: true },
@@ -139,6 +141,17 @@ test('releases of one name in two namespaces leave each other alone', async () =
     'priorityclass/helm-second.kube-netfilter-tailer',
     'serviceaccount/kube-netfilter-tailer',
   ]);
+});
+
+test('two releases in one namespace, one of them called by a number, leave each other alone', async () => {
+  const place = ['--namespace', 'helm-pools'];
+  const gpu: Values = { preset: 'eks', nodeSelector: { pool: 'gpu' } };
+  await expectSuccess(helm.run(['install', release, chart, ...place], { preset: 'k3s' }));
+  const names = await left('helm-pools');
+  await expectSuccess(helm.run(['install', '123', chart, ...place], gpu));
+  await expectSuccess(helm.run(['upgrade', '123', chart, ...place], { ...gpu, podLabels: { pool: 'gpu' } }));
+  await expectSuccess(helm.run(['uninstall', '123', ...place]));
+  expect(await left('helm-pools')).toBe(names);
 });
 
 test('the commands of docs/deploy.md, one after the other', async () => {

@@ -1,28 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests.ts';
-import { ensureHelm } from '../control-plane/build.ts';
 import { connect } from '../control-plane/connection.ts';
-import { createDeploying, type Deploying } from '../deploying.ts';
+import { createDeploying, type Deploying, podOf } from '../deploying.ts';
 import { comparable, withoutHelmsLabels, withoutNamespace } from './comparing.ts';
-import { chart, createHelm, type Helm, type Values } from './helm.ts';
+import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
 
 /** The chart gives what kustomize gives: real helm against real kubectl. */
 
-let folder: string;
 let helm: Helm;
 let deploying: Deploying;
 
 beforeAll(async () => {
-  const path = await ensureHelm();
-  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-chart-'));
-  helm = createHelm(path, folder);
-  deploying = createDeploying(connect(inject('controlPlane')), folder);
-  // Helm is built where it is not there yet.
-}, 900_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+  helm = await createHelm();
+  deploying = createDeploying(connect(inject('controlPlane')), helm.folder);
+}, HELM_WITHIN_MS);
+afterAll(() => helm.remove());
 
 const overlays = foldersOf('overlays');
 /** The values that stand for each component. */
@@ -96,6 +88,18 @@ test('alerts and dashboard ask for the names of the release', async () => {
   expect(rendered).not.toContain('daemonset=\\"kube-netfilter-tailer\\"');
 });
 
+test.each([
+  'registry.example/team/kube-netfilter-tailer',
+  'registry.example:5000/kube-netfilter-tailer',
+  '[2001:db8::1]:5000/a/b_c/d',
+  'localhost/x',
+])('the image %s may be named', async (repository) => {
+  const [agent] = podOf(
+    await helm.template({ image: { repository, tag: 'v1', digest: `sha256:${'0'.repeat(64)}` } }),
+  ).containers;
+  expect(agent?.image).toBe(`${repository}:v1@sha256:${'0'.repeat(64)}`);
+});
+
 test('helm has nothing to say', async () => {
   const { code, stdout } = await helm.run(['lint', '--strict', chart], { config: { logLevel: 'debug' } });
   expect(stdout).not.toMatch(/WARNING|ERROR/);
@@ -117,14 +121,66 @@ describe('values that are refused', () => {
     [
       'a variable that the chart sets',
       { extraEnv: [{ name: 'SOURCES', value: 'kernel' }] },
-      /extraEnv: the chart sets SOURCES itself: take it out, and put the setting under config/,
+      /extraEnv: SOURCES is the chart's to set: take it out, and put the setting under config/,
     ],
     [
       'an address that is none',
       { config: { metricsAddress: '9090' } },
       /config.metricsAddress "9090": must be \[HOST\]:PORT/,
     ],
+    [
+      'a variable of kube-iptables-tailer that moves the port from under the probes',
+      { extraEnv: [{ name: 'METRICS_SERVER_PORT', value: '9999' }] },
+      /extraEnv: METRICS_SERVER_PORT is the chart's to set/,
+    ],
+    ['a port that is none', { config: { metricsAddress: ':99999' } }, /config.metricsAddress ":99999": must be/],
+    [
+      'an address that no probe reaches',
+      { config: { metricsAddress: '127.0.0.1:9090' } },
+      /leave the host out, as in :9090/,
+    ],
+    [
+      'a state folder over all of the container',
+      { config: { stateDir: '/var/../' } },
+      /config.stateDir .*: must be a folder of its own/,
+    ],
+    [
+      "a /proc over the container's own",
+      { config: { procRoot: '/proc' }, conntrack: { details: true } },
+      /config.procRoot "\/proc": must not hide what the container has itself/,
+    ],
     ['a digest that is none', { image: { digest: 'abc' } }, /\/image\/digest/],
+    ['a tag that is none', { image: { tag: 'a b' } }, /\/image\/tag/],
+    ['a tag in the name of the image', { image: { repository: 'registry.example:5000/a:1' } }, /\/image\/repository/],
+    [
+      'a scheme in the name of the image',
+      { image: { repository: 'https://registry.example/a' } },
+      /\/image\/repository/,
+    ],
+    [
+      'a base that would break the alerts',
+      { prometheusRule: { runbookBase: 'wiki: x/' } },
+      /\/prometheusRule\/runbookBase/,
+    ],
+    ...['podMonitor.labels', 'prometheusRule.labels', 'dashboard.labels'].map((path): [string, Values, RegExp] => {
+      const [key = ''] = path.split('.');
+      const values = { [key]: { enabled: true, labels: { 'app.kubernetes.io/name': 'x' } } };
+      return [
+        `a label of the chart in ${path}`,
+        values,
+        new RegExp(`${path}: app.kubernetes.io/name is the chart's to set`),
+      ];
+    }),
+    [
+      'a label that selects the Pods',
+      { podLabels: { 'app.kubernetes.io/instance': 'x' } },
+      /podLabels: \S+\/instance is the/,
+    ],
+    [
+      'an annotation of the chart',
+      { podAnnotations: { 'kubectl.kubernetes.io/default-container': 'x' } },
+      /podAnnotations: /,
+    ],
   ])('%s', async (_, values, message) => {
     const { code, stderr } = await helm.run(['template', 'x', chart], values);
     expect(code).not.toBe(0);

@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { run as runOutside } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { ensureTools } from '../network/tools.ts';
+import { createOwnFolder } from '../own-folder.ts';
+import { joinSockets } from '../sockets.ts';
 
 /** Where every iptables of the machine takes its lock. */
 const XTABLES_LOCK = '/run/xtables.lock';
@@ -41,7 +43,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   await ensureTools();
   const group = await createNamespaceGroup();
   const namespace = await group.add('node');
-  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-node-'));
+  const folder = createOwnFolder('node-namespace');
   const lock = join(folder, 'xtables.lock');
   writeFileSync(lock, '');
   writeFileSync(XTABLES_LOCK, '', { flag: 'a' });
@@ -99,8 +101,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       inside.kill('SIGKILL');
       await closed;
       outside();
-      // It may still be busy with what has just been killed in it.
-      await delay(100);
+      await untilEmpty(namespace);
       await group.remove();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -112,18 +113,10 @@ async function listenOutside(path: string, port: number): Promise<() => void> {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.pipe(to);
-      from
-        .on('error', () => to.destroy())
-        .on('close', () => {
-          sockets.delete(from);
-          to.destroy();
-        });
+    joinSockets(near, far);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
     }
   });
   server.listen(path);
@@ -132,4 +125,9 @@ async function listenOutside(path: string, port: number): Promise<() => void> {
     server.close();
     for (const socket of sockets) socket.destroy();
   };
+}
+
+/** What was started by a program that is killed, such as kube-proxy's iptables-restore, ends a moment later than that. */
+async function untilEmpty(namespace: string): Promise<void> {
+  while ((await runOutside('ip', ['netns', 'pids', namespace])).stdout !== '') await delay(20);
 }

@@ -6,7 +6,7 @@
  */
 import { connect, createServer } from 'node:net';
 import { argv, stdout } from 'node:process';
-import { joinSockets } from './sockets.ts';
+import { joinSockets } from '../sockets.ts';
 
 const [, , address = '', port, socket = ''] = argv;
 createServer((near) => joinSockets(near, connect(socket))).listen(Number(port), address, () =>

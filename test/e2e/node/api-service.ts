@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Connection } from '../control-plane/connection.ts';
 import type { Machine } from './machine.ts';
-import { joinSockets } from './sockets.ts';
+import { joinSockets } from '../sockets.ts';
 
 /** Where the Pods of a machine find the API server: the address and the port of the Service default/kubernetes. */
 export interface ApiService {

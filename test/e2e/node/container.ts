@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Machine } from './machine.ts';
+import { now } from './pod-status.ts';
 
 export interface RunningContainer {
   /** As the runtime names it. */
@@ -46,7 +47,7 @@ export function runContainer(
   return {
     id,
     exec: [...crun, 'exec', id],
-    startedAt: new Date().toISOString().replace(/\.\d+/, ''),
+    startedAt: now(),
     exit,
     async end(graceSeconds) {
       await kill('TERM');

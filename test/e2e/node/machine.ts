@@ -94,9 +94,16 @@ export async function startMachine(
     ]);
     return { code: code ?? -1, stdout, stderr };
   };
+  const destroy: Machine['destroy'] = async () => {
+    first.stdin.end();
+    await ended;
+    await group.remove();
+  };
   for (const each of [address, ...extraAddresses]) {
     const { code, stderr } = await run(['ip', 'address', 'add', each, 'dev', 'lo']);
-    if (code !== 0) throw new Error(`[node] no address ${each}: ${stderr}`);
+    if (code === 0) continue;
+    await destroy();
+    throw new Error(`[node] no address ${each}: ${stderr}`);
   }
   return {
     name,
@@ -110,10 +117,6 @@ export async function startMachine(
       await joinPod(network, pod, device, [podAddress]);
       return `/run/netns/${pod}`;
     },
-    async destroy() {
-      first.stdin.end();
-      await ended;
-      await group.remove();
-    },
+    destroy,
   };
 }

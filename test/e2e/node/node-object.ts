@@ -1,11 +1,12 @@
 import { arch, release } from 'node:os';
 import { KUBERNETES_VERSION } from '../control-plane/binaries.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
+import { now } from './pod-status.ts';
 
 /** A Node as a kubelet registers it, which is ready. The API server reaches its kubelet on 127.0.0.1, where the test machine's is. */
 export function nodeObject(name: string, address: string, podCIDR: string, kubeletPort: number): KubernetesObject {
   const architecture = arch() === 'x64' ? 'amd64' : arch();
-  const since = new Date().toISOString().replace(/\.\d+/, '');
+  const since = now();
   const condition = (type: string, status: string): object => ({
     type,
     status,

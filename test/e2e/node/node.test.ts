@@ -1,7 +1,7 @@
 /** What the stand-in has to do as a kubelet does, or tests on top of it tell nothing. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildProgram } from '../bundle.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
 import { startNode, type TestNode } from './node.ts';
@@ -14,7 +14,6 @@ let controlPlane: ControlPlane;
 let node: TestNode;
 
 beforeAll(async () => {
-  await buildProgram();
   controlPlane = await startControlPlane({ withNodes: true });
   ending.unshift(controlPlane.stop);
   ending.unshift((await startControllers(controlPlane)).stop);
@@ -159,6 +158,18 @@ test('nothing of it is left when it has ended', async () => {
   expect(existsSync(folder)).toBe(false);
   expect(networks()).toEqual(before);
 });
+
+test('nothing of one that cannot be started is left', async () => {
+  const before = [networks(), folders()];
+  // The API server takes no such name for a Node.
+  const options = { name: 'NODE', address: '192.0.2.12', podRange: '10.79.0' };
+  await expect(startNode(controlPlane, options)).rejects.toThrow('NODE');
+  expect([networks(), folders()]).toEqual(before);
+});
+
+function folders(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith(`kube-netfilter-tailer-machine-${process.pid}-`));
+}
 
 /** Network namespaces; other tests of this machine have some, too. */
 function networks(): readonly string[] {

@@ -18,21 +18,18 @@
  *
  * Needs root on Linux, and Debian's crun beside what the test network needs (../network/tools.ts).
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureNodeBinaries } from '../control-plane/build.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
+import { createOwnFolder } from '../own-folder.ts';
 import { apiServiceAddress, serveApi } from './api-service.ts';
 import { agentImage, type Image } from './image.ts';
 import { startKubelet } from './kubelet.ts';
 import { startKubeletServer } from './kubelet-server.ts';
 import { type Machine, type Outcome, startMachine } from './machine.ts';
 import { nodeObject } from './node-object.ts';
-
-/** What follows is the id of the process whose it is. */
-const FOLDER_PREFIX = 'kube-netfilter-tailer-machine-';
 
 export interface NodeOptions {
   readonly name: string;
@@ -67,13 +64,19 @@ export interface TestNode {
 export async function startNode(connection: Connection, options: NodeOptions): Promise<TestNode> {
   const { name, address = '192.0.2.10', podRange = '10.77.0', image = imageByName } = options;
   const binaries = await ensureNodeBinaries();
-  removeLeftovers();
-  const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
-  const service = await apiServiceAddress(connection);
-  const machine = await startMachine(name, address, folder, [service.host]);
+  const folder = createOwnFolder('machine');
+  const ending: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const destroy = async (): Promise<void> => {
+    for (const end of ending.splice(0)) await end();
+  };
   try {
+    const service = await apiServiceAddress(connection);
+    const machine = await startMachine(name, address, folder, [service.host]);
+    ending.unshift(machine.destroy);
     const api = await serveApi(connection, machine, folder, service);
+    ending.unshift(api.close);
     const server = await startKubeletServer(binaries['kubelet-server'], connection, folder);
+    ending.unshift(server.stop);
     await createObjects(connection, { items: [nodeObject(name, address, `${podRange}.0/24`, server.port)] });
     mkdirSync(join(folder, 'images'));
     const images: AgentImages = {
@@ -90,29 +93,11 @@ export async function startNode(connection: Connection, options: NodeOptions): P
       takeAddress: () => `${podRange}.${++pods}`,
       describe: server.describe,
     });
-    return {
-      name,
-      machine,
-      shell: (line, input) => machine.run(['bash', '-c', line], input),
-      async destroy() {
-        await stopKubelet();
-        await server.stop();
-        api.close();
-        await machine.destroy();
-        rmSync(folder, { recursive: true, force: true });
-      },
-    };
+    ending.unshift(stopKubelet);
+    return { name, machine, shell: (line, input) => machine.run(['bash', '-c', line], input), destroy };
   } catch (error) {
-    await machine.destroy();
+    await destroy();
     throw error;
-  }
-}
-
-/** Folders of processes that were killed. */
-function removeLeftovers(): void {
-  for (const name of readdirSync(tmpdir())) {
-    const owner = name.startsWith(FOLDER_PREFIX) ? Number.parseInt(name.slice(FOLDER_PREFIX.length), 10) : process.pid;
-    if (!existsSync(`/proc/${owner}`)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
   }
 }
 

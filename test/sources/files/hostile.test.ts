@@ -11,6 +11,12 @@ const { read, unused } = readingTools();
 const mebibyte = 1024 * 1024;
 const bare = (text: string): string => text.slice(0, -1);
 
+/** Of this thread: what else the machine has to do counts for nothing. */
+function cpuSeconds(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(since);
+  return (user + system) / 1e6;
+}
+
 describe('under a rotated name stands what is no log: it is passed over, and the log is read', () => {
   test.each<[string, (file: string) => void]>([
     ['a named pipe', (file) => execFileSync('mkfifo', [file])],
@@ -78,10 +84,10 @@ test('2,000 rotated files: each look is short, and none but the log is read or h
   for (let number = 1; number <= 2000; number++) writeFileSync(`${log}.${number}`, line(number));
   writeFileSync(log, line(0));
   const before = readdirSync('/proc/self/fd').length;
-  const began = performance.now();
+  const began = process.threadCpuUsage();
   const { lines, time, log: reader } = read(log);
   time.advance(5000);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(cpuSeconds(began)).toBeLessThan(5);
   expect(lines).toStrictEqual([bare(line(0))]);
   expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 10);
   expect(JSON.stringify(reader.position).length).toBeLessThan(1000);
@@ -115,12 +121,12 @@ test('a line of 200 MB: passed over in linear time and bounded memory', () => {
   const part = Buffer.alloc(20 * mebibyte, 'x');
   writeFileSync(log, line(0));
   for (let i = 0; i < 10; i++) appendFileSync(log, part);
-  const [began, memory] = [performance.now(), process.memoryUsage.rss()];
+  const [began, memory] = [process.threadCpuUsage(), process.memoryUsage.rss()];
   const { lines, time, log: reader } = read(log);
   appendFileSync(log, `IN=rest\n${line(1)}`);
   time.advance(1000);
   // Were it quadratic, it would be minutes.
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(cpuSeconds(began)).toBeLessThan(5);
   expect(process.memoryUsage.rss() - memory).toBeLessThan(100 * mebibyte);
   expect(lines).toStrictEqual([line(0), line(1)].map(bare));
   expect(reader.counts).toMatchObject({ lines: 3, tooLong: 1 });

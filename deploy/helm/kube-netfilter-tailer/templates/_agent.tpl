@@ -51,8 +51,8 @@
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE") }}
-{{- fail (printf "extraEnv: the chart sets %s itself: take it out, and put the setting under config" .name) }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
+{{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
@@ -63,8 +63,11 @@
 {{- define "kube-netfilter-tailer.metricsPort" -}}
 {{- if hasKey .Values.config "metricsAddress" }}
 {{- $port := splitList ":" .Values.config.metricsAddress | last }}
-{{- if not (and (contains ":" .Values.config.metricsAddress) (regexMatch "^[1-9][0-9]*$" $port)) }}
+{{- if not (and (contains ":" .Values.config.metricsAddress) (regexMatch "^[1-9][0-9]{0,4}$" $port) (le (atoi $port) 65535)) }}
 {{- fail (printf "config.metricsAddress %q: must be [HOST]:PORT, for example :9090" .Values.config.metricsAddress) }}
+{{- end }}
+{{- if regexMatch `^(localhost|127\.[0-9.]+|\[::1\]):` .Values.config.metricsAddress }}
+{{- fail (printf "config.metricsAddress %q: the kubelet's probes do not reach it: leave the host out, as in :%s" .Values.config.metricsAddress $port) }}
 {{- end }}
 {{- $port }}
 {{- else }}
@@ -73,12 +76,24 @@
 {{- end }}
 
 {{- define "kube-netfilter-tailer.stateDir" -}}
-{{- .Values.config.stateDir | default "/var/lib/kube-netfilter-tailer" }}
+{{- $folder := .Values.config.stateDir | default "/var/lib/kube-netfilter-tailer" }}
+{{- if has (clean $folder) (list "/" "/var/log" "/run/log") }}
+{{- fail (printf "config.stateDir %q: must be a folder of its own, for example /var/lib/kube-netfilter-tailer" $folder) }}
+{{- end }}
+{{- $folder }}
 {{- end }}
 
 {{- /* Not empty where the host's /proc is needed. */}}
 {{- define "kube-netfilter-tailer.conntrack" -}}
 {{- if or .Values.conntrack.details .Values.conntrack.owners }}true{{ end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.procRoot" -}}
+{{- $folder := .Values.config.procRoot | default "/host/proc" }}
+{{- if has (clean $folder) (list "/" "/proc") }}
+{{- fail (printf "config.procRoot %q: must not hide what the container has itself: take it out, or name another folder" $folder) }}
+{{- end }}
+{{- $folder }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.securityContext" -}}
@@ -99,6 +114,17 @@ capabilities:
 {{- if .Values.conntrack.owners }}
 appArmorProfile:
   type: Unconfined
+{{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.podAnnotations" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
+kubectl.kubernetes.io/default-container: agent
+{{- if hasKey $preset "openshift" }}
+openshift.io/required-scc: {{ include "kube-netfilter-tailer.clusterName" . | quote }}
+{{- end }}
+{{- if .Values.config }}
+checksum/config: {{ include "kube-netfilter-tailer.restartChecksum" . | quote }}
 {{- end }}
 {{- end }}
 

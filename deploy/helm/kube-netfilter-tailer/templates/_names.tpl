@@ -1,15 +1,15 @@
 {{- define "kube-netfilter-tailer.name" -}}
-{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimAll "-" }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name }}
 {{- if .Values.fullnameOverride }}
-{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- .Values.fullnameOverride }}
 {{- else if contains $name .Release.Name }}
-{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- .Release.Name }}
 {{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimAll "-" }}
 {{- end }}
 {{- end }}
 
@@ -43,21 +43,42 @@ so no other release comes to the same. A namespace of the release's own name is 
 {{- end }}
 
 {{- define "kube-netfilter-tailer.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "kube-netfilter-tailer.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kube-netfilter-tailer.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
 {{ include "kube-netfilter-tailer.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
-{{- /* Queries of deploy/monitoring with this release's names. The operator makes the job NAMESPACE/NAME of a PodMonitor. */}}
+{{- /*
+Labels or annotations with those of a value added: a list of the chart's own as YAML, the name of the value, and the value. A key that is
+there twice is no YAML, and without its own the chart would not find its Pods.
+*/}}
+{{- define "kube-netfilter-tailer.added" -}}
+{{- $own := index . 0 | fromYaml }}
+{{- $path := index . 1 }}
+{{- $given := index . 2 | default dict }}
+{{- range $key, $_ := $own }}
+{{- if hasKey $given $key }}
+{{- fail (printf "%s: %s is the chart's to set: take it out" $path $key) }}
+{{- end }}
+{{- end }}
+{{- merge $own $given | toYaml }}
+{{- end }}
+
+{{- /*
+Queries of deploy/monitoring with this release's names. The operator makes the job NAMESPACE/NAME of a PodMonitor; with it, a release whose
+name begins as this one's is another.
+*/}}
 {{- define "kube-netfilter-tailer.ownNames" -}}
-{{- $fullname := include "kube-netfilter-tailer.fullname" (first .) }}
-{{- $text := last . | replace ".*kube-netfilter-tailer.*" (printf ".*%s.*" $fullname) }}
+{{- $root := first . }}
+{{- $fullname := include "kube-netfilter-tailer.fullname" $root }}
+{{- $job := ternary (printf "%s/%s" $root.Release.Namespace $fullname) (printf ".*%s.*" $fullname) $root.Values.podMonitor.enabled }}
+{{- $text := last . | replace ".*kube-netfilter-tailer.*" $job }}
 {{- $text = $text | replace "daemonset kube-netfilter-tailer" (printf "daemonset %s" $fullname) }}
 {{- regexReplaceAll `(daemonset|created_by_name)=(\\?")kube-netfilter-tailer\b` $text (printf "${1}=${2}%s" $fullname) }}
 {{- end }}

@@ -12,7 +12,7 @@
 {{- end }}
 {{- if include "kube-netfilter-tailer.conntrack" . }}
 - name: proc
-  mountPath: {{ .Values.config.procRoot | default "/host/proc" | quote }}
+  mountPath: {{ include "kube-netfilter-tailer.procRoot" . | quote }}
   readOnly: true
 {{- end }}
 {{- if .Values.dockerRuntime }}
@@ -62,7 +62,7 @@
 {{- if .Values.config }}
 - name: config
   configMap:
-    name: {{ include "kube-netfilter-tailer.fullname" . }}
+    name: {{ include "kube-netfilter-tailer.fullname" . | quote }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
