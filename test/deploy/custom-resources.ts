@@ -9,9 +9,19 @@ function object(properties: object): object {
   return { type: 'object', properties };
 }
 
-function definition(group: string, kind: string, scope: 'Cluster' | 'Namespaced', properties: object): object {
+function definition(group: string, kind: string, scope: Scope, properties: object): object {
+  return definitionOf({ group, version: 'v1', kind, scope }, object(properties));
+}
+
+type Scope = 'Cluster' | 'Namespaced';
+
+/** A CustomResourceDefinition with one version; `schema`: OpenAPI v3. */
+export function definitionOf(
+  { group, version, kind, scope }: { group: string; version: string; kind: string; scope: Scope },
+  schema: object,
+): object {
   const singular = kind.toLowerCase();
-  const plural = `${singular}s`.replace('constraintss', 'constraints');
+  const plural = `${singular.replace(/y$/, 'ie')}s`.replace('constraintss', 'constraints');
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -20,7 +30,7 @@ function definition(group: string, kind: string, scope: 'Cluster' | 'Namespaced'
       group,
       scope,
       names: { kind, plural, singular },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: object(properties) } }],
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { definitions } from '../../deploy/custom-resources.ts';
+import { definitionOf, definitions } from '../../deploy/custom-resources.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createObjects, type ObjectList } from '../control-plane/objects.ts';
@@ -16,11 +16,7 @@ export async function fillCluster(connection: Connection, podAddress: string): P
     const { code, stderr } = await kubectl(args, { input });
     if (code !== 0) throw new Error(`[docs] kubectl ${args.join(' ')}: ${stderr}`);
   };
-  const custom = [
-    ...definitions,
-    ...calico,
-    definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'prometheusrules'),
-  ];
+  const custom = [...definitions, ...calico, definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced')];
   await succeed(
     ['apply', '--server-side', '-f', '-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: custom }),
@@ -63,29 +59,21 @@ async function patchStatus({ request }: Connection, path: string, status: object
     throw new Error(`[docs] the status of ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
 }
 
-function definition(group: string, version: string, kind: string, plural: string, scope = 'Namespaced'): object {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope,
-      names: { kind, plural, singular: kind.toLowerCase() },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  };
+function definition(group: string, version: string, kind: string, scope: 'Cluster' | 'Namespaced'): object {
+  return definitionOf(
+    { group, version, kind, scope },
+    { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  );
 }
 
 /** Kinds of Calico that commands speak of, with their scopes [projectcalico/calico, libcalico-go/config/crd]. */
 const calico: readonly object[] = [
-  definition(crd, 'v1', 'FelixConfiguration', 'felixconfigurations', 'Cluster'),
-  definition(crd, 'v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies', 'Cluster'),
-  definition(crd, 'v1', 'GlobalNetworkSet', 'globalnetworksets', 'Cluster'),
-  definition(crd, 'v1', 'NetworkPolicy', 'networkpolicies'),
+  definition(crd, 'v1', 'FelixConfiguration', 'Cluster'),
+  definition(crd, 'v1', 'GlobalNetworkPolicy', 'Cluster'),
+  definition(crd, 'v1', 'GlobalNetworkSet', 'Cluster'),
+  definition(crd, 'v1', 'NetworkPolicy', 'Namespaced'),
   // Of its API server.
-  definition('projectcalico.org', 'v3', 'NetworkPolicy', 'networkpolicies'),
+  definition('projectcalico.org', 'v3', 'NetworkPolicy', 'Namespaced'),
 ];
 
 function programs(podAddress: string): KubernetesObject[] {

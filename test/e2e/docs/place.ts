@@ -3,7 +3,8 @@ import { type EventEmitter, on, once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Connection } from '../control-plane/connection.ts';
-import { createNodeNamespace, type Outcome } from '../kube-proxy/node-namespace.ts';
+import { createNodeNamespace } from '../kube-proxy/node-namespace.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { played } from './played.ts';
 import { setUp, wrappers } from './scripts.ts';
@@ -147,12 +148,4 @@ export async function createPlace(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function outcomeOf(child: ChildProcess): Promise<Outcome> {
-  const printed = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name]?.setEncoding('utf8').on('data', (text: string) => (printed[name] += text));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code: code ?? -1, ...printed };
 }

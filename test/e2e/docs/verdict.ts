@@ -1,5 +1,5 @@
 import type { Outcome as Expected } from '../../docs/rules.ts';
-import type { Outcome } from '../kube-proxy/node-namespace.ts';
+import type { Outcome } from '../outcome.ts';
 
 /** What programs say of arguments that they do not know, and shells of programs that are not there. */
 const misunderstanding =

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run as runOutside } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { ensureTools } from '../network/tools.ts';
+import { type Outcome, outcomeWith } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { joinSockets } from '../sockets.ts';
 
@@ -15,12 +15,6 @@ import { joinSockets } from '../sockets.ts';
 const XTABLES_LOCK = '/run/xtables.lock';
 
 export type Backend = 'legacy' | 'nft';
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** What a node is for programs that write its rules: a network namespace, an xtables lock and an iptables of its own. */
 export interface NodeNamespace {
@@ -60,16 +54,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       { stdio: 'pipe', env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, TZ: 'UTC' } },
     );
   };
-  const run: NodeNamespace['run'] = async (command, args, input = '') => {
-    const child = start(command, args);
-    child.stdin?.on('error', () => {}).end(input);
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout as NodeJS.ReadableStream),
-      text(child.stderr as NodeJS.ReadableStream),
-      once(child, 'close') as Promise<[number | null]>,
-    ]);
-    return { code: code ?? -1, stdout, stderr };
-  };
+  const run: NodeNamespace['run'] = (command, args, input = '') => outcomeWith(start(command, args), input);
 
   const up = await run('ip', ['link', 'set', 'lo', 'up']);
   if (up.code !== 0) throw new Error(`[kube-proxy] no loopback device: ${up.stderr}`);

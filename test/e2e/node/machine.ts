@@ -3,16 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { joinPod, prepareNode } from '../network/topology.ts';
 import { ensureTools } from '../network/tools.ts';
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Outcome, outcomeWith } from '../outcome.ts';
 
 /** The machine under a Node: namespaces of its own (mounts, processes, network, host name), a journald, and folders that stand for /var/log and /run/log. */
 export interface Machine {
@@ -84,16 +78,7 @@ export async function startMachine(
     const [program, ...rest] = [...enter, ...command];
     return spawn(program, rest, { env, stdio: 'pipe' });
   };
-  const run: Machine['run'] = async (command, input = '') => {
-    const child = start(command);
-    child.stdin?.on('error', () => {}).end(input);
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout as NodeJS.ReadableStream),
-      text(child.stderr as NodeJS.ReadableStream),
-      once(child, 'close') as Promise<[number | null]>,
-    ]);
-    return { code: code ?? -1, stdout, stderr };
-  };
+  const run: Machine['run'] = (command, input = '') => outcomeWith(start(command), input);
   const destroy: Machine['destroy'] = async () => {
     first.stdin.end();
     await ended;

@@ -28,7 +28,8 @@ import { apiServiceAddress, serveApi } from './api-service.ts';
 import { agentImage, type Image } from './image.ts';
 import { startKubelet } from './kubelet.ts';
 import { startKubeletServer } from './kubelet-server.ts';
-import { type Machine, type Outcome, startMachine } from './machine.ts';
+import type { Outcome } from '../outcome.ts';
+import { type Machine, startMachine } from './machine.ts';
 import { nodeObject } from './node-object.ts';
 
 export interface NodeOptions {

@@ -1,0 +1,24 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Outcome {
+  /** -1 if a signal ended it. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Waits for the end of a program, whatever that is; to be asked at once, or what it prints until then is lost. */
+export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  const printed = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.setEncoding('utf8').on('data', (text: string) => (printed[name] += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? -1, ...printed };
+}
+
+/** The same, with `input` on its standard input. It may end without reading that. */
+export function outcomeWith(child: ChildProcess, input: string): Promise<Outcome> {
+  child.stdin?.on('error', () => {}).end(input);
+  return outcomeOf(child);
+}
