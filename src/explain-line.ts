@@ -8,7 +8,7 @@ import { readSnapshot } from './kubernetes/snapshot.ts';
 import type { Endpoint, Finding, Packet, PacketObservation, ProgramRecord, Sign } from './model.ts';
 import { parse } from './parsing/formats.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
-import { createPrefixTable, operatorRule, type PrefixTable } from './parsing/prefixes.ts';
+import { createPrefixTable, type PrefixTable } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
 import { flagNames } from './publishing/audit.ts';
 import { alignColumns } from './publishing/describe.ts';
@@ -31,7 +31,7 @@ export function explainLine(
   const snapshot = readSnapshot(options.pods);
   for (const problem of snapshot.problems) err(`${problem}\n`);
   const directory = createDirectory(snapshot.objects);
-  const prefixes = createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
+  const prefixes = createPrefixTable(options.prefixes);
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
     const rows = explain(each, options, directory, prefixes).map((row) => row.map(printable));

@@ -27,7 +27,9 @@ export interface LogLine {
 }
 
 /** What the rule that logged the packet did, or went on to do, with it, as far as its prefix tells. */
-export type Verdict = 'dropped' | 'rejected' | 'logged' | 'accepted';
+export type Verdict = (typeof verdicts)[number];
+
+export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 
 /** What kind of thing wrote the rule: it decides where to look for the cause. */
 export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';

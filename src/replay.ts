@@ -4,7 +4,7 @@ import { type RunTotals, summarise } from './cli/summary.ts';
 import { writeResult } from './cli/result.ts';
 import { messageOf } from './explaining/wording.ts';
 import { felixOf, readSnapshot } from './kubernetes/snapshot.ts';
-import { createPrefixTable, operatorRule } from './parsing/prefixes.ts';
+import { createPrefixTable } from './parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.ts';
 import { readLog } from './replay-log.ts';
@@ -109,7 +109,7 @@ function connect(
   streams: Streams,
 ): Pipeline {
   return createPipeline({
-    prefixes: createPrefixTable(options.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict))),
+    prefixes: createPrefixTable(options.prefixes),
     directory,
     statistics,
     node: options.node,

@@ -1,6 +1,7 @@
 import type {
   Endpoint,
   Ends,
+  FelixSettings,
   Finding,
   FlowStory,
   IncidentStory,
@@ -153,6 +154,16 @@ export function line(given: Partial<LogLine> = {}): LogLine {
 export function podRef(name = 'web-0', namespace = 'shop'): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: `uid-of-${name}`, resourceVersion: '7' };
 }
+
+/** The Service that Pods of the same name are behind. */
+export const postgresService: ObjectRef = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  namespace: 'shop',
+  name: 'postgres',
+  uid: 'uid-of-postgres',
+  resourceVersion: '1',
+};
 
 export function nodeRef(name = 'node-a'): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: `uid-of-${name}`, resourceVersion: '3' };
@@ -321,6 +332,20 @@ export function incidentStory(given: Partial<IncidentStory> = {}): IncidentStory
     moreServices: 0,
     facts: noFacts,
     affected: { count: 0, names: [] },
+    ...given,
+  };
+}
+
+/** Nothing of it is set. */
+export function felixSettings(given: Partial<FelixSettings> = {}): FelixSettings {
+  return {
+    bpfEnabled: undefined,
+    bpfKubeProxyIptablesCleanupEnabled: undefined,
+    logSeverityScreen: undefined,
+    iptablesBackend: undefined,
+    nftablesMode: undefined,
+    bpfFrom: undefined,
+    cleanupFrom: undefined,
     ...given,
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPrefixTable, operatorRule } from '../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../src/parsing/prefixes.ts';
 import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
 import { defaultRules } from '../src/sources/containers/rules.ts';
 
@@ -179,7 +179,7 @@ test('a prefix may hold what separates it from its verdict', () => {
 
 test('a prefix is understood as it stands in the rule, with a space at its end', () => {
   const { prefixes } = read({ prefix: ['noted: =rejected'] });
-  const table = createPrefixTable(prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
+  const table = createPrefixTable(prefixes);
   expect(table.look('noted: ').verdict).toBe('rejected');
 });
 

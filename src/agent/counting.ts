@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { createInvestigation, type Investigation } from '../investigation.ts';
 import type { Millis } from '../model.ts';
 import type { NodeIncidents } from '../node-incidents.ts';
-import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
+import { createPrefixTable } from '../parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../series/table.ts';
@@ -102,7 +102,7 @@ export function createCounting(options: CountingOptions): Counting {
 
   function pipelineFor({ prefixes, includeNoise }: Pick<Config, 'prefixes' | 'includeNoise'>): Pipeline {
     return createPipeline({
-      prefixes: createPrefixTable(prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict))),
+      prefixes: createPrefixTable(prefixes),
       directory: lists.directory,
       statistics,
       // Publishing has a clock of its own.

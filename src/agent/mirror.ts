@@ -1,3 +1,4 @@
+import { verdicts } from '../model.ts';
 import type { Reload } from '../config/reload.ts';
 import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
 import type { Connection } from '../kubernetes/connection.ts';
@@ -28,7 +29,6 @@ export interface Observed {
 }
 
 const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
-const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** Shows in the metrics what is counted elsewhere, when somebody looks. */

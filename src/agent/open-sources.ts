@@ -51,7 +51,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
       : [],
     saved: options.once,
   });
-  const zone = config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone);
+  const zone = zoneTime(config.timeZone);
   const since = first ? now() - firstReach : now();
 
   const sources = found.map((setting): Source => {

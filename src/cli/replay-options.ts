@@ -1,4 +1,4 @@
-import type { Millis, Verdict } from '../model.ts';
+import { type Millis, type Verdict, verdicts } from '../model.ts';
 import { type ToInstant, zoneTime } from '../sources/clock.ts';
 import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -102,8 +102,6 @@ const forms = {
   quiet: { type: 'boolean', short: 'q' },
   help: { type: 'boolean', short: 'h' },
 } as const;
-
-const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 
 function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
   const at = text.lastIndexOf('=');

@@ -1,8 +1,9 @@
+import { verdicts } from '../model.ts';
 import type { Problem } from './config-error.ts';
 import type { Given, Layer } from './layer.ts';
 import { type Origin, problemWith } from './origin.ts';
 import { settingNames, settingOf } from './settings.ts';
-import { type SettingName, verdicts } from './types.ts';
+import type { SettingName } from './types.ts';
 import { suggest } from './suggest.ts';
 import { parseYaml, type Place, YamlError, type YamlEntry, type YamlNode } from './yaml.ts';
 

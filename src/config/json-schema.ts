@@ -1,8 +1,9 @@
+import { verdicts } from '../model.ts';
 import * as z from 'zod/mini';
 import { defaults } from './layer.ts';
 import { schema } from './schema.ts';
 import { settingNames, settingOf } from './settings.ts';
-import { logLevelChoices, type SettingName, verdicts } from './types.ts';
+import { logLevelChoices, type SettingName } from './types.ts';
 
 /** For editors: what a file of settings may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import { verdicts } from '../model.ts';
 import { ConfigError, type Problem } from './config-error.ts';
 import { layerOfFile } from './file-layer.ts';
 import { inherit } from './kube-iptables-tailer.ts';
@@ -7,7 +8,7 @@ import { misspelt } from './misspelt.ts';
 import { problemWith } from './origin.ts';
 import { schema } from './schema.ts';
 import { configFile, settingOf } from './settings.ts';
-import { type Config, type SettingName, verdicts } from './types.ts';
+import type { Config, SettingName } from './types.ts';
 import { nearest, suggest } from './suggest.ts';
 
 /** The settings that hold, and how they came about. */

@@ -1,8 +1,9 @@
+import { verdicts } from '../model.ts';
 import * as z from 'zod/mini';
 import type { Verdict } from '../model.ts';
 import { parseContainerRule } from '../sources/containers/rules.ts';
 import { parseListenAddress } from '../telemetry/listen-address.ts';
-import { legacyMetricChoices, logLevelChoices, podCacheChoices, type SourceSetting, verdicts } from './types.ts';
+import { legacyMetricChoices, logLevelChoices, podCacheChoices, type SourceSetting } from './types.ts';
 
 const text = z.string({ error: 'must be text; put it in quotes' });
 

@@ -56,7 +56,6 @@ export interface Setting {
   reload?: true;
 }
 
-export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
 export const podCacheChoices = ['node', 'cluster'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 export const legacyMetricChoices = ['off', 'namespace', 'name', 'name_with_namespace', 'workload'] as const;

@@ -4,7 +4,7 @@ import { type Config, version } from '../config.ts';
 import { loadConfig } from '../kubernetes/config.ts';
 import { createConnection } from '../kubernetes/connection.ts';
 import type { Millis } from '../model.ts';
-import { createPrefixTable, operatorRule } from '../parsing/prefixes.ts';
+import { createPrefixTable } from '../parsing/prefixes.ts';
 import { schedule } from '../sources/schedule.ts';
 import { type Api, noApi } from './api.ts';
 import type { Status } from './check.ts';
@@ -39,7 +39,7 @@ export async function doctor(
     out(output === 'json' ? `${JSON.stringify({ testEvent: result }, null, 2)}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
-  const prefixes = createPrefixTable(config.prefixes.map(({ prefix, verdict }) => operatorRule(prefix, verdict)));
+  const prefixes = createPrefixTable(config.prefixes);
   const tasks = doctorTasks({ config, problems, warnings, api, ownPod, prefixes, system });
   const checks = await runChecks({ tasks, timeout, schedule });
   const report: Report = { version, node: config.node, time: system.now(), checks };

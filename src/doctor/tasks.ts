@@ -144,7 +144,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
   ): Promise<{ located: ReturnType<typeof locate>; log: KernelLog | { reason: string } | undefined }> {
     const located = locate(setting, system);
     const { source } = located;
-    const zone = config.timeZone === 'UTC' ? Date.UTC : zoneTime(config.timeZone);
+    const zone = zoneTime(config.timeZone);
     return { located, log: source && (await readKernelLog({ source, prefixes, zone, run, now })) };
   }
 

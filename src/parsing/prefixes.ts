@@ -19,16 +19,15 @@ export interface PrefixTable {
   look: (raw: string) => PrefixMeaning;
 }
 
-/** The operator's own prefixes come first: `{ 'my-prefix': 'dropped' }` decides for every prefix that begins so. */
-export function operatorRule(given: string, verdict: Verdict): PrefixRule {
-  // What is logged is trimmed, too.
-  const prefix = given.trim();
-  const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
-  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
+/** What the operator says of every prefix that begins with `prefix`. */
+export interface ConfiguredPrefix {
+  readonly prefix: string;
+  readonly verdict: Verdict;
 }
 
-export function createPrefixTable(extra: readonly PrefixRule[] = []): PrefixTable {
-  const rules = [...extra, ...builtInPrefixes];
+/** `configured` comes before what is known of itself. */
+export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []): PrefixTable {
+  const rules = [...configured.map(ruleOf), ...builtInPrefixes];
   // A node has a handful of prefixes, unless the logger writes time stamps into them.
   const cache = new LRUCache<string, PrefixMeaning>({ max: 1024 });
   let last: { raw: string; meaning: PrefixMeaning } | undefined;
@@ -43,6 +42,13 @@ export function createPrefixTable(extra: readonly PrefixRule[] = []): PrefixTabl
       return meaning;
     },
   };
+}
+
+function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
+  // What is logged is trimmed, too.
+  const prefix = given.trim();
+  const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
+  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
 }
 
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {

@@ -6,7 +6,7 @@ import { printJson, printYaml, withoutDefaults } from '../../src/config/effectiv
 import type { Flags } from '../../src/config/layer.ts';
 import { readAll } from '../../src/config/reading.ts';
 import { settingNames } from '../../src/config/settings.ts';
-import { verdicts } from '../../src/config/types.ts';
+import { verdicts } from '../../src/model.ts';
 import { readFileOf } from './reading.ts';
 
 /** All that is read back, in no other way than from the file. */

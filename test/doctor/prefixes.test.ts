@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { checkPrefixes } from '../../src/doctor/checks/prefixes.ts';
 import type { KernelLog } from '../../src/doctor/kernel-log.ts';
 import type { LogRule } from '../../src/doctor/rules/log-rule.ts';
-import { createPrefixTable, operatorRule } from '../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
 import { nine } from '../builders.ts';
 
-const prefixes = createPrefixTable([operatorRule('mine', 'dropped')]);
+const prefixes = createPrefixTable([{ prefix: 'mine', verdict: 'dropped' }]);
 const seconds = 1000;
 
 function rule(prefix: string, given: Partial<LogRule> = {}): LogRule {

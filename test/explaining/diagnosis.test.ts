@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { diagnose, hints, type Symptoms } from '../../src/explaining/diagnosis.ts';
 import type { FelixSettings, NodeFacts } from '../../src/model.ts';
-import { nine, noFacts } from '../builders.ts';
+import { felixSettings, nine, noFacts } from '../builders.ts';
 
 function felixWith(some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {}): NodeFacts {
-  const unset: FelixSettings = {
-    bpfEnabled: undefined,
-    bpfKubeProxyIptablesCleanupEnabled: undefined,
-    logSeverityScreen: undefined,
-    iptablesBackend: undefined,
-    nftablesMode: undefined,
-    bpfFrom: undefined,
-    cleanupFrom: undefined,
-  };
-  return { ...noFacts, ...facts, felix: { kind: 'settings', settings: { ...unset, ...some } } };
+  return { ...noFacts, ...facts, felix: { kind: 'settings', settings: felixSettings(some) } };
 }
 
 const again: Symptoms = { failing: 'kube-proxy', subjects: [], first: nine, last: nine + 30_000, failures: 2 };

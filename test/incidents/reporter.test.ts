@@ -8,7 +8,7 @@ import {
   type ReporterState,
 } from '../../src/incidents/reporter.ts';
 import type { Finding, IncidentStory, NodeFacts, ObjectRef } from '../../src/model.ts';
-import { nine, nodeRef, noFacts } from '../builders.ts';
+import { felixSettings, nine, nodeRef, noFacts } from '../builders.ts';
 import { sufferer } from './sufferer.ts';
 
 const second = 1000;
@@ -212,15 +212,7 @@ describe('what has to be found out first', () => {
     changed(continued(one));
     changed(closed(over(one)));
     expect(counted).toEqual([]);
-    const settings = {
-      bpfEnabled: true,
-      bpfKubeProxyIptablesCleanupEnabled: undefined,
-      logSeverityScreen: undefined,
-      iptablesBackend: undefined,
-      nftablesMode: undefined,
-      bpfFrom: 'default',
-      cleanupFrom: undefined,
-    };
+    const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
     found.resolve({ ...noFacts, felix: { kind: 'settings', settings } });
     await found.promise;
     await Promise.resolve();

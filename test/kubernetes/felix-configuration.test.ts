@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, type Connection, createConnection, type RequestReport } from '../../src/kubernetes/connection.ts';
 import { createFelixReader, type FelixReader } from '../../src/kubernetes/felix-configuration.ts';
 import type { FelixSettings } from '../../src/model.ts';
-import { nine } from '../builders.ts';
+import { felixSettings, nine } from '../builders.ts';
 import { json, refuse, startScriptedServer } from './scripted-server.ts';
 
 const v1 = '/apis/crd.projectcalico.org/v1/felixconfigurations/';
@@ -34,16 +34,7 @@ function reader(script: Script): { felix: FelixReader; asked: string[]; pass: (s
   };
 }
 
-const unset: FelixSettings = {
-  bpfEnabled: undefined,
-  bpfKubeProxyIptablesCleanupEnabled: undefined,
-  logSeverityScreen: undefined,
-  iptablesBackend: undefined,
-  nftablesMode: undefined,
-  bpfFrom: undefined,
-  cleanupFrom: undefined,
-};
-const settings = (some: Partial<FelixSettings>): object => ({ kind: 'settings', settings: { ...unset, ...some } });
+const settings = (some: Partial<FelixSettings>): object => ({ kind: 'settings', settings: felixSettings(some) });
 
 test.each<[string, Script, object]>([
   ['default only', { [`${v1}default`]: { bpfEnabled: true } }, settings({ bpfEnabled: true, bpfFrom: 'default' })],

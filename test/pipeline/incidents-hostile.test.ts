@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Sufferer } from '../../src/incidents/pointers.ts';
-import type { Finding, IncidentStory, Millis, NodeFacts, ObjectRef } from '../../src/model.ts';
+import type { Finding, IncidentStory, Millis, NodeFacts } from '../../src/model.ts';
 import type { NodeIncidents, NodeIncidentsOptions } from '../../src/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { line, nine, nodeRef, noFacts } from '../builders.ts';
+import { felixSettings, line, nine, nodeRef, noFacts, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 import { sufferer } from '../incidents/sufferer.ts';
 import { nastyLines } from './nasty-lines.ts';
@@ -142,15 +142,7 @@ describe('an API server that is away', () => {
 
   test('is asked for what explains an incident when it is back, not before', () => {
     let ready = false;
-    const settings = {
-      bpfEnabled: true,
-      bpfKubeProxyIptablesCleanupEnabled: undefined,
-      logSeverityScreen: undefined,
-      iptablesBackend: undefined,
-      nftablesMode: undefined,
-      bpfFrom: 'default',
-      cleanupFrom: undefined,
-    };
+    const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
     const findFacts = (): NodeFacts => ({
       ...noFacts,
       felix: ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' },
@@ -235,21 +227,12 @@ function fiveHours(): { told: Told[]; alive: Set<string> } {
 }
 
 describe('what is replaced meanwhile', () => {
-  const database: ObjectRef = {
-    apiVersion: 'v1',
-    kind: 'Service',
-    namespace: 'shop',
-    name: 'postgres',
-    uid: 'uid-of-postgres',
-    resourceVersion: '1',
-  };
-
   test('a Service that is deleted, a Pod of kube-proxy and a Node that are made anew are told of the end', () => {
     let age = 0;
     const { fail, say, told } = scene({
       nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
       chains: {
-        ownerOf: () => (age === 0 ? { service: database, port: '5432', deleted: false } : undefined),
+        ownerOf: () => (age === 0 ? { service: postgresService, port: '5432', deleted: false } : undefined),
         backendsOf: () => [],
       },
     });

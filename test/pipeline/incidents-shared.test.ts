@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/explaining/wording.ts';
-import type { Finding, Millis, ObjectRef, Series } from '../../src/model.ts';
+import type { Finding, Millis, Series } from '../../src/model.ts';
 import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
 import type { CoreEvent } from '../../src/publishing/event.ts';
 import { createEventWriter } from '../../src/publishing/event-writer.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { line, nine, nodeRef } from '../builders.ts';
+import { line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 import { createMemoryStore, type MemoryStore } from '../publishing/memory-store.ts';
 
@@ -17,14 +17,6 @@ const failed =
 const retry = 'I1121 09:00:00.910860       1 proxier.go:833] "Sync failed" ipFamily="IPv4" retryingTime="30s"';
 const complete =
   'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
-const database: ObjectRef = {
-  apiVersion: 'v1',
-  kind: 'Service',
-  namespace: 'shop',
-  name: 'postgres',
-  uid: 'uid-of-postgres',
-  resourceVersion: '1',
-};
 
 interface Counted {
   finding: Finding;
@@ -43,7 +35,7 @@ function storyOf(duration: Millis): Counted[] {
       node: 'node-0',
       nodeRef: () => nodeRef('node-0'),
       chains: {
-        ownerOf: () => ({ service: database, port: '5432', deleted: false }),
+        ownerOf: () => ({ service: postgresService, port: '5432', deleted: false }),
         backendsOf: () => [],
       },
     },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding, IncidentStory, ObjectRef } from '../../src/model.ts';
+import type { Finding, IncidentStory } from '../../src/model.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { line, nine } from '../builders.ts';
+import { line, nine, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 import { sufferer } from '../incidents/sufferer.ts';
 
@@ -159,17 +159,15 @@ describe('bad input', () => {
   });
 
   test('a chain that is no Service’s is named, and that is all', () => {
-    const service: ObjectRef = {
-      apiVersion: 'v1',
-      kind: 'Service',
-      namespace: 'shop',
-      name: 'postgres',
-      uid: 'uid-of-postgres',
-      resourceVersion: '1',
-    };
-    const ownerOf = (chain: string) =>
-      chain === 'KUBE-SVC-L6LPUQKLZFD5NUFY' ? { service, port: '5432', deleted: false } : undefined;
-    const one = scene({ chains: { ownerOf, backendsOf: () => [] } });
+    const one = scene({
+      chains: {
+        ownerOf: (chain) =>
+          chain === 'KUBE-SVC-L6LPUQKLZFD5NUFY'
+            ? { service: postgresService, port: '5432', deleted: false }
+            : undefined,
+        backendsOf: () => [],
+      },
+    });
     failAt(one, nine, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
     failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
     expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);

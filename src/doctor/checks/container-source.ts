@@ -5,10 +5,7 @@ import { ago } from '../ago.ts';
 import { type Check, ok, problem, warning } from '../check.ts';
 import type { ContainerLook } from '../container-look.ts';
 
-const programs = [
-  { name: 'kube-proxy', failing: 'kube-proxy' },
-  { name: 'calico-node', failing: 'calico-node' },
-] as const;
+const programs = ['kube-proxy', 'calico-node'] as const;
 
 export interface ContainerSourceOptions {
   root: string;
@@ -38,15 +35,13 @@ export function checkContainerSource({ root, look, pods, now }: ContainerSourceO
     );
 
   const missing = programs.filter(
-    (program) =>
-      !look.logs.some(({ container }) => container === program.name) &&
-      podOf(program.failing, pods ?? []) !== undefined,
+    (program) => !look.logs.some(({ container }) => container === program) && podOf(program, pods ?? []) !== undefined,
   );
   const found = look.logs.map(shown).join(', ') || 'none that is meant';
   if (missing.length > 0)
     return warning(
       name,
-      `the logs of ${missing.map((program) => program.name).join(' and ')} are not found in ${root}, though there is such a Pod on this node (found: ${found})`,
+      `the logs of ${missing.join(' and ')} are not found in ${root}, though there is such a Pod on this node (found: ${found})`,
       'check CONTAINERS: it names their namespaces, Pods and containers',
     );
   if (look.logs.length === 0)

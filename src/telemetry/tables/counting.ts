@@ -1,3 +1,4 @@
+import { verdicts } from '../../model.ts';
 import type { MetricRow } from '../metric-row.ts';
 
 const code = 'a cause: KN102, …; see docs/causes';
@@ -7,7 +8,7 @@ export const counting = {
   packets: {
     type: 'counter',
     name: 'packets_total',
-    labels: { verdict: ['dropped', 'rejected', 'logged', 'accepted'] },
+    labels: { verdict: verdicts },
     help: 'Packets that were logged, by what became of them as far as the LOG prefix tells.',
   },
   lastDrop: {

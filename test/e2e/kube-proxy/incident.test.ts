@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, type TestContext, test } from 'vitest';
-import type { AgentProcess } from '../agent-process.ts';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type AgentRig, createAgentRig, nodeObject } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { fillConntrack, limitConntrack } from './conntrack.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
 import { createNodeNamespace } from './node-namespace.ts';
-import { createScene, playInTurn, type Scene, type SceneOptions } from './scene.ts';
+import { createStage, fight, type Stage } from './stage.ts';
 import { createTold, failuresIn, gist, tellsBoth, type Told, typesOf } from './told.ts';
 
 /** Incidents from their beginning to their end; they wait for it at the same time. */
@@ -17,10 +16,12 @@ const connection = connect(inject('controlPlane'));
 const calm = 150_000;
 let rig: AgentRig;
 let told: Told;
+let stage: Stage;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
   told = createTold(connection, rig);
+  stage = createStage(connection, rig);
   await installFelixConfigurations(connection);
   await setFelixConfiguration(connection, { bpfEnabled: true }, 'node.incident-fight');
 });
@@ -29,44 +30,10 @@ afterAll(async () => {
   await removeFelixConfigurations(connection);
 });
 
-type Ending = Pick<TestContext, 'onTestFinished'>;
-
-/** An agent that reads the log of a kube-proxy, and what happens to that. */
-function play(
-  context: Ending,
-  name: string,
-  net: number,
-  options: Omit<SceneOptions, 'podLogs'>,
-  act: (scene: Scene) => Promise<void>,
-): Promise<Scene> {
-  const create = async (): Promise<Scene> => {
-    const scene = await createScene(connection, name, net, { ...options, podLogs: rig.newFolder() });
-    context.onTestFinished(scene.end);
-    return scene;
-  };
-  return playInTurn(connection, create, act);
-}
-
-async function startAgent(
-  { onTestFinished }: Ending,
-  { name, podLogs }: Scene,
-  stateDir = rig.newFolder(),
-): Promise<AgentProcess> {
-  const agent = rig.start({ NODE_NAME: name, SOURCES: 'containers', POD_LOGS: podLogs, STATE_DIR: stateDir });
-  onTestFinished(agent.kill);
-  await agent.untilReady();
-  return agent;
-}
-
-/** Three, with successes in between: what is no flap. */
-async function fight({ fail }: Scene): Promise<void> {
-  for (let round = 0; round < 3; round++) await fail();
-}
-
 describe.concurrent('incidents', () => {
   test('chains that felix deletes: all whom it concerns are told, and told when it is over', async (context) => {
-    const { name, proxyPod } = await play(context, 'incident-fight', 101, { retry: 2 }, async (here) => {
-      await startAgent(context, here);
+    const { name, proxyPod } = await stage.play(context, 'incident-fight', 101, { retry: 2 }, async (here) => {
+      await stage.startAgent(context, here);
       await fight(here);
       // A fight is over only after some time in which it did not go on.
       await here.change();
@@ -113,8 +80,8 @@ describe.concurrent('incidents', () => {
 
   test('a table of nftables that somebody deletes', async (context) => {
     const options = { mode: 'nftables', retry: 2 } as const;
-    const { name, proxyPod } = await play(context, 'incident-nftables', 106, options, async (here) => {
-      await startAgent(context, here);
+    const { name, proxyPod } = await stage.play(context, 'incident-nftables', 106, options, async (here) => {
+      await stage.startAgent(context, here);
       await fight(here);
     });
     // Each attempt fails with more than one line.
@@ -173,17 +140,23 @@ describe.concurrent('incidents', () => {
   }, 400_000);
 
   test('an agent that is killed in the middle goes on with the same incident, and counts each failure once', async (context) => {
-    const { name, proxyPod, failures } = await play(context, 'incident-killed', 104, { retry: 2 }, async (here) => {
-      const stateDir = rig.newFolder();
-      const agent = await startAgent(context, here, stateDir);
-      await fight(here);
-      await told.until('default', (all) => failuresIn(all) === 3, here.name);
-      await agent.kill();
-      // Nobody reads it now.
-      await here.fail();
-      await startAgent(context, here, stateDir);
-      await here.fail();
-    });
+    const { name, proxyPod, failures } = await stage.play(
+      context,
+      'incident-killed',
+      104,
+      { retry: 2 },
+      async (here) => {
+        const stateDir = rig.newFolder();
+        const agent = await stage.startAgent(context, here, { stateDir });
+        await fight(here);
+        await told.until('default', (all) => failuresIn(all) === 3, here.name);
+        await agent.kill();
+        // Nobody reads it now.
+        await here.fail();
+        await stage.startAgent(context, here, { stateDir });
+        await here.fail();
+      },
+    );
     const total = failures();
     expect(total).toBe(5);
     for (const [namespace, object] of [
@@ -197,8 +170,8 @@ describe.concurrent('incidents', () => {
   }, 300_000);
 
   test('a lock that another program holds: told while it lasts, and that it is over', async (context) => {
-    const { name, proxyPod } = await play(context, 'incident-lock', 105, {}, async (here) => {
-      await startAgent(context, here);
+    const { name, proxyPod } = await stage.play(context, 'incident-lock', 105, {}, async (here) => {
+      await stage.startAgent(context, here);
       const letGo = await here.place.holdLock();
       await here.change();
       await told.until('default', (all) => all.length === 1, here.name, 60_000);

@@ -1,11 +1,11 @@
 import { appendFileSync, copyFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, type TestContext, test } from 'vitest';
-import type { AgentProcess } from '../agent-process.ts';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type AgentRig, createAgentRig, type StoredEvent } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import { startJournald } from '../journal/rig.ts';
-import { createScene, playInTurn, type Scene, type SceneOptions } from './scene.ts';
+import { createStage, fight, type Stage } from './stage.ts';
+import type { SceneOptions } from './scene.ts';
 import { createTold, failuresIn, gist, type Told, typesOf } from './told.ts';
 
 /** A real kube-proxy whose lines get into no log of a container: into a file, or into a real journal. */
@@ -13,46 +13,14 @@ import { createTold, failuresIn, gist, type Told, typesOf } from './told.ts';
 const connection = connect(inject('controlPlane'));
 let rig: AgentRig;
 let told: Told;
+let stage: Stage;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
   told = createTold(connection, rig);
+  stage = createStage(connection, rig);
 });
 afterAll(() => rig.killAll());
-
-type Ending = Pick<TestContext, 'onTestFinished'>;
-
-function play(
-  context: Ending,
-  name: string,
-  net: number,
-  options: Omit<SceneOptions, 'podLogs' | 'retry'>,
-  act: (scene: Scene) => Promise<void>,
-): Promise<Scene> {
-  const create = async (): Promise<Scene> => {
-    const scene = await createScene(connection, name, net, { retry: 2, podLogs: rig.newFolder(), ...options });
-    context.onTestFinished(scene.end);
-    return scene;
-  };
-  return playInTurn(connection, create, act);
-}
-
-async function startAgent(
-  { onTestFinished }: Ending,
-  { name, podLogs }: Scene,
-  sources: string,
-  stateDir = rig.newFolder(),
-): Promise<AgentProcess> {
-  const agent = rig.start({ NODE_NAME: name, SOURCES: sources, POD_LOGS: podLogs, STATE_DIR: stateDir });
-  onTestFinished(agent.kill);
-  await agent.untilReady();
-  return agent;
-}
-
-/** Three, with successes in between: what is no flap. */
-async function fight({ fail }: Scene): Promise<void> {
-  for (let round = 0; round < 3; round++) await fail();
-}
 
 const code = 'Warning KN102 ServiceChainMissing';
 
@@ -65,18 +33,24 @@ describe.concurrent('the log of kube-proxy is', () => {
   test('a file, as on GKE, which logrotate copies and truncates: told on its Pod, too', async (context) => {
     const path = join(rig.newFolder(), 'kube-proxy.log');
     const writesTo = (): { write: (line: string) => void } => ({ write: (line) => appendFileSync(path, `${line}\n`) });
-    const { name, proxyPod, failures } = await play(context, 'log-file', 121, { writesTo }, async (here) => {
-      const stateDir = rig.newFolder();
-      const sources = `program:kube-proxy=${path},containers`;
-      const agent = await startAgent(context, here, sources, stateDir);
-      await fight(here);
-      await told.until('default', (all) => failuresIn(all) === 3, here.name, 60_000);
-      await agent.kill();
-      copyFileSync(path, `${path}.1`);
-      truncateSync(path);
-      await startAgent(context, here, sources, stateDir);
-      await here.fail();
-    });
+    const { name, proxyPod, failures } = await stage.play(
+      context,
+      'log-file',
+      121,
+      { retry: 2, writesTo },
+      async (here) => {
+        const stateDir = rig.newFolder();
+        const sources = `program:kube-proxy=${path},containers`;
+        const agent = await stage.startAgent(context, here, { sources, stateDir });
+        await fight(here);
+        await told.until('default', (all) => failuresIn(all) === 3, here.name, 60_000);
+        await agent.kill();
+        copyFileSync(path, `${path}.1`);
+        truncateSync(path);
+        await stage.startAgent(context, here, { sources, stateDir });
+        await here.fail();
+      },
+    );
     expect(failures()).toBe(4);
     for (const [namespace, object] of [
       ['kube-system', proxyPod],
@@ -96,8 +70,8 @@ describe.concurrent('the log of kube-proxy is', () => {
         container.write(line);
       },
     });
-    const { name, failures } = await play(context, 'log-twice', 122, { writesTo }, async (here) => {
-      await startAgent(context, here, `program:kube-proxy=${path},containers`);
+    const { name, failures } = await stage.play(context, 'log-twice', 122, { retry: 2, writesTo }, async (here) => {
+      await stage.startAgent(context, here, { sources: `program:kube-proxy=${path},containers` });
       await fight(here);
     });
     expect(failures()).toBe(3);
@@ -114,6 +88,7 @@ describe.concurrent('the log of kube-proxy is', () => {
     context.onTestFinished(stranger.stop);
     const logrus = 'time="2026-11-21T10:00:00Z" level=error msg="Failed to perform list: dial tcp 10.0.0.1:443"';
     const options: Omit<SceneOptions, 'podLogs'> = {
+      retry: 2,
       withoutPod: true,
       writesTo: () => ({
         write(line) {
@@ -124,14 +99,14 @@ describe.concurrent('the log of kube-proxy is', () => {
         },
       }),
     };
-    const { name, failures } = await play(context, 'log-journal', 123, options, async (here) => {
+    const { name, failures } = await stage.play(context, 'log-journal', 123, options, async (here) => {
       const stateDir = rig.newFolder();
-      const agent = await startAgent(context, here, `journal:${journald.directory}`, stateDir);
+      const agent = await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
       await fight(here);
       await told.until('default', (all) => failuresIn(ofProxy(all)) === 3, here.name, 60_000);
       await agent.kill();
       await here.fail();
-      await startAgent(context, here, `journal:${journald.directory}`, stateDir);
+      await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
     });
     expect(failures()).toBe(4);
     const events = ofProxy(await told.until('default', (all) => failuresIn(ofProxy(all)) === 4, name, 60_000));

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createPrefixTable, operatorRule } from '../../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
 import { parse } from '../../../src/parsing/formats.ts';
 import { client, createScene, type Scene, server } from './scene.ts';
 import { readShipped } from './node-shell.ts';
@@ -63,7 +63,7 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
     test('with PREFIXES it counts a packet of k3s once, by the Pod and not by the policy', async () => {
       await start('ulogd-kube-router.conf', true);
       await send();
-      const table = createPrefixTable([operatorRule('DROP by policy', 'accepted')]);
+      const table = createPrefixTable([{ prefix: 'DROP by policy', verdict: 'accepted' }]);
       const verdicts = (await ulogd.untilLines(2)).map((line) => {
         const observation = parse(line, table);
         return observation?.kind === 'packet' ? observation.verdict : observation;

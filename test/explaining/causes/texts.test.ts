@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/explaining/causes/catalogue.ts';
 import type { Cause } from '../../../src/explaining/causes/cause.ts';
-import type { IncidentStory } from '../../../src/model.ts';
+import type { FelixSettings, IncidentStory } from '../../../src/model.ts';
+import { felixSettings } from '../../builders.ts';
 import { anyNode, anyStory, factsOf, storyOf } from './stories.ts';
 
 const bytes = (text: string) => Buffer.byteLength(text);
@@ -57,17 +58,9 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, 
 const fixFor = (...subjects: string[]) => causeOf('KN105').fix(storyOf({ subjects }), 'node-a');
 const whyFor = (families: string[]) => causeOf('KN105').why(storyOf({ subjects: ['xt_mark'], families }), 'node-a');
 
-const settings = {
-  bpfEnabled: true,
-  bpfKubeProxyIptablesCleanupEnabled: undefined as boolean | undefined,
-  logSeverityScreen: undefined,
-  iptablesBackend: undefined,
-  nftablesMode: undefined,
-  bpfFrom: 'node.node-a',
-  cleanupFrom: undefined as string | undefined,
-};
-const felix = (parts: Partial<typeof settings>) =>
-  factsOf({ felix: { kind: 'settings', settings: { ...settings, ...parts } } });
+const settings = { bpfEnabled: true, bpfFrom: 'node.node-a' };
+const felix = (parts: Partial<FelixSettings>) =>
+  factsOf({ felix: { kind: 'settings', settings: felixSettings({ ...settings, ...parts }) } });
 
 it('KN101 patches the object that turned eBPF on', () => {
   expect(causeOf('KN101').fix(storyOf({ facts: felix({}) }), 'node-a')).toContain(
