@@ -1,9 +1,12 @@
 /** What the stand-in has to do as a kubelet does, or tests on top of it tell nothing. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
+import { outcomeOf } from '../outcome.ts';
 import { startNode, type TestNode } from './node.ts';
 import type { Pod } from './pod-object.ts';
 
@@ -25,11 +28,11 @@ afterAll(async () => {
 });
 
 const print = (text: string): readonly string[] => ['/usr/local/bin/node', '-p', text];
-/** Runs until it is told to end, which takes it no time. */
+/** Prints "waiting" when it is ready to be told to end, which takes it no time. */
 const wait = [
   '/usr/local/bin/node',
   '-e',
-  'process.on("SIGTERM", () => { console.log("ending"); process.exit(0); }); setInterval(() => {}, 1000)',
+  'process.on("SIGTERM", () => { console.log("ending"); process.exit(0); }); setInterval(() => {}, 1000); console.log("waiting")',
 ];
 
 test('a container runs as its Pod says, and its log is shown', async () => {
@@ -107,11 +110,13 @@ test('a Pod that is deleted is told to end, and then is gone', async () => {
   await create('ending', { command: wait });
   await untilState('ending', (state) => 'running' in state);
   const { uid } = (await getPod('ending')).metadata;
-  const followed = succeed(['logs', '--follow', 'ending']);
+  const log = spawn(controlPlane.kubectlPath, ['--kubeconfig', controlPlane.adminKubeconfig, 'logs', '-f', 'ending']);
+  const followed = outcomeOf(log);
+  await Promise.race([once(log.stdout, 'data'), followed]);
   await succeed(['delete', 'pod', 'ending', '--grace-period=20']);
-  expect(await followed).toBe('ending\n');
+  expect(await followed).toEqual({ code: 0, stdout: 'waiting\nending\n', stderr: '' });
   const folder = node.machine.outside(`/var/log/pods/default_ending_${uid}`);
-  expect(readFileSync(`${folder}/main/0.log`, 'utf8')).toMatch(/^\S+Z stdout F ending\n$/);
+  expect(readFileSync(`${folder}/main/0.log`, 'utf8')).toMatch(/^\S+Z stdout F waiting\n\S+Z stdout F ending\n$/);
 });
 
 test('a container that fails is started again, and one whose image is not there waits', async () => {
