@@ -9,7 +9,8 @@ Usage: iptables-logdrop.sh [OPTION...] {--chain CHAIN | --invalid CHAIN}...
        iptables-logdrop.sh --remove
 
 Makes the chains KNT-LOGDROP (logs, then drops) and KNT-LOG (logs only) in the filter table, IPv4 and IPv6. May be run again at any time:
-what the last run did is replaced. A chain that only one family has is changed there.
+what the last run did is replaced. A chain that only one family has is changed there. Exit status: 0, also when there is nothing to remove;
+2 when the arguments are wrong or the node lacks what is needed, and nothing was changed; another one is that of iptables-restore.
 
   --chain CHAIN         its rules that end in "-j DROP" jump to KNT-LOGDROP instead; if its policy is DROP, KNT-LOG is its last rule
   --invalid CHAIN       its first rule logs and drops what connection tracking calls INVALID; of INPUT, FORWARD and OUTPUT that is the chain
@@ -19,7 +20,7 @@ what the last run did is replaced. A chain that only one family has is changed t
   --burst N             lines at once before that counts. Default: 50
   --source-limit RATE   lines for one source address. Default: 2/second
   --source-burst N      Default: 10
-  --remove              puts the DROP rules back and deletes the chains
+  --remove              puts the DROP rules back and deletes the chains; says in a line what it has done
 
 IPTABLES and IP6TABLES name the commands. Default: the backend (legacy or nft) that has kube-proxy's or the kubelet's rules, else more rules.
 END
@@ -161,6 +162,8 @@ table() {
 apply() {
   lines=$(table filter "$1" "$chains" "$(invalid_in filter)" && table mangle "$1" '' "$(invalid_in mangle)")
   [ -z "$lines" ] || printf "%s\n" "$lines" | "$1-restore" --noflush --wait
+  applied="$applied
+$lines"
 }
 
 # How many rules of each chain log now: a chain without a DROP has none.
@@ -193,7 +196,23 @@ else
   done
 fi
 
+applied=''
 for command in $commands; do
   apply "$command"
   $remove || report "$command"
 done
+
+# How many lines for iptables-restore began with "-$1", in both families.
+count() {
+  printf "%s\n" "$applied" | grep -c "^-$1 " || true
+}
+
+# With the names of the commands: what is in another backend was not looked at.
+if $remove; then
+  names=$(echo "${commands# }" | sed 's/ / and /')
+  if [ "$(count X)" = 0 ]; then
+    echo "$names: nothing to remove"
+  else
+    echo "$names: $(count R) DROP rules put back, $(count D) logging rules and $(count X) chains removed"
+  fi
+fi

@@ -10,7 +10,8 @@ Usage: nftables-logdrop.sh [OPTION...] {--chain CHAIN | --invalid CHAIN}...
        nftables-logdrop.sh [--table TABLE] --remove
 
 Makes the chains knt_logdrop (logs, then drops) and knt_log (logs only) in a table. May be run again at any time: what the last run did is
-replaced.
+replaced. Exit status: 0, also when there is nothing to remove; 2 when the arguments are wrong or the node lacks what is needed; another one
+is that of nft. Unless it is 0, nothing was changed.
 
   --table TABLE         family and name. Default: "inet filter"
   --chain CHAIN         its rules that end in "drop" jump to knt_logdrop instead; if its policy is drop, knt_log is its last rule
@@ -21,7 +22,7 @@ replaced.
   --source-limit RATE   lines for one source address. Default: 2/second
   --source-burst N      Default: 10
   --print               only prints the chains, to be included in the table in /etc/nftables.conf
-  --remove              puts the drop rules back and deletes the chains
+  --remove              puts the drop rules back and deletes the chains; says in a line what it has done
 END
 }
 
@@ -155,13 +156,19 @@ plans() {
 # One transaction: a packet meets the rules as they were or as they are to be, and never a chain that is half full.
 knt_chains='knt_logdrop knt_invalid knt_log knt_log_invalid'
 if $remove; then
-  echo "$all" | grep -q '^knt_' || exit 0
+  if ! echo "$all" | grep -q '^knt_'; then
+    echo "$table: nothing to remove"
+    exit 0
+  fi
+  changes=$(plans '' '')
   {
-    plans '' ''
+    printf "%s\n" "$changes"
     for chain in $knt_chains; do echo "flush chain $table $chain"; done
     for chain in $knt_chains; do echo "delete chain $table $chain"; done
     for family in $(families); do echo "delete set $table knt_sources_$family"; done
   } | nft -f -
+  count() { printf "%s\n" "$changes" | grep -c "^$1 rule " || true; }
+  echo "$table: $(count replace) drop rules put back, $(count delete) logging rules and $(echo "$knt_chains" | wc -w) chains removed"
 else
   {
     for chain in $knt_chains; do echo "add chain $table $chain" && echo "flush chain $table $chain"; done

@@ -41,7 +41,7 @@ test('its sections are there that it points to', () => {
 
 test.each([
   ['[UFW BLOCK] ', 'dropped'],
-  ['[UFW LIMIT BLOCK] ', 'dropped'],
+  ['[UFW LIMIT BLOCK] ', 'rejected'],
   ['[UFW ALLOW] ', 'accepted'],
   ['[UFW AUDIT] ', 'logged'],
   ['[UFW AUDIT INVALID] ', 'logged'],

@@ -138,11 +138,16 @@ export const outcomes: readonly Outcome[] = [
     // A directory instead of a file is what the page speaks of.
     before: "mount -t tmpfs tmpfs /run; trap 'umount /run' EXIT; mkdir /run/xtables.lock",
   },
-  { command: './iptables-logdrop.sh --remove', before: `${besideScripts}; ./iptables-logdrop.sh --chain FORWARD` },
+  {
+    command: './iptables-logdrop.sh --remove',
+    before: `${besideScripts}; ./iptables-logdrop.sh --chain FORWARD`,
+    prints: /: \d+ DROP rules put back, \d+ logging rules and \d+ chains removed$/m,
+  },
   { command: './iptables-logdrop.sh', before: besideScripts },
   {
     command: "./nftables-logdrop.sh --table 'inet filter' --remove",
     before: `${besideScripts}; ./nftables-logdrop.sh --table 'inet filter' --chain forward`,
+    prints: /^inet filter: \d+ drop rules put back, \d+ logging rules and 4 chains removed$/m,
   },
   { command: './nftables-logdrop.sh', before: besideScripts },
   { command: 'iptables -L KNT-LOGDROP', before: 'iptables -N KNT-LOGDROP' },

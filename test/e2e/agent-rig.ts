@@ -2,14 +2,18 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CoreEvent } from '../../src/publishing/event.ts';
+import { readManifests } from '../deploy/manifests.ts';
+import { makeAccount, type Rule } from './granted.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';
 import { bundle } from './bundle.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createOwnFolder } from './own-folder.ts';
 
-const root = join(import.meta.dirname, '../..');
 const namespace = 'kube-netfilter-tailer';
+
+/** More than the half minute that the second write of an Event waits for. */
+const WITHIN_MS = 45_000;
 
 /** As in the image. */
 const nodeFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
@@ -26,7 +30,7 @@ export interface AgentRig {
   readonly killAll: () => Promise<void>;
   /** Events of one object, or of a whole namespace. */
   readonly events: (namespace: string, object?: string) => Promise<StoredEvent[]>;
-  /** Polls the API server until `matches` accepts the Events; rejects after `within` (20 s) with what they were. */
+  /** Polls the API server until `matches` accepts the Events; rejects after `within` (45 s) with what they were. */
   readonly untilEvents: (
     namespace: string,
     matches: (events: StoredEvent[]) => boolean,
@@ -74,7 +78,7 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     async killAll() {
       await Promise.all(agents.splice(0).map((agent) => agent.kill()));
     },
-    async untilEvents(place, matches, object, within = 20_000) {
+    async untilEvents(place, matches, object, within = WITHIN_MS) {
       const deadline = performance.now() + within;
       for (;;) {
         const found = await events(place, object);
@@ -94,12 +98,14 @@ function shown({ involvedObject, count, message }: StoredEvent): string {
 async function deployedAccount(connection: Connection): Promise<string> {
   const created = await connection.kubectl(['create', 'namespace', namespace]);
   if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw new Error(created.stderr);
-  await connection.kubectl(['apply', '-f', join(root, 'deploy/base/rbac.yaml')]);
-  return await connection.writeKubeconfig('agent', await tokenOf(connection, 'kube-netfilter-tailer'));
+  const items = readManifests('deploy/base/rbac.yaml');
+  const { rules = [] } = items.find(({ kind }) => kind === 'ClusterRole') as { rules?: readonly Rule[] };
+  const place = { namespace, name: 'kube-netfilter-tailer' };
+  return await connection.writeKubeconfig('agent', await makeAccount(connection, place, items, rules));
 }
 
-/** A ServiceAccount that may do what `rules` say and nothing else; returns its token. */
-export async function accountWith(connection: Connection, name: string, rules: readonly object[]): Promise<string> {
+/** A ServiceAccount that may do what `rules` say and nothing else, from now on; returns its token. */
+export async function accountWith(connection: Connection, name: string, rules: readonly Rule[]): Promise<string> {
   const rbac = 'rbac.authorization.k8s.io';
   const items = [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
@@ -112,17 +118,7 @@ export async function accountWith(connection: Connection, name: string, rules: r
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
   ];
-  const { code, stderr } = await connection.kubectl(['apply', '-f', '-'], {
-    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-  });
-  if (code !== 0) throw new Error(stderr);
-  return await tokenOf(connection, name);
-}
-
-async function tokenOf(connection: Connection, account: string): Promise<string> {
-  const { code, stdout, stderr } = await connection.kubectl(['create', 'token', account, '-n', namespace]);
-  if (code !== 0) throw new Error(stderr);
-  return stdout.trim();
+  return await makeAccount(connection, { namespace, name }, items, rules);
 }
 
 /** A Node as the kubelet would have registered it. */
@@ -188,6 +184,6 @@ export async function untilMetric(agent: AgentProcess, expected: RegExp): Promis
     const { body } = await agent.get('/metrics');
     if (expected.test(body)) return;
     if (performance.now() > deadline) throw new Error(`${expected} is not in\n${body}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await delay(50);
   }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, connect as connectSocket, type Socket } from 'node:net';
+import { createServer, connect as connectSocket, type Socket } from 'node:net';
+import { freePorts } from './control-plane/ports.ts';
 
 /** A way to the API server that can be shut. */
 export interface Gate {
@@ -31,9 +32,10 @@ export async function createGate(target: string): Promise<Gate> {
         });
     }
   });
-  server.listen(0, '127.0.0.1');
+  // While it is shut nobody else gets it.
+  const [port = 0] = await freePorts(1);
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
 
   const close = async (): Promise<void> => {
     const closed = once(server, 'close');

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf, untilMetric } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
+import { createInQuietHours } from './quiet-hours.ts';
 
 /** Settings that are inherited, and settings that change while the agent runs. */
 
@@ -77,7 +78,7 @@ test('a prefix in a mounted ConfigMap is followed without a restart, and what wa
 
 /** A Pod with that address; the path of an empty log. */
 async function scene(namespace: string, address: string): Promise<string> {
-  await createObjects(controlPlane, { items: [podObject({ namespace, name: 'web', node, addresses: [address] })] });
+  await createInQuietHours(controlPlane, [podObject({ namespace, name: 'web', node, addresses: [address] })]);
   const log = join(rig.newFolder(), 'kern.log');
   writeFileSync(log, '');
   return log;

@@ -5,9 +5,9 @@ import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from './a
 import { connect } from './control-plane/connection.ts';
 import { createCriLog } from './kube-proxy/cri-log.ts';
 import { kubeProxyPod } from './kube-proxy/objects.ts';
+import { createInQuietHours } from './quiet-hours.ts';
 import { type EventExporter, startEventExporter } from './slack/event-exporter.ts';
 import { readExporterConfig } from './slack/exporter-config.ts';
-import { createInQuietHours } from './slack/quiet-hour.ts';
 import { failedSync } from './slack/failed-sync.ts';
 import { outside, type Reader, startReader } from './slack/reader.ts';
 import { createScene, type Scene, shippedConfig } from './slack/scene.ts';

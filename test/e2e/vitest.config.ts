@@ -3,13 +3,14 @@ import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
 /** It looks at what all others of this machine share while they run. */
 const alone = ['network/cleaning-up.test.ts'];
-/** What floods the kernel's log, fills its tables or holds its locks: one file at a time. */
+/** What floods the kernel's log, tells of all that is there, fills the kernel's tables or holds its locks: one file at a time. */
 const kernel = [
   'journal/**/*.test.ts',
   'kube-proxy/**/*.test.ts',
   'logging/**/*.test.ts',
   'network/**/*.test.ts',
   'kernel.test.ts',
+  'sources-kernel.test.ts',
 ];
 
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 20_000 };

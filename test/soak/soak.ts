@@ -7,8 +7,8 @@
  *     npm run soak -- --rate 50000 --interval 200 --lag 20 --keep 20 --seed 1 --kills false
  *     npm run soak -- --kill-within 1000                  after at most so long, in milliseconds
  *
- * Intervals and lags are in milliseconds. Lines that could not be kept up with until their file was deleted are lost, too:
- * a machine that is too slow for the rate fails.
+ * Intervals and lags are in milliseconds. No file is deleted before it was read, however slow the machine is at that moment; the log is
+ * then rotated less often.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -58,6 +58,7 @@ for (const style of styles) {
         values.kills === 'true' && style !== 'delete' ? () => soonest + random() * (latest - soonest) : undefined,
       reader: [join(import.meta.dirname, 'reader.ts')],
       patience: 6000,
+      waits: true,
       folder: join(folder, style),
     });
     trials.push(trial);

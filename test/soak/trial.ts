@@ -22,6 +22,8 @@ export interface TrialOptions {
   reader: readonly [file: string, ...args: string[]];
   /** A reader that says nothing for so long after the last line was written will bring no more. */
   patience: Millis;
+  /** Nothing is deleted before it was read. Default: false. */
+  waits?: boolean;
   /** Removed when done. */
   folder: string;
 }
@@ -55,6 +57,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     '--style',
     style,
     ...numbers.flatMap(([name, value]) => [`--${name}`, String(value)]),
+    ...(options.waits === true ? ['--snapshot', file] : []),
   ]);
   let reading: Program | undefined;
   const used: Used = { cpuSeconds: 0, peakBytes: 0 };

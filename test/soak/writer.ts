@@ -4,12 +4,13 @@
  *     node test/soak/writer.ts --path kern.log --style create --rate 50000 --seconds 40 --interval 200 --lag 20 --keep 20
  *
  * Creates the file, prints a line, and begins when its standard input ends. Prints what it did at its end. `--whole` writes
- * no line in two pieces.
+ * no line in two pieces. `--snapshot FILE`, of a reader: before it has read a file, that is not deleted, and writing goes on without rotation.
  */
 import { readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { lineOf, monotonicMicros } from './line.ts';
 import { createLiveFile } from './live-file.ts';
+import { readSnapshot } from './record.ts';
 import { firstFile, planRotation, type Style } from './rotation.ts';
 
 /** What it prints at its end. */
@@ -31,9 +32,10 @@ const { values } = parseArgs({
     lag: { type: 'string', default: '20' },
     keep: { type: 'string', default: '20' },
     whole: { type: 'boolean', default: false },
+    snapshot: { type: 'string' },
   },
 });
-const { path, whole } = values;
+const { path, whole, snapshot } = values;
 const style = values.style as Style;
 const rate = Number(values.rate);
 const interval = Number(values.interval);
@@ -47,6 +49,8 @@ const options = { style, path, lag: Number(values.lag), keep: Number(values.keep
 let rest = '';
 let lines = 0;
 let rotations = 0;
+/** Lines at the end of each rotation. */
+const ends: number[] = [];
 let nextRotation = style === 'none' ? Infinity : interval;
 let steps: { at: number; act: () => void }[] = [];
 
@@ -57,7 +61,8 @@ while (lines < total || steps.length > 0) {
   const elapsed = performance.now() - began;
   writeDue(elapsed);
   for (; (steps[0]?.at ?? Infinity) <= elapsed; steps.shift()) steps[0]?.act();
-  if (elapsed >= nextRotation && steps.length === 0 && lines < total) rotate(elapsed);
+  if (steps.length === 0 && ends.length < rotations) ends.push(lines);
+  if (elapsed >= nextRotation && steps.length === 0 && lines < total && mayDelete()) rotate(elapsed);
   Atomics.wait(sleeping, 0, 0, 1);
 }
 endLine();
@@ -81,6 +86,13 @@ function writeDue(elapsed: number): void {
 function endLine(): void {
   live.write(rest);
   rest = '';
+}
+
+/** Whether what the next rotation deletes was read or, if it is what was written last, is open. */
+function mayDelete(): boolean {
+  const needed = style === 'delete' ? (ends.at(-1) ?? 0) + 1 : (ends[rotations - options.keep] ?? 0);
+  if (snapshot === undefined || needed === 0) return true;
+  return (readSnapshot(snapshot)?.counted.runs.at(-1)?.[1] ?? 0) >= needed;
 }
 
 function rotate(elapsed: number): void {

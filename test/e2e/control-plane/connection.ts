@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rename, writeFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 const REQUEST_WITHIN_MS = 30_000;
+/** The API server closes a connection that was idle for 90 s: one as old as that is not used for another request. */
+const IDLE_MS = 60_000;
 
 /** What another process needs to talk to a running control plane; plain data. */
 export interface Address {
@@ -58,7 +61,7 @@ export interface Connection extends Address {
 /** The functions that go with an address, for a process that did not start the control plane itself. */
 export function connect(address: Address): Connection {
   const { server, certificateAuthority, adminToken, adminKubeconfig, kubectlPath, folder } = address;
-  const agent = new Agent({ keepAlive: true, ca: certificateAuthority });
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca: certificateAuthority });
 
   return {
     ...address,
@@ -88,7 +91,10 @@ export function connect(address: Address): Connection {
       }),
     writeKubeconfig: async (name, token) => {
       const path = kubeconfigPath(folder, name);
-      await writeFile(path, kubeconfigText(server, certificateAuthority, token), { mode: 0o600 });
+      // In one step: a program of another test file may be reading the one of that name.
+      const unfinished = `${path}.${randomUUID()}`;
+      await writeFile(unfinished, kubeconfigText(server, certificateAuthority, token), { mode: 0o600 });
+      await rename(unfinished, path);
       return path;
     },
   };

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allCommands } from '../../docs/all-commands.ts';
@@ -13,6 +10,7 @@ import { bundle } from '../bundle.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { fillCluster } from './cluster.ts';
 import { createPlace, type Place } from './place.ts';
+import { type ProbedPod, startProbedPod } from './probed-pod.ts';
 import { ensureProgramsOfDocuments } from './tools.ts';
 import { complaints } from './verdict.ts';
 
@@ -21,15 +19,13 @@ const documents = [...new Set(commands.map(({ document }) => document))];
 
 let controlPlane: ControlPlane;
 let place: Place;
-let agent: Server;
+let agent: ProbedPod;
 
 beforeAll(async () => {
   await ensureProgramsOfDocuments();
   controlPlane = await startControlPlane();
-  // What an agent answers to a probe, at an address that the API server may ask.
-  agent = createServer((_, response) => response.end('ok\n')).listen(9090);
-  await once(agent, 'listening');
-  await fillCluster(controlPlane, ownAddress());
+  agent = await startProbedPod();
+  await fillCluster(controlPlane, agent.address);
   place = await createPlace(controlPlane, bundle, {
     'kustomization.yaml': yamlIn('docs/deploy.md', '# kustomization.yaml'),
     'settings.yaml': yamlIn('docs/configuration.md', 'sources:'),
@@ -41,7 +37,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await place?.destroy();
-  agent?.close();
+  await agent?.destroy();
   await controlPlane?.stop();
 });
 
@@ -151,12 +147,6 @@ function yamlIn(document: string, begins: string): string {
   );
   if (block === undefined) throw new Error(`${document} has no block with ${begins}`);
   return `${block.lines.join('\n')}\n`;
-}
-
-/** The API server asks Pods at no loopback address. */
-function ownAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '192.168.50.12';
 }
 
 /** A namespace is gone when its controller, which is not here, has said so. */

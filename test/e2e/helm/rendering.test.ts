@@ -61,11 +61,14 @@ test('on OpenShift the constraints allow what the Pods ask for', async () => {
   });
 });
 
-test('alerts and dashboard are those of deploy/monitoring', async () => {
+test('alerts and dashboard are those of deploy/monitoring, with the namespace of the release', async () => {
   const values = { prometheusRule: { enabled: true }, dashboard: { enabled: true } };
   const ours = withoutHelmsLabels(parseManifests(await helm.template(values)));
   const made = ours.filter(({ kind }) => ['PrometheusRule', 'ConfigMap'].includes(kind));
-  const theirs = parseManifests(await deploying.render('monitoring'));
+  const named = /(?:daemonset|created_by_name)=(\\?")kube-netfilter-tailer\1/g;
+  const rendered = await deploying.render('monitoring');
+  expect(rendered).not.toContain('namespace=');
+  const theirs = parseManifests(rendered.replaceAll(named, '$&, namespace=$1kube-netfilter-tailer$1'));
   // A label that all objects of the chart have.
   for (const { metadata } of theirs)
     metadata.labels = { ...metadata.labels, 'app.kubernetes.io/name': 'kube-netfilter-tailer' };
@@ -80,11 +83,11 @@ test('alerts and dashboard ask for the names of the release', async () => {
   );
   const rule = JSON.stringify(find(rendered, 'PrometheusRule'));
   expect(rule).toContain('job=~\\".*drops.*\\"');
-  expect(rule).toContain('created_by_name=\\"drops\\"');
-  expect(rule).toContain('daemonset=\\"drops\\"');
+  expect(rule).toContain('created_by_name=\\"drops\\", namespace=\\"kube-netfilter-tailer\\"');
+  expect(rule).toContain('daemonset=\\"drops\\", namespace=\\"kube-netfilter-tailer\\"');
   expect(rule).toContain('"runbook_url":"https://wiki.example.org/network/docs/alerts/KubeNetfilterTailerDown.md"');
   expect(rule).not.toMatch(/(?:job|daemonset|created_by_name)=~?\\"[^"]*kube-netfilter-tailer/);
-  expect(rendered).toContain('daemonset=\\"drops\\"');
+  expect(rendered).toContain('daemonset=\\"drops\\", namespace=\\"kube-netfilter-tailer\\"');
   expect(rendered).not.toContain('daemonset=\\"kube-netfilter-tailer\\"');
 });
 

@@ -1,23 +1,30 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { outcomeOf } from '../outcome.ts';
 import type { NodeNamespace } from './node-namespace.ts';
 
 const MAX = '/proc/sys/net/netfilter/nf_conntrack_max';
 
 /**
  * Makes every connection tracking table of this machine that small (it is one limit for all), until the function that it gives
- * is called, or this process has ended, however it has.
+ * is called, which rejects unless the limit is what it was then, or this process has ended, however it has. Waits while another
+ * process of this machine has changed it.
  */
 export async function limitConntrack(max: number): Promise<() => Promise<void>> {
-  const script = `old=$(cat ${MAX}); trap '' INT TERM; echo ${max} > ${MAX} && echo set; cat; echo $old > ${MAX}`;
+  // PIPE: nobody may be there any more to read what it prints.
+  const script = `trap '' INT TERM PIPE; old=$(cat ${MAX}); echo ${max} > ${MAX} && echo $old; cat; echo $old > ${MAX}; cat ${MAX}`;
   // Detached: Ctrl-C in a terminal is not for it.
-  const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
-  const closed = once(child, 'close');
-  await once(child.stdout, 'data');
+  const child = spawn('flock', ['--no-fork', MAX, 'sh', '-c', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const ended = outcomeOf(child);
+  await Promise.race([once(child.stdout, 'data'), ended]);
   return async () => {
     child.stdin.end();
-    await closed;
+    const [before, after] = (await ended).stdout.split('\n');
+    if (before !== after) throw new Error(`[conntrack] ${MAX} is ${after} and was ${before}`);
   };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, type TestContext, test }
 import type { AgentProcess } from '../agent-process.ts';
 import { accountWith, type AgentRig, createAgentRig, type StoredEvent, untilMetric } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
+import type { Rule } from '../granted.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
 import { createScene } from './scene.ts';
 import { createTold, failuresIn, gist, type Told } from './told.ts';
@@ -28,7 +29,7 @@ interface Outcome {
   events: readonly StoredEvent[];
 }
 
-function rule(resources: string[], verbs: string[]): object {
+function rule(resources: string[], verbs: string[]): Rule {
   return { apiGroups: [''], resources, verbs };
 }
 

@@ -55,20 +55,7 @@ async function deletion(
   return { input: restore.join('\n'), chains: chains.length };
 }
 
-/** Cleans up again and again, as often as kube-proxy writes anew, until it is stopped. */
-export function keepCleaning(place: NodeNamespace, every = 300): () => Promise<void> {
-  const stopped = new AbortController();
-  const running = (async () => {
-    while (!stopped.signal.aborted) {
-      await cleanUp(place);
-      await delay(every, undefined, { signal: stopped.signal }).catch(() => {});
-    }
-  })();
-  return async () => {
-    stopped.abort();
-    await running;
-  };
-}
+const SERVED_WITHIN_MS = 20_000;
 
 /** Where Calico keeps it, and what its API server, or newer releases themselves, serve. */
 export type FelixVersion = 'crd.projectcalico.org/v1' | 'projectcalico.org/v3';
@@ -95,6 +82,20 @@ export async function installFelixConfigurations(connection: Connection, version
   const wait = ['wait', '--for=condition=Established', '--timeout=20s', `crd/${definitionOf(version)}`];
   const { code, stderr } = await connection.kubectl(wait);
   if (code !== 0) throw new Error(`[felix] ${stderr}`);
+  await untilServed(connection, version);
+}
+
+/** Somewhat later than it is established. */
+async function untilServed(connection: Connection, version: FelixVersion): Promise<void> {
+  const deadline = performance.now() + SERVED_WITHIN_MS;
+  for (;;) {
+    // Before it looks: what is late may be this process.
+    const isLast = performance.now() > deadline;
+    const { status } = await connection.request('GET', `/apis/${version}/felixconfigurations`);
+    if (status === 200) return;
+    if (isLast) throw new Error(`[felix] ${version} is not served: ${status}`);
+    await delay(50);
+  }
 }
 
 /** `name`: `default`, or `node.<name>` for one node. */
@@ -104,12 +105,20 @@ export async function setFelixConfiguration(
   name = 'default',
   version = usual,
 ): Promise<void> {
-  await apply(connection, { apiVersion: version, kind: 'FelixConfiguration', metadata: { name }, spec });
+  // Without kubectl, which looks first for what kinds there are: a new one is in that list later than it is served.
+  const path = `/apis/${version}/felixconfigurations/${name}?fieldManager=e2e&force=true`;
+  const { status, body } = await connection.request('PATCH', path, {
+    body: { apiVersion: version, kind: 'FelixConfiguration', metadata: { name }, spec },
+    contentType: 'application/apply-patch+yaml',
+  });
+  if (status >= 300) throw new Error(`[felix] ${name}: ${status} ${JSON.stringify(body)}`);
 }
 
 /** As if Calico had never been installed. */
 export async function removeFelixConfigurations(connection: Connection, version = usual): Promise<void> {
-  await connection.kubectl(['delete', `crd/${definitionOf(version)}`, '--ignore-not-found', '--timeout=20s']);
+  const definition = `crd/${definitionOf(version)}`;
+  const { code, stderr } = await connection.kubectl(['delete', definition, '--ignore-not-found', '--timeout=20s']);
+  if (code !== 0) throw new Error(`[felix] ${stderr}`);
 }
 
 async function apply(connection: Connection, object: object): Promise<void> {

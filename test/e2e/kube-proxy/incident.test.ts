@@ -70,7 +70,7 @@ describe.concurrent('incidents', () => {
       [name, 'sick', 'NodeNetworkRecovered'],
       [name, 'web', 'NodeNetworkRecovered'],
     ] as const) {
-      const both = await told.until(namespace, tellsBoth, object, 30_000);
+      const both = await told.until(namespace, tellsBoth, object);
       const over = both.filter(({ message }) => message.startsWith(`Over on ${name}`));
       expect(gist(over)).toEqual([`Normal KN101, KN102 ${overReason}`]);
     }
@@ -164,7 +164,7 @@ describe.concurrent('incidents', () => {
       ['default', name],
       [name, 'db'],
     ] as const) {
-      const counted = await told.until(namespace, (all) => failuresIn(all) === total, object, 40_000);
+      const counted = await told.until(namespace, (all) => failuresIn(all) === total, object);
       expect(gist(counted)).toEqual(['Warning KN102 ServiceChainMissing']);
     }
   }, 300_000);

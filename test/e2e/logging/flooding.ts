@@ -7,7 +7,7 @@ const flood = join(import.meta.dirname, 'flood.ts');
 export interface Flood {
   /** Lines that the kernel printed of it. */
   readonly lines: readonly string[];
-  /** From before the first packet until after the last. */
+  /** From before the first packet until the lines were taken. */
   readonly seconds: number;
 }
 
@@ -15,6 +15,7 @@ export interface Flood {
 export async function sendFlood(namespace: string, address: string, log: KernelLog, prefix: string): Promise<Flood> {
   const started = performance.now();
   await run('ip', ['netns', 'exec', namespace, process.execPath, flood, address, '9', '10000']);
-  const seconds = (performance.now() - started) / 1000;
-  return { lines: await log.untilTaken(prefix, 1), seconds };
+  const lines = await log.untilTaken(prefix, 1);
+  // Not before: the kernel may still be at the last packets when they have been sent.
+  return { lines, seconds: (performance.now() - started) / 1000 };
 }

@@ -19,6 +19,8 @@ export interface Firewall {
   readonly rules: (node: NodeShell) => Promise<string>;
   readonly own: string;
   readonly hook: string;
+  /** What `--remove` says it took away, when both chains logged, and what was INVALID in `hook`; and from where. */
+  readonly removed: { readonly from: string; readonly what: string };
   /** Arguments that are refused, and what is said of them. */
   readonly refused: readonly Refused[];
 }
@@ -79,8 +81,9 @@ export function testLogdrop(firewall: Firewall): Ground {
     expect(once).toMatch(/knt[-_]logdrop/i);
     await logging(args);
     expect(await rules()).toBe(once);
-    await apply(['--remove']);
-    await apply(['--remove']);
+    const { from, what } = firewall.removed;
+    expect(await apply(['--remove'])).toBe(`${from}: ${what} removed\n`);
+    expect(await apply(['--remove'])).toBe(`${from}: nothing to remove\n`);
     expect(await rules()).toBe(before);
   });
 

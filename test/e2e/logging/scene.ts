@@ -14,14 +14,21 @@ export interface Scene {
   readonly prefix: string;
 }
 
-/** A node with two Pods and no rules of its own. */
+/**
+ * A node with two Pods and no rules of its own. The names of their devices are of this scene alone: by them lines are told from those of
+ * other scenes where the prefix is not ours to choose.
+ */
 export async function createScene(backend: Backend = 'iptables-nft'): Promise<Scene> {
   const network = await createNetwork({
     backend,
     pods: [
-      { namespace: 'shop', name: 'web-0', addresses: ['10.244.1.10', 'fd00:10:244:1::10'] },
-      { namespace: 'shop', name: 'postgres-0', addresses: [serverAddresses[4], serverAddresses[6]] },
+      { namespace: 'shop', name: 'web-0', device: ownDevice(), addresses: ['10.244.1.10', 'fd00:10:244:1::10'] },
+      { namespace: 'shop', name: 'postgres-0', device: ownDevice(), addresses: Object.values(serverAddresses) },
     ],
   });
   return { network, node: nodeShell(network, client), prefix: `e2e-${randomBytes(4).toString('hex')}-drop` };
+}
+
+function ownDevice(): string {
+  return `cali${randomBytes(6).toString('hex').slice(1)}`;
 }

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withLock } from '../control-plane/lock.ts';
 import { run } from '../network/command.ts';
 
 const PLUGIN = '/usr/lib/x86_64-linux-gnu/ulogd/ulogd_output_JSON.so';
@@ -18,6 +19,11 @@ export interface Ulogd {
 
 /** Installs the Debian packages ulogd2 and ulogd2-json if they are missing. */
 export async function ensureUlogd(): Promise<void> {
+  // As in global-setup.ts: packages are installed by one process of this machine at a time.
+  await withLock('kube-netfilter-tailer-tools', () => {}, installMissing);
+}
+
+async function installMissing(): Promise<void> {
   if (existsSync(pluginPath())) return;
   const packages = ['ulogd2', 'ulogd2-json'];
   // RUNLEVEL: no daemon is started.
@@ -43,10 +49,11 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   const until = async <T>(what: string, look: () => Promise<T | undefined>): Promise<T> => {
     const deadline = performance.now() + WITHIN_MS;
     for (;;) {
+      // Before it looks: what is late may be this process.
+      const isLast = performance.now() > deadline || child.exitCode !== null || child.signalCode !== null;
       const found = await look();
       if (found !== undefined) return found;
-      if (performance.now() > deadline || child.exitCode !== null)
-        throw new Error(`[ulogd] no ${what}: ${await readText(join(folder, 'ulogd.log'))}`);
+      if (isLast) throw new Error(`[ulogd] no ${what}: ${await readText(join(folder, 'ulogd.log'))}`);
       await delay(50);
     }
   };
@@ -66,7 +73,8 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   return {
     untilLines: async (count) =>
       until(`${count} lines`, async () => {
-        const lines = (await readText(output)).split('\n').filter((line) => line !== '');
+        // What follows the last end of a line is still being written.
+        const lines = (await readText(output)).split('\n').slice(0, -1);
         return lines.length < count ? undefined : lines;
       }),
     stop,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +12,8 @@ export interface RunningContainer {
   /** Begins a command that is run within it. */
   readonly exec: readonly string[];
   readonly startedAt: string;
+  /** Resolves when commands can be run within it, or it has ended. */
+  readonly started: Promise<void>;
   readonly exit: Promise<number>;
   /** Tells it to end, and ends it when it has not after that time. */
   readonly end: (graceSeconds: number) => Promise<void>;
@@ -32,9 +34,13 @@ export function runContainer(
   const bundle = join(folder, id);
   mkdirSync(bundle, { recursive: true });
   mkdirSync(dirname(log), { recursive: true });
-  writeFileSync(join(bundle, 'config.json'), JSON.stringify(config));
+  const mark = join(bundle, 'started');
+  // https://github.com/opencontainers/runtime-spec/blob/main/config.md#posix-platform-hooks
+  const hooks = { poststart: [{ path: '/bin/sh', args: ['sh', '-c', ': > "$1"', 'sh', mark] }] };
+  writeFileSync(join(bundle, 'config.json'), JSON.stringify({ ...config, hooks }));
   writeFileSync(log, '', { flag: 'a' });
   const crun = ['crun', '--root', join(folder, 'crun'), '--cgroup-manager=disabled'];
+  const made = watch(bundle);
   const child = machine.start([...crun, 'run', '--bundle', bundle, id]);
   child.stdin?.end();
   for (const stream of ['stdout', 'stderr'] as const)
@@ -42,14 +48,19 @@ export function runContainer(
       appendFileSync(log, `${nanoseconds()} ${stream} F ${line}\n`),
     );
   const exit = once(child, 'close').then(([code]) => (code as number | null) ?? -1);
+  const marked = new Promise<void>((resolve) => made.on('change', () => existsSync(mark) && resolve()));
+  const started = Promise.race([marked, exit]).then(() => made.close());
   // It may have ended by itself.
   const kill = (signal: string): Promise<unknown> => machine.run([...crun, 'kill', id, signal]);
   return {
     id,
     exec: [...crun, 'exec', id],
     startedAt: now(),
+    started,
     exit,
     async end(graceSeconds) {
+      // Until then there is nothing that could be told.
+      await started;
       await kill('TERM');
       const late = new AbortController();
       await Promise.race([exit, delay(graceSeconds * 1000, undefined, { signal: late.signal }).catch(() => {})]);

@@ -129,6 +129,7 @@ export function runPod(pod: Pod, options: RunnerOptions): PodRunner {
     const log = logOf(container, state);
     const described = `${namespace}_${name}_${container.name}`;
     running.add(process);
+    await process.started;
     // It was told to end while it was made ready.
     if (ending.signal.aborted) await process.end(0);
     options.describe(described, { log, running: true, exec: [...machine.enter, ...process.exec] });

@@ -3,9 +3,12 @@ import type { Connection } from '../control-plane/connection.ts';
 import type { ExporterConfig } from './exporter-config.ts';
 import { type Labels, receiversOf } from './exporter-rules.ts';
 import { render } from './go-template.ts';
-import { type Informer, startInformer } from './informer.ts';
+import { type Informer, startInformer, type Stored } from './informer.ts';
 
-/** Treats Events as kubernetes-event-exporter does. Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter. */
+/**
+ * Treats Events as kubernetes-event-exporter does, one that is never late: an Event is as old as it was when the API server got it.
+ * Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter.
+ */
 export interface EventExporter {
   /** Names of the Events that were too old for it. */
   readonly discarded: readonly string[];
@@ -14,10 +17,13 @@ export interface EventExporter {
 
 export async function startEventExporter(connection: Connection, config: ExporterConfig): Promise<EventExporter> {
   const discarded: string[] = [];
-  const onAdd = async (event: CoreEvent): Promise<void> => {
+  const started = Date.now();
+  const onAdd = async (event: Stored): Promise<void> => {
     // Go has no nullish time: what is not there is the year 1.
     const time = Date.parse(event.lastTimestamp ?? '');
-    if (!(Date.now() - time <= config.maxEventAgeSeconds * 1000)) {
+    // Those that are there at the start are seen then.
+    const seen = Math.max(started, Date.parse(event.metadata.creationTimestamp));
+    if (!(seen - time <= config.maxEventAgeSeconds * 1000)) {
       discarded.push(event.metadata.name);
       return;
     }

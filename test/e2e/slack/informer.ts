@@ -10,7 +10,8 @@ export interface Informer {
   readonly stop: () => Promise<void>;
 }
 
-type Stored = CoreEvent & { metadata: { resourceVersion: string } };
+/** An Event as the API server has it; whole seconds. */
+export type Stored = CoreEvent & { metadata: { resourceVersion: string; creationTimestamp: string } };
 type Change = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: Stored };
 type List = { metadata: { resourceVersion: string }; items: readonly Stored[] };
 
@@ -21,7 +22,7 @@ type List = { metadata: { resourceVersion: string }; items: readonly Stored[] };
  */
 export async function startInformer(
   connection: Connection,
-  onAdd: (event: CoreEvent) => Promise<void>,
+  onAdd: (event: Stored) => Promise<void>,
 ): Promise<Informer> {
   const known = new Set<string>();
   const { body } = await connection.request('GET', '/api/v1/events');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { podObject } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
-import { createInQuietHours } from './quiet-hour.ts';
+import { createInQuietHours } from '../quiet-hours.ts';
 import { outside, type Reader } from './reader.ts';
 import type { Webhook } from './webhook.ts';
 

@@ -1,15 +1,15 @@
-import type { Millis } from '../../../src/model.ts';
-import { windowOf } from '../../../src/series/window.ts';
-import type { Connection } from '../control-plane/connection.ts';
-import type { KubernetesObject } from '../control-plane/creatable.ts';
-import { createObjects } from '../control-plane/objects.ts';
+import type { Millis } from '../../src/model.ts';
+import { windowOf } from '../../src/series/window.ts';
+import type { Connection } from './control-plane/connection.ts';
+import type { KubernetesObject } from './control-plane/creatable.ts';
+import { createObjects } from './control-plane/objects.ts';
 
 /** Longer than a test. */
 const quiet: Millis = 300_000;
 
 /**
  * Creates objects whose hours do not end within the next minutes. Whatever lasts is told anew in each hour of its object, which
- * begins at a minute that follows from the uid: one message would rightly be two.
+ * begins at a minute that follows from the uid: one Event, and so one message, would rightly be two.
  */
 export async function createInQuietHours(connection: Connection, objects: readonly KubernetesObject[]): Promise<void> {
   for (const namespace of new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? [])))

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Connection } from './control-plane/connection.ts';
+
+const WITHIN_MS = 20_000;
+
+/** Of a ClusterRole; those of addresses that are no resources have the last alone. */
+export interface Rule {
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly verbs?: readonly string[];
+}
+
+/**
+ * Makes a ServiceAccount, which is among `items`, with what grants it `rules`; returns its token when the API server grants them: it learns of
+ * them by a watch, a moment after it has taken them.
+ */
+export async function makeAccount(
+  connection: Connection,
+  { namespace, name }: { namespace: string; name: string },
+  items: readonly object[],
+  rules: readonly Rule[],
+): Promise<string> {
+  // By the server: of two test files that do it at once, neither is refused.
+  const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await succeed(connection, apply, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const token = (await succeed(connection, ['create', 'token', name, '-n', namespace])).trim();
+  await untilGranted(connection, token, rules);
+  return token;
+}
+
+async function succeed({ kubectl }: Connection, args: readonly string[], input = ''): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(args, { input });
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** Rejects after 20 s. */
+async function untilGranted(connection: Connection, token: string, rules: readonly Rule[]): Promise<void> {
+  const deadline = performance.now() + WITHIN_MS;
+  for (const right of rules.flatMap(rightsOf))
+    while (!(await isGranted(connection, token, right))) {
+      if (performance.now() > deadline) throw new Error(`[rights] not granted: ${JSON.stringify(right)}`);
+      await delay(20);
+    }
+}
+
+interface Right {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+}
+
+function rightsOf({ apiGroups = [], resources = [], verbs = [] }: Rule): Right[] {
+  return apiGroups.flatMap((group) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ group, resource, verb }))),
+  );
+}
+
+async function isGranted({ request }: Connection, token: string, resourceAttributes: Right): Promise<boolean> {
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const answer = await request('POST', path, { body, token });
+  return (answer.body as { status?: { allowed: boolean } }).status?.allowed === true;
+}
