@@ -69,7 +69,7 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
   });
   const { cluster, connection, lists } = knowing;
   const { keeper, publisher } = telling;
-  const { sources, investigation, incidents } = counting;
+  const { sources, investigation, incidents, table } = counting;
   const lastTold = restored.state && lastTimes(restored.state.series);
   const lastSeen = createLastSeen({ metrics, ...counting, tally, restored: lastTold, now });
   const reload = createReload({
@@ -127,6 +127,7 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
     let unreadable = 0;
     const timer = setInterval(() => {
       lists.sweep(now());
+      table.followClock(now());
       if (incidents.nextTick() <= now()) incidents.tick(now());
       troubles.clock(connection.clockSkew);
       reload.look();

@@ -404,6 +404,8 @@ export interface Published {
   at: Millis;
   /** That the count is a lower bound. */
   suppressed: boolean;
+  /** It could not be told when it was due: it no longer goes before what is told already. */
+  retried?: true | undefined;
   /**
    * What the Event counts beside the series: packets that an earlier run had told of and nobody remembers; negative when
    * the Event was deleted and had to begin anew.

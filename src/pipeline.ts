@@ -66,6 +66,9 @@ export interface Pipeline {
   lost: (by: string, count: number | undefined, time: Millis) => void;
 }
 
+/** Longer than any line that a kernel prints. */
+const longLine = 1024;
+
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { prefixes, directory, statistics, includeNoise, onDrop, hold } = options;
   const understand = createFlowMemo(directory, options.node);
@@ -112,7 +115,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   function observe(line: LogLine, origin: LineOrigin): Observation | undefined {
     const isProgram = origin === 'program' || origin === 'container';
     const isKernel = origin === 'kernel' || origin === 'unknown';
-    const packet = origin === 'program' ? undefined : parse(line.text, prefixes, isKernel);
+    const packet = origin === 'program' ? undefined : unbound(line.text, parse(line.text, prefixes, isKernel));
     if (packet !== undefined || origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
     return parseProgramRecord(line.text, line.program);
   }
@@ -182,4 +185,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     options.advance(node, time);
     for (const finding of findings) options.series(node).count(finding, time, weight);
   }
+}
+
+/** What is cut out of a text keeps the whole of it in memory, for as long as its flow is remembered: 64 KiB, where somebody writes lines of his own. */
+function unbound(text: string, observation: Observation | undefined): Observation | undefined {
+  return text.length > longLine ? structuredClone(observation) : observation;
 }

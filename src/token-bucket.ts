@@ -10,6 +10,9 @@ export interface TokenBucket {
 /** Writes of one node: 5,000 agents share an API server. */
 export const nodeBudget = { rate: 1, burst: 25 };
 
+/** A clock that runs backwards by more was set back: else nothing would be let through until it is where it was. */
+const setBack: Millis = 300_000;
+
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number } = nodeBudget): TokenBucket {
   let tokens = burst;
   let filled: Millis = -Infinity;
@@ -27,6 +30,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   };
 
   function fill(now: Millis): void {
+    if (filled - now > setBack) filled = now;
     if (now <= filled) return;
     tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
     filled = now;

@@ -4,6 +4,7 @@ import type { LogLine, Martian, Millis, PacketObservation } from './model.ts';
 
 /** Packets of one flow that nobody has been told of, because it is still being found out whose they are. Plain JSON. */
 export interface WaitingFlow {
+  /** Of the first packet, without its text. */
   line: LogLine;
   observation: PacketObservation | Martian;
   /** Packets. */
@@ -52,7 +53,9 @@ export function createWaitingRoom(limit: number, restored: readonly WaitingFlow[
         return true;
       }
       if (waiting.size >= limit) return false;
-      waiting.set(key, { line, observation, weight, first: line.time, last: line.time, since: now });
+      // A text may have 64 KiB, and all that it says is in the observation.
+      const kept = { ...line, text: '' };
+      waiting.set(key, { line: kept, observation, weight, first: line.time, last: line.time, since: now });
       return true;
     },
     release(may) {

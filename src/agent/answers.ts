@@ -1,3 +1,4 @@
+import { grantRights } from '../kubernetes/rights-file.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import type { TroublesOptions } from './troubles.ts';
 
@@ -11,8 +12,6 @@ export interface Answers {
   /** It has answered, and accepted our token. */
   reached: () => void;
 }
-
-const rightsHint = 'grant it with the ClusterRole in deploy/base/rbac.yaml';
 
 export function createAnswers({
   complaints: { complain, settled },
@@ -53,7 +52,7 @@ export function createAnswers({
       resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
       `right ${verb} ${resource}`,
       { verb, resource, answer: message },
-      `Missing right: ${verb} ${resource}; ${rightsHint}`,
+      `Missing right: ${verb} ${resource}; ${grantRights}`,
     );
   }
 

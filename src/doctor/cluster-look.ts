@@ -1,3 +1,4 @@
+import { at, type Json, text } from '../kubernetes/json.ts';
 import { slimNode, slimPod } from '../kubernetes/slim.ts';
 import type { Node, Pod } from '../resolving/objects.ts';
 import { type Api, itemsOf } from './api.ts';
@@ -24,26 +25,26 @@ export async function findPod({ request }: Asked, { namespace, name }: PodName):
   return found.kind === 'refused' ? found : { kind: 'told', found: usable(found.items, slimPod)[0] };
 }
 
+export interface FoundNode extends Node {
+  /** `kind://docker/kind/kind-worker`; undefined where nobody has set it. */
+  providerId: string | undefined;
+}
+
 /** One Node. Never rejects. */
-export async function findNode({ request }: Asked, name: string): Promise<Looked<Node>> {
+export async function findNode({ request }: Asked, name: string): Promise<Looked<FoundNode>> {
   const query = { fieldSelector: `metadata.name=${name}`, limit: 1 };
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query }));
-  return found.kind === 'refused' ? found : { kind: 'told', found: usable(found.items, slimNode)[0] };
+  return found.kind === 'refused' ? found : { kind: 'told', found: usable(found.items, withProvider)[0] };
+}
+
+function withProvider(item: Json): FoundNode {
+  return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
 /** Names of a few Nodes; none where nobody tells. Never rejects. */
 export async function someNodes({ request }: Asked): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
-}
-
-/** `spec.providerID` of the Node. */
-export async function providerIdOf({ request }: Asked, node: string): Promise<string | undefined> {
-  if (node === '') return undefined;
-  const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } }));
-  if (found.kind === 'refused') return undefined;
-  const id = (found.items[0] as { spec?: { providerID?: unknown } } | null | undefined)?.spec?.providerID;
-  return typeof id === 'string' ? id : undefined;
 }
 
 /** Those that can be understood. */

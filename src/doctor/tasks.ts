@@ -21,7 +21,7 @@ import { checkProgramSource } from './checks/program-source.ts';
 import { checkRights } from './checks/rights.ts';
 import { checkSettings, sourceName } from './checks/settings.ts';
 import { checkState } from './checks/state.ts';
-import { findPod, podsOn, providerIdOf } from './cluster-look.ts';
+import { findNode, findPod, podsOn } from './cluster-look.ts';
 import type { ContainerLook } from './container-look.ts';
 import { lookAtFelix } from './felix.ts';
 import type { HttpGet } from './http-get.ts';
@@ -68,6 +68,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
   const { node } = config;
   const { now, run, readFile } = system;
   const pods = once(() => podsOn(api, node));
+  const ownNode = once(() => findNode(api, node));
   const view = once(() => system.lookAtNetwork({ procRoot: config.procRoot, hostNetwork }));
   const rules = once(() => readRules({ run, readFile }));
   const kernelSettings = config.sources.filter(
@@ -78,7 +79,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
   return [
     { name: 'settings', run: () => Promise.resolve(checkSettings(config, problems, warnings)) },
     { name: 'api-server', run: () => checkApiServer(api, now) },
-    { name: 'node', run: () => checkNode(api, node) },
+    { name: 'node', run: () => checkNode(api, node, ownNode) },
     { name: 'rights', run: () => checkRights(api) },
     { name: 'state', run: () => Promise.resolve(checkState({ ...system, folder: config.stateDir, node })) },
     ...logs.map(({ setting, look }) => ({
@@ -110,7 +111,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
     { name: 'nf-log', run: async () => checkLogBackend(readFile, await view()) },
     {
       name: 'nf-log-all-netns',
-      run: async () => checkLogNamespaces({ readFile, view: await view(), providerId: await providerIdOf(api, node) }),
+      run: async () => checkLogNamespaces({ readFile, view: await view(), providerId: await providerId() }),
     },
     {
       name: 'calico',
@@ -159,6 +160,12 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
     const looks = await Promise.all(logs.map(({ look }) => look()));
     const readable = looks.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
     return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];
+  }
+
+  async function providerId(): Promise<string | undefined> {
+    if (node === '') return undefined;
+    const answer = await ownNode();
+    return answer.kind === 'told' ? answer.found?.providerId : undefined;
   }
 
   async function hostNetwork(): Promise<boolean | undefined> {

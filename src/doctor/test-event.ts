@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { bareFlow } from '../explaining/findings.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
+import { rightsFile } from '../kubernetes/rights-file.ts';
 import type { Finding, Millis, ObjectRef, Series } from '../model.ts';
 import { eventOf, namespaceOf } from '../publishing/event.ts';
 import { createEventWriter } from '../publishing/event-writer.ts';
@@ -84,7 +85,7 @@ function failed(reason: string, advice: string): Failed {
 }
 
 function adviceOn(status: number): string {
-  return status === 403 ? 'grant create on events: deploy/base/rbac.yaml' : 'run doctor for what is wrong';
+  return status === 403 ? `grant create on events: ${rightsFile}` : 'run doctor for what is wrong';
 }
 
 function messageFor(node: string): string {

@@ -60,7 +60,7 @@ const table: readonly Advice[] = [
     name: 'ufw',
     applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
     say: (story, own) =>
-      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(story, own)} Let it route Pod traffic (ufw default allow routed), or turn it off on nodes.`,
+      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(story, own)} ${letThroughUfw(story)}, or turn it off on nodes.`,
   },
   {
     name: 'host firewall',
@@ -112,15 +112,39 @@ function isProbe({ peer, direction }: FlowStory, own: Own): boolean {
   return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
 }
 
+/** What is routed, what is for the node itself and what the node sends are policies of their own (ufw(8)). */
+function letThroughUfw({ path }: FlowStory): string {
+  if (path.endsWith('→ this node')) return 'Let it accept what Pods send to the node (ufw allow from POD_RANGE)';
+  if (path.startsWith('this node →')) return 'Let it pass what the node sends to Pods (ufw allow out to POD_RANGE)';
+  return 'Let it route Pod traffic (ufw default allow routed)';
+}
+
 function probes(story: FlowStory, own: Own): string {
   return isProbe(story, own)
     ? " From the Pod's own node these are probably the kubelet's probes: without them it stays unready."
     : '';
 }
 
+/** What `kubectl` calls the kinds of Antrea's log: their own names are those of others, too. */
+const resources = new Map([
+  ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
+  ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
+]);
+
+/** Names of policies are taken from logs: nothing but what may be the name of an object goes into a command. */
+function isName(text: string): boolean {
+  return /^[a-z0-9][a-z0-9.-]{0,252}$/.test(text);
+}
+
+/** There is an object to look at. */
+function isShown({ kind, namespace, name }: PolicyName): boolean {
+  return namespace === undefined ? kind !== undefined || isName(name) : isName(namespace);
+}
+
 /** The command that shows a policy; Calico's own kinds are best shown by its own tool. */
-function showPolicy({ kind, namespace, name }: PolicyName): string {
-  const object = name.endsWith('…') ? '' : ` ${name}`;
+function showPolicy({ kind: given, namespace, name }: PolicyName): string {
+  const kind = resources.get(given ?? '') ?? given;
+  const object = isName(name) ? ` ${name}` : '';
   const where = namespace === undefined ? '' : ` -n ${namespace}`;
   if (kind === undefined || kind === 'NetworkPolicy') return `kubectl${where} describe networkpolicy${object}`;
   if (/^(?:Staged|Global)|calico/.test(kind))
@@ -135,7 +159,7 @@ export function adviseOn(story: FlowStory, own: Own): string {
 
 function policyAdvice(story: FlowStory, namespace: string): string {
   const { direction, refusedBy, peer, policy } = story;
-  if (policy !== undefined) return `If it should pass: ${showPolicy(policy)}`;
+  if (policy !== undefined && isShown(policy)) return `If it should pass: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
   const mine = receiving ? 'ingress' : 'egress';

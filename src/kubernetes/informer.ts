@@ -1,5 +1,6 @@
 import { type KubernetesListObject, type KubernetesObject, ListWatch } from '@kubernetes/client-node';
 import { backOff } from 'exponential-backoff';
+import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import { type Connection, messageOf } from './connection.ts';
@@ -29,6 +30,8 @@ export interface InformerOptions<T> extends ListOptions {
   random: () => number;
   /** How long a watch may be silent; see `SlimWatch`. */
   silence?: Millis | undefined;
+  /** How the time between two watches is waited for; the default is a timer. */
+  pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
 /** One kind of object, kept up to date: list, then watch, for as long as it takes. */
@@ -56,7 +59,7 @@ export const patience = {
 export function createInformer<T extends { namespace?: string; name: string; resourceVersion: string | undefined }>(
   options: InformerOptions<T>,
 ): Informer {
-  const { connection, path, fieldSelector, now } = options;
+  const { connection, path, fieldSelector, now, pause = setTimeout } = options;
   let lastHeard: Millis | undefined;
   let synced = false;
   let stopped = false;
@@ -76,9 +79,12 @@ export function createInformer<T extends { namespace?: string; name: string; res
     },
     onUnusable: options.onUnusable,
     random: options.random,
+    pause,
     silence: options.silence,
   });
-  const informer = new ListWatch<KubernetesObject & Kept<T>>(path, watch, list, false, undefined, fieldSelector);
+  const informer = new ListWatch<KubernetesObject & Kept<T>>(path, watch, list, false, undefined, fieldSelector, {
+    delayFn: pause,
+  });
   informer.on('add', ({ metadata }) => options.onSet(metadata));
   informer.on('update', ({ metadata }) => options.onSet(metadata));
   informer.on('delete', ({ metadata }) => options.onDelete(metadata));
@@ -150,6 +156,6 @@ function refusalOf(error: unknown): Refusal {
 
 async function waitAsAsked(error: unknown): Promise<boolean> {
   const { retryAfter } = refusalOf(error);
-  if (retryAfter !== undefined) await new Promise((resolve) => setTimeout(resolve, retryAfter).unref());
+  if (retryAfter !== undefined) await setTimeout(retryAfter, undefined, { ref: false });
   return true;
 }

@@ -1,5 +1,4 @@
 import { type KubeConfig, Watch } from '@kubernetes/client-node';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../model.ts';
 import type { Json } from './slim.ts';
 
@@ -22,6 +21,8 @@ export interface SlimWatchOptions<T> {
   onUnusable: (error: unknown) => void;
   /** Between 0 and 1. */
   random: () => number;
+  /** Between two watches. */
+  pause: (duration: Millis) => Promise<void>;
   silence?: Millis | undefined;
 }
 
@@ -60,14 +61,17 @@ export class SlimWatch<T> extends Watch {
     callback: (phase: string, object: unknown, event?: unknown) => unknown,
     done: (error: unknown) => void,
   ): Promise<AbortController> {
-    const { config, random, onBegin, onHeard, onEnd } = this.#options;
+    const { config, random, pause, onBegin, onHeard, onEnd } = this.#options;
+    // The library pauses before it asks for a watch, and does not look whether it was stopped meanwhile.
+    if (this.#stopped) return new AbortController();
     const end = (error: unknown): void => {
       onEnd(error);
       done(error);
     };
     onBegin();
     try {
-      if (this.#watches++ > 0) await delay(random() * reconnectSpread);
+      if (this.#watches++ > 0) await pause(random() * reconnectSpread);
+      if (this.#stopped) return new AbortController();
       this.config = config();
       const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
       const controller = await super.watch(

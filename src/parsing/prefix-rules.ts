@@ -46,21 +46,32 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     policy: ({ chain, rule }) => named('VyOS rule', `${chain} ${rule}`),
   },
   // firewalld, `filter_FWD_public_REJECT: `, `filter_IN_internal_DROP: `, in older releases `FWDI_public_REJECT: `.
+  // A zone may have an underscore in its name; without `filter_` that would take the chains of others for zones.
+  {
+    name: 'firewalld policy',
+    enforcer: 'host-firewall',
+    match: /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|OUT)_policy_(?<policy>[\w-]+?)_(?<action>REJECT|DROP|ACCEPT)/,
+    verdict: byWord,
+    policy: ({ policy = '' }) => named('firewalld policy', policy),
+  },
   {
     name: 'firewalld zone',
     enforcer: 'host-firewall',
     match:
-      /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?)_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)/,
+      /(?<![A-Za-z])(?:filter_(?:IN|FWD|OUT)_(?<filtered>[\w-]+?)|(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?))_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)/,
     verdict: byWord,
-    policy: ({ zone = '' }) => named('firewalld zone', zone),
+    policy: ({ filtered, zone = '' }) => named('firewalld zone', filtered ?? zone),
   },
   {
     name: 'firewalld',
     enforcer: 'host-firewall',
-    match: /(?:FINAL|STATE_INVALID)_(?<action>REJECT|DROP)/,
+    match: /(?:FINAL|STATE_INVALID|rpfilter|RFC3964_IPv4)_(?<action>REJECT|DROP)/,
     verdict: byWord,
   },
-  { name: 'ufw', enforcer: 'host-firewall', match: /^\[UFW (?:LIMIT )?BLOCK\]/, verdict: 'dropped' },
+  // Behind `ufw limit` stands a REJECT.
+  { name: 'ufw limit', enforcer: 'host-firewall', match: /^\[UFW LIMIT BLOCK\]/, verdict: 'rejected' },
+  // ufw-docker writes `[UFW DOCKER BLOCK]`.
+  { name: 'ufw', enforcer: 'host-firewall', match: /^\[UFW (?:DOCKER )?BLOCK\]/, verdict: 'dropped' },
   // Shorewall, `Shorewall:net2fw:DROP:`.
   {
     name: 'shorewall',

@@ -106,16 +106,18 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   function joinedTo(stored: StoredEvent, { count, first, last }: Own): Pick<Published, 'base' | 'first' | 'overlap'> {
     const began = Math.min(first, stored.firstTimestamp ?? Infinity);
     const [owner, ...numbers] = (stored.annotations[stateAnnotation] ?? '').split(' ');
-    if (owner === stateId) {
-      const [base = 0, counted, overlapUntil] = numbers.map(Number);
+    const [base = 0, counted, overlapUntil] = numbers.map(Number);
+    // Times are cut to seconds.
+    const until = stored.lastTimestamp === undefined ? Infinity : stored.lastTimestamp + 999;
+    // Else its hour was begun again, after the clock had been set back: what was counted in it before is told, and forgotten.
+    const isContinued = first <= until && stored.count <= (base || 0) + count;
+    if (owner === stateId && isContinued) {
       if (counted === undefined || overlapUntil === undefined) {
         // One that was begun anew does not go back to before it was deleted.
         return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
       }
       return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
     }
-    // Times are cut to seconds.
-    const until = stored.lastTimestamp === undefined ? Infinity : stored.lastTimestamp + 999;
     // All of ours came after it was written: nothing is counted twice.
     if (first > until) return { base: stored.count, first: began };
     return {

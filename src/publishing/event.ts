@@ -7,6 +7,9 @@ export const component = 'kube-netfilter-tailer';
 /** Bytes of a message, as client-go and the events.k8s.io API cut it. */
 const maxMessage = 1024;
 
+/** An int32 in the API: an Event that counts more is refused. */
+const maxCount = 2_147_483_647;
+
 export interface ObjectReference {
   apiVersion: string;
   kind: string;
@@ -54,7 +57,7 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
     reason,
     message: cutBytes(message, maxMessage),
     type,
-    count: published.base + count,
+    count: Math.min(published.base + count, maxCount),
     firstTimestamp: timestamp(published.first ?? first),
     // On creation the time of the write: exporters throw away what looks older than a few seconds.
     lastTimestamp: timestamp(published.writes === 0 ? now : last),

@@ -56,6 +56,8 @@ export interface Publisher {
 
 /** How long a namespace that is being deleted is left alone. */
 const mutedFor: Millis = 600_000;
+/** How long an Event that was refused for good is left alone: each packet that comes would have it refused again. */
+const givenUpFor: Millis = 600_000;
 /** How long until it is seen whether a missing right has been granted. */
 const forbiddenFor: Millis = 30_000;
 /** How long an Event that the server fails on (500: an admission webhook, mostly) is left alone, while others are written. */
@@ -73,6 +75,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const { table, write, onResult, now } = options;
   const bucket = createTokenBucket(options.budget ?? nodeBudget);
   const muted = new Map<string, Millis>();
+  /** Until when a series that was refused for good is left alone, however many packets come. */
+  const givenUp = new WeakMap<Series, Millis>();
   let stopping = false;
   let wakeUp: (() => void) | undefined;
   /** Ends what is being waited for. Not a promise that lives as long as the program: each wait would leave something on it. */
@@ -111,6 +115,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
       forgetMuted();
       for (const series of table.due(now())) {
         if (stopping) return;
+        if (isAhead(givenUp.get(series), givenUpFor)) {
+          table.abandon(series);
+          continue;
+        }
         if (isMuted(series)) {
           abandon(series, 'muted');
           continue;
@@ -128,7 +136,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   async function flush(deadline: Millis): Promise<void> {
     if (now() >= deadline) return;
     await inFlight;
-    for (const series of table.due(now()).filter((each) => !isMuted(each))) {
+    for (const series of table.due(now()).filter((each) => !isMuted(each) && !isAhead(givenUp.get(each), givenUpFor))) {
       if (now() >= deadline || !bucket.take(now())) return;
       if ((await attempt(series)) !== 'done') return;
     }
@@ -170,7 +178,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
     if (outcome.kind === 'foreign') {
       onResult('read', 'foreign', series, undefined);
-      abandon(series, 'foreign');
+      giveUp(series, 'foreign');
       return 'done';
     }
     const { refusal, verb } = outcome;
@@ -198,9 +206,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
         abandon(series, result);
         return 'done';
       default:
-        abandon(series, result);
+        giveUp(series, result);
         return 'done';
     }
+  }
+
+  function giveUp(series: Series, reason: Result): void {
+    givenUp.set(series, now() + givenUpFor);
+    abandon(series, reason);
   }
 
   function abandon(series: Series, reason: Result | 'muted'): void {
@@ -209,11 +222,16 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function isMuted(series: Series): boolean {
-    return (muted.get(namespaceOf(series.finding.regarding)) ?? 0) > now();
+    return isAhead(muted.get(namespaceOf(series.finding.regarding)), mutedFor);
   }
 
   function forgetMuted(): void {
-    for (const [namespace, until] of muted) if (until <= now()) muted.delete(namespace);
+    for (const [namespace, until] of muted) if (!isAhead(until, mutedFor)) muted.delete(namespace);
+  }
+
+  /** What is further ahead than that was put there before the clock was set back. */
+  function isAhead(until: Millis | undefined, atMost: Millis): boolean {
+    return until !== undefined && until > now() && until - now() <= atMost;
   }
 
   async function sleepUntil(at: Millis): Promise<void> {

@@ -92,7 +92,13 @@ export function directoryOf(lists: Lists): EditableDirectory {
     },
     node: (name) => nodes.byName(name),
     homeOf: (address) => nodes.homeOf(address),
-    podByInterface: (name, address, at) => podEndpoint(holder(pods.byInterface(name), at), address, 'interface'),
+    podByInterface(name, address, at) {
+      const pod = holder(pods.byInterface(name), at);
+      if (pod === undefined) return undefined;
+      const isOwn = pod.addresses.includes(address) || hadThen(pods.byAddress(address), pod.uid, at);
+      // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for somebody else.
+      return podEndpoint(pod, address, 'interface', isOwn ? undefined : 'not its own address');
+    },
     nodeByInterface: (name, at) => holder(pods.byInterface(name), at)?.node,
     byAddress(address, at) {
       const here = pods.byAddress(address);
@@ -186,7 +192,11 @@ function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | unde
   return found;
 }
 
-function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence): Endpoint | undefined {
+function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }: Moment): boolean {
+  return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
+}
+
+function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence, note?: string): Endpoint | undefined {
   if (pod === undefined) return undefined;
   return {
     kind: 'pod',
@@ -198,8 +208,7 @@ function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence):
     range: rangeOf(address),
     node: pod.node,
     role: pod.role,
-    // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for somebody else.
-    note: pod.addresses.includes(address) ? undefined : 'not its own address',
+    note,
   };
 }
 

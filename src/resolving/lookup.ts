@@ -41,7 +41,9 @@ export interface LookupOptions<V> {
 
 interface Answer<V> {
   value: V | undefined;
-  until: Millis;
+  at: Millis;
+  /** How long after `at` it is believed. */
+  age: Millis;
   failed: boolean;
 }
 
@@ -57,11 +59,11 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   return {
     counts,
     get: (address) => answers.get(address)?.value,
-    learn: (address, value) => void answers.set(address, { value, until: now() + ages.hit, failed: false }),
+    learn: (address, value) => void answers.set(address, { value, at: now(), age: ages.hit, failed: false }),
     ask(address) {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
-      const fresh = known !== undefined && known.until > now();
+      const fresh = known !== undefined && isFresh(known);
       if (fresh && !known.failed) {
         counts.cached++;
         return 'known';
@@ -77,8 +79,15 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     },
   };
 
-  function isFresh(address: string): boolean {
-    return (answers.get(address)?.until ?? 0) > now();
+  /** A clock that was set back makes an answer as old as one that went on. */
+  function isFresh({ at, age }: Answer<V>): boolean {
+    return Math.abs(now() - at) < age;
+  }
+
+  /** It came along with another answer meanwhile. */
+  function isKnown(address: string): boolean {
+    const answer = answers.get(address);
+    return answer !== undefined && isFresh(answer);
   }
 
   function next(): void {
@@ -94,14 +103,14 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     try {
       const value = await find(address);
       counts[value === undefined ? 'miss' : 'hit']++;
-      // What came along with another answer meanwhile is better than nothing.
-      if (value === undefined && isFresh(address)) return;
-      answers.set(address, { value, until: now() + (value === undefined ? ages.miss : ages.hit), failed: false });
+      // That is better than nothing.
+      if (value === undefined && isKnown(address)) return;
+      answers.set(address, { value, at: now(), age: value === undefined ? ages.miss : ages.hit, failed: false });
     } catch {
       counts.failed++;
-      if (isFresh(address)) return;
+      if (isKnown(address)) return;
       // An old answer is better than none.
-      answers.set(address, { value: answers.get(address)?.value, until: now() + ages.failed, failed: true });
+      answers.set(address, { value: answers.get(address)?.value, at: now(), age: ages.failed, failed: true });
     } finally {
       running--;
       pending.delete(address);

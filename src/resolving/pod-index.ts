@@ -7,7 +7,8 @@ export const slack: Millis = 2000;
 
 /** Pods, past ones too, by what a packet shows of them. Several may have had the same address one after the other. */
 export interface PodIndex {
-  add: (pod: Pod) => void;
+  /** `lost`: addresses that a Pod which is still there had once; it is found by nothing else of what it was then. */
+  add: (pod: Pod, lost?: readonly string[]) => void;
   /** `pod` must be an object that was added, with its addresses unchanged. */
   remove: (pod: Pod) => void;
   byAddress: (address: string) => readonly Pod[] | undefined;
@@ -20,6 +21,7 @@ export interface PodIndex {
 /** `ownNode`: only Pods there can be told by an interface; undefined: Pods of any node, for saved logs. */
 export function createPodIndex(ownNode: string | undefined): PodIndex {
   const all = new Set<Pod>();
+  const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
   const interfaces = new Map<string, Pod[]>();
   /** No change of ownership is later than that. */
@@ -31,8 +33,9 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
     get size() {
       return all.size;
     },
-    add(pod) {
+    add(pod, lost) {
       all.add(pod);
+      if (lost !== undefined) lostBy.set(pod, lost);
       changes = undefined;
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
       for (const [map, keys] of keysOf(pod)) {
@@ -53,6 +56,7 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
           else map.set(key, rest);
         }
       }
+      lostBy.delete(pod);
     },
     byAddress: (address) => addresses.get(address),
     byInterface: (name) => interfaces.get(name),
@@ -69,8 +73,10 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
   };
 
   /** A hostNetwork Pod has neither a veth nor an address of its own. */
-  function keysOf(pod: Pod): [Map<string, Pod[]>, string[]][] {
+  function keysOf(pod: Pod): [Map<string, Pod[]>, readonly string[]][] {
     if (pod.hostNetwork) return [];
+    const lost = lostBy.get(pod);
+    if (lost !== undefined) return [[addresses, lost]];
     const isHere = ownNode === undefined || pod.node === ownNode;
     return [
       [addresses, pod.addresses],

@@ -2,11 +2,13 @@ import type { Failing, ObjectRef } from '../model.ts';
 import type { Pod } from './objects.ts';
 import { podRef } from './directory.ts';
 
-/** The Pod of a node that runs a program, by the names that installers give. */
+/** The Pod of a node that runs a program, by the names that installers give; it is on the host's network, unlike who only borrows the name. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : isOfCalicoNode(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
-  const pod = pods.find((each) => each.until === Infinity && (each.name === name || each.name.startsWith(`${name}-`)));
+  const pod = pods.find(
+    (each) => each.hostNetwork && each.until === Infinity && (each.name === name || each.name.startsWith(`${name}-`)),
+  );
   return pod === undefined ? undefined : podRef(pod);
 }
 

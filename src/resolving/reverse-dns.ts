@@ -1,8 +1,12 @@
 import { Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
+import type { Millis } from '../model.ts';
 
-/** One try, so that a finding does not wait for a DNS that is itself what fails. */
-const options = { timeout: 1000, tries: 1 };
+/**
+ * A finding does not wait for a DNS that is itself what fails. Node.js looks only at each multiple of this whether it has
+ * passed, and may miss the first by a hair.
+ */
+const patience: Millis = 900;
 
 /**
  * As a host name may be spelled (RFC 1123, underscores allowed; no name ends in a number, or it could pass for an address):
@@ -13,10 +17,13 @@ const hostName =
 
 /**
  * The host name of an address by its PTR record; undefined if it has none. Rejects when no server answers. `servers` as
- * `dns.setServers` takes them; by default those of the system.
+ * `dns.setServers` takes them; by default those of the system. Each is asked once, for `timeout` to twice that.
  */
-export function createReverseDns(servers?: readonly string[]): (address: string) => Promise<string | undefined> {
-  const resolver = new Resolver(options);
+export function createReverseDns(
+  servers?: readonly string[],
+  timeout = patience,
+): (address: string) => Promise<string | undefined> {
+  const resolver = new Resolver({ timeout, tries: 1 });
   if (servers !== undefined) resolver.setServers(servers);
   return async (address) => {
     try {

@@ -3,6 +3,9 @@ import type { Millis, Series } from '../model.ts';
 /** From the first packet to the first write: what follows at once is in the first count. */
 export const firstDelay: Millis = 1000;
 
+/** Nothing waits for longer to be told. */
+export const longestWait: Millis = 900_000;
+
 /** Distances between the writes of a series while packets keep coming; the last repeats. */
 const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
 

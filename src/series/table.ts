@@ -1,6 +1,8 @@
 import type { Finding, FlowStory, Millis, Published, Series, Suppressed } from '../model.ts';
 import { objectKey } from '../object-key.ts';
-import { dueAfter } from './schedule.ts';
+import { createLostLines, mayBeLost } from './lost-lines.ts';
+import { createPending } from './pending.ts';
+import { dueAfter, longestWait } from './schedule.ts';
 import { freezeSeries, type SeriesState, thawSeries } from './state.ts';
 import { createTally, tally } from './tally.ts';
 import { windowLength, windowOf } from './window.ts';
@@ -34,6 +36,8 @@ export interface SeriesTable {
   backlog: (now: Millis) => { due: number; oldest: Millis };
   /** Nothing more can be written before then: until that time nothing is due. */
   postpone: (until: Millis) => void;
+  /** To be called now and then with what the clock says: takes back what is ahead of it, because it was set back. */
+  followClock: (now: Millis) => void;
   /** Packets past the limits: of no series, and of an overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
   /** Series held, and how many of them have something to tell. */
@@ -54,8 +58,8 @@ export interface SeriesTableOptions {
   onEarlier?: (() => void) | undefined;
 }
 
-/** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
-const suppressionReach: Millis = 10_000;
+/** Packets are not of the future: a clock that is further behind the latest of them was set back. */
+const setBack: Millis = 300_000;
 
 export function createSeriesTable({
   limits = defaultSeriesLimits,
@@ -64,20 +68,19 @@ export function createSeriesTable({
   onEarlier,
 }: SeriesTableOptions = {}): SeriesTable {
   /** The current window's series by identity. */
-  const current = new Map<string, Series>();
+  const current = new Map(restored?.series.map(thawSeries).map((series) => [series.finding.identity, series]));
+  const former = restored?.past.map(thawSeries) ?? [];
   /** What has something to tell; series of past windows live on here until they have told it. */
-  const pending = new Set<Series>();
-  const objects = new Map<string, { window: number; distinct: number }>();
-  const reports = new Map<string, { kernelWarnings: Millis; everything: Millis }>();
-  const counts = { uncounted: 0, overflowed: 0 };
+  const pending = createPending([...current.values(), ...former], onEarlier);
+  const objects = new Map(restored?.objects.map(([object, known]) => [object, { ...known }]));
+  const lostLines = createLostLines(restored?.reports);
+  const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
   /** Series of past windows that still have something to tell. */
-  let past = 0;
-  let earliest: Millis = Infinity;
-  let nextSweep: Millis = -Infinity;
+  let past = former.length;
+  let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
-  let clock: Millis = -Infinity;
+  let clock: Millis = restored?.clock ?? -Infinity;
   let revision = 0;
-  if (restored) restore(restored);
 
   return {
     counts,
@@ -93,10 +96,7 @@ export function createSeriesTable({
       series: [...current.values()].map(freezeSeries),
       past: [...pending].filter((series) => current.get(series.finding.identity) !== series).map(freezeSeries),
       objects: [...objects],
-      reports: [...reports].map(([node, { kernelWarnings, everything }]) => [
-        node,
-        { kernelWarnings, everything: everything === -Infinity ? null : everything },
-      ]),
+      reports: lostLines.state(),
       counts: { ...counts },
     }),
     count(finding, time, weight = 1) {
@@ -116,57 +116,60 @@ export function createSeriesTable({
     suppress(report, node, time) {
       if (report.affects === 'nothing') return;
       revision++;
-      const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity };
-      last.kernelWarnings = time;
-      if (report.affects === 'everything') last.everything = time;
-      reports.set(node, last);
+      lostLines.report(report.affects, node, time);
       for (const series of current.values()) {
-        if (series.suppressed || series.finding.node !== node || series.last < time - suppressionReach) continue;
-        if (!bearsOn(report.affects, series)) continue;
+        if (series.suppressed || !mayBeLost(series, report.affects, node, time)) continue;
         series.suppressed = true;
         schedule(series, time);
       }
     },
-    due(now) {
-      const ready: Series[] = [];
-      earliest = Infinity;
-      for (const series of pending) {
-        if (series.due <= now) ready.push(series);
-        else if (series.due < earliest) earliest = series.due;
-      }
-      return ready.toSorted(byUrgency);
-    },
-    nextDue: () => earliest,
+    due: pending.due,
+    nextDue: pending.nextDue,
     published(series, told) {
       revision++;
       series.published = told;
-      series.due = Infinity;
-      if (series.count > told.count || (series.suppressed && !told.suppressed)) {
-        series.due = dueAfter(series, told.at);
-        // Of a past window: no more packets will come, so there is nothing to wait for.
-        if (isPast(series)) series.due = told.at;
-        if (series.due < earliest) setEarliest(series.due);
-      } else forget(series);
+      if (series.count <= told.count && (!series.suppressed || told.suppressed)) return forget(series);
+      // Of a past window: no more packets will come, so there is nothing to wait for.
+      pending.put(series, isPast(series) ? told.at : dueAfter(series, told.at));
     },
     retry(series, at) {
       revision++;
-      series.due = at;
-      if (at < earliest) setEarliest(at);
+      series.published = { ...series.published, retried: true };
+      pending.put(series, at);
     },
     abandon(series) {
       revision++;
-      series.due = Infinity;
       series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
       forget(series);
     },
-    backlog(now) {
-      const waits = [...pending].filter(({ due }) => due <= now).map(({ due }) => now - due);
-      return { due: waits.length, oldest: Math.max(0, ...waits) };
-    },
-    postpone(until) {
-      earliest = until;
+    backlog: pending.backlog,
+    postpone: pending.postpone,
+    followClock(now) {
+      if (clock - now > setBack) goBack(now);
+      const next = pending.nextDue();
+      if (next === Infinity || next - now <= longestWait) return;
+      revision++;
+      pending.hasten(now);
     },
   };
+
+  /** What was counted ahead is told as it is; what comes now counts in the windows of now. */
+  function goBack(now: Millis): void {
+    revision++;
+    clock = now;
+    nextSweep = -Infinity;
+    lostLines.clear();
+    for (const series of new Set([...current.values(), ...pending])) {
+      series.first = Math.min(series.first, now);
+      series.last = Math.min(series.last, now);
+    }
+    for (const [identity, series] of current) {
+      if (series.window <= windowOf(now, objectKey(series.finding.regarding)).number) continue;
+      current.delete(identity);
+      if (pending.has(series)) past++;
+    }
+    for (const [object, { window }] of objects) if (window > windowOf(now, object).number) objects.delete(object);
+  }
 
   function open(finding: Finding, time: Millis): Series | undefined {
     const object = objectKey(finding.regarding);
@@ -195,6 +198,12 @@ export function createSeriesTable({
     const { number: window, end: windowEnd } = windowOf(clock, objectKey(finding.regarding));
     const before = current.get(finding.identity);
     if (before !== undefined && pending.has(before)) past++;
+    const again = past === 0 ? undefined : pastOf(finding.identity, window);
+    if (again !== undefined) {
+      past--;
+      current.set(finding.identity, again);
+      return again;
+    }
     const series: Series = {
       finding,
       window,
@@ -209,13 +218,15 @@ export function createSeriesTable({
       due: Infinity,
     };
     current.set(finding.identity, series);
-    const lost = reports.get(finding.node);
-    if (lost) {
-      series.suppressed =
-        (time - lost.everything <= suppressionReach && bearsOn('everything', series)) ||
-        (time - lost.kernelWarnings <= suppressionReach && bearsOn('kernel-warnings', series));
-    }
+    series.suppressed = lostLines.bearOn(series, time);
     return series;
+  }
+
+  /** After the clock was set back an hour comes again, and what was counted in it may still be to be told. */
+  function pastOf(identity: string, window: number): Series | undefined {
+    for (const series of pending)
+      if (series.window === window && series.finding.identity === identity && isPast(series)) return series;
+    return undefined;
   }
 
   function add(series: Series, finding: Finding, time: Millis, weight: number): void {
@@ -238,14 +249,7 @@ export function createSeriesTable({
   /** There is something new to tell, unless there was already. */
   function schedule(series: Series, time: Millis): void {
     if (series.due !== Infinity) return;
-    series.due = dueAfter(series, wall?.() ?? time);
-    pending.add(series);
-    if (series.due < earliest) setEarliest(series.due);
-  }
-
-  function setEarliest(time: Millis): void {
-    earliest = time;
-    onEarlier?.();
+    pending.put(series, dueAfter(series, wall?.() ?? time));
   }
 
   function isPast(series: Series): boolean {
@@ -257,26 +261,6 @@ export function createSeriesTable({
     if (pending.delete(series) && isPast(series)) past--;
   }
 
-  function restore(state: SeriesState): void {
-    clock = state.clock ?? -Infinity;
-    nextSweep = state.nextSweep ?? -Infinity;
-    for (const frozen of state.series) {
-      const series = thawSeries(frozen);
-      current.set(series.finding.identity, series);
-    }
-    const former = state.past.map(thawSeries);
-    past = former.length;
-    for (const series of [...current.values(), ...former]) {
-      if (series.due === Infinity) continue;
-      pending.add(series);
-      if (series.due < earliest) earliest = series.due;
-    }
-    for (const [object, known] of state.objects) objects.set(object, { ...known });
-    for (const [node, { kernelWarnings, everything }] of state.reports)
-      reports.set(node, { kernelWarnings, everything: everything ?? -Infinity });
-    Object.assign(counts, state.counts);
-  }
-
   /** Forgets series of past windows that have told all. */
   function sweep(): void {
     nextSweep = clock + windowLength / 4;
@@ -285,22 +269,4 @@ export function createSeriesTable({
     }
     for (const [object, { window }] of objects) if (window < windowOf(clock, object).number) objects.delete(object);
   }
-}
-
-function bearsOn(affects: Suppressed['affects'], { finding: { story } }: Series): boolean {
-  if (affects === 'everything') return true;
-  return (
-    affects === 'kernel-warnings' &&
-    ((story.kind === 'incident' && story.failing === 'kernel') || (story.kind === 'flow' && story.martian))
-  );
-}
-
-/** Incidents before drops, short pointers to incidents last; what nobody has heard of before updates, then who has waited longest. */
-function byUrgency(a: Series, b: Series): number {
-  return rank(a) - rank(b) || a.due - b.due || (a.finding.identity < b.finding.identity ? -1 : 1);
-}
-
-function rank({ finding: { story }, published }: Series): number {
-  const kind = story.kind !== 'incident' ? 2 : story.role === 'full' ? 0 : 4;
-  return kind + (published.writes === 0 ? 0 : 1);
 }

@@ -42,11 +42,21 @@ function readAt(fd: number, position: number): Buffer {
   return buffer.subarray(0, readSync(fd, buffer, 0, blockSize, position));
 }
 
+/** 64 KiB of a packed log are some hundred KiB; of what only repeats itself they may be gigabytes. */
+const maxOutputLength = 16 << 20;
+
 /** The start of compressed data, as far as it goes: it is cut off on purpose. */
 function unpack(head: Buffer): Buffer {
-  if (head[0] === 0x1f && head[1] === 0x8b) return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
-  if (head.readUInt32LE(0) === 0xfd2fb528) return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_flush });
-  return head;
+  try {
+    if (head[0] === 0x1f && head[1] === 0x8b)
+      return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
+    if (head.readUInt32LE(0) === 0xfd2fb528)
+      return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_flush, maxOutputLength });
+    return head;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
+    return unpack(head.subarray(0, head.length >> 4));
+  }
 }
 
 function firstTimeOf(text: string, clock: Clock): Millis | undefined {

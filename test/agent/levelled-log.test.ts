@@ -1,6 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { createLevelledLog } from '../../src/agent/levelled-log.ts';
 
+/** In milliseconds. */
+const patience = 20_000;
+
 test('the level changes for those who hold the log already, and nothing is lost', async () => {
   const lines: string[] = [];
   const { log, setLevel } = await createLevelledLog({
@@ -16,13 +19,13 @@ test('the level changes for those who hold the log already, and nothing is lost'
   await vi.waitUntil(() => {
     debug('heard');
     return lines.length > 2;
-  });
+  }, patience);
   setLevel('error');
   await vi.waitUntil(() => {
     const before = lines.length;
     debug('still heard');
     return lines.length === before;
-  });
+  }, patience);
   log.error('after');
   const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(said.slice(0, 3)).toMatchObject([

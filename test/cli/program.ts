@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -24,6 +25,9 @@ export interface Surroundings {
 
 /** In milliseconds. */
 const patience = 60_000;
+
+// A program that hangs is ended by that. A test runs up to six, one after the other, while others run theirs.
+vi.setConfig({ testTimeout: 8 * patience });
 
 /** Runs the program as a user does, and ends it after a while should it hang. */
 export async function program(

@@ -9,10 +9,7 @@ import { eventsIn, json, policyDeny, policyDenyText, stamped, writerIn } from '.
 const path = temporaryFolder();
 const write = writerIn(path);
 
-/** In milliseconds: as long as two programs may take, one after the other. */
-const timeout = 130_000;
-
-describe.concurrent('pipes', { timeout }, () => {
+describe.concurrent('pipes', () => {
   test('standard input is a log like any other', async () => {
     const outcome = await replay([...json, '-'], { stdin: policyDenyText });
     expect(outcome).toMatchObject({ status: 0, err: '' });

@@ -85,6 +85,23 @@ export const loggerLines: Row[] = [
     text: `2021-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="NP:prod:web:Ingress:0", verdict=allow, severity=info, direction=to-lport: tcp,${ethernet},nw_src=10.128.2.57,nw_dst=10.128.2.55,nw_tos=0,nw_ecn=0,nw_ttl=63,tp_src=54343,tp_dst=8080,tcp_flags=syn`,
     expected: { ...flow('TCP', '10.128.2.57', '10.128.2.55', 54343, 8080), ...ovn, verdict: 'accepted' },
   },
+  ...[
+    ['what no policy of the namespace allows', 'NP:prod:Ingress', undefined],
+    ['the same in older releases', 'prod_egressDefaultDeny', undefined],
+    ['an older name with the number of the rule', 'prod_web_0', { namespace: 'prod', name: 'web' }],
+    ['cut to 63 characters', `NP:prod:${'x'.repeat(55)}`, { namespace: 'prod', name: `${'x'.repeat(55)}…` }],
+    ['cut within the direction', `NP:${'x'.repeat(56)}:Ing`, undefined],
+    ['cut within the namespace', `NP:${'x'.repeat(60)}`, undefined],
+  ].map(([id, name, policy]) => ({
+    id: `OVN, policy: ${id as string}`,
+    text: acl(name as string, 'drop', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53`),
+    expected: { ...ovn, verdict: 'dropped', policy } as Row['expected'],
+  })),
+  {
+    id: 'OVN, a verdict that is none',
+    text: acl('x', 'constructor', `tcp,${ethernet},nw_src=10.16.0.10,nw_dst=10.16.0.7,tp_src=54343,tp_dst=53`),
+    expected: { ...ovn, verdict: 'logged' },
+  },
   {
     id: 'OVN, rejected, without a name',
     text: acl(
@@ -126,6 +143,11 @@ export const loggerLines: Row[] = [
     },
   },
   {
+    id: 'Antrea, a rule that is called as an action is',
+    text: '2024/06/24 23:56:41.346165 AntreaPolicyIngressRule AntreaNetworkPolicy:prod/p Allow Ingress Drop 14500 prod/web-0 10.10.1.65 35402 10.10.2.5 80 TCP 60 <nil>',
+    expected: { ...flow('TCP', '10.10.1.65', '10.10.2.5', 35402, 80), ...antrea, verdict: 'dropped' },
+  },
+  {
     id: 'Antrea, default deny of Kubernetes policies: names are missing',
     text: '2024/06/24 23:56:41.346165 IngressDefaultRule K8sNetworkPolicy <nil> Ingress Drop <nil> prod/web-0 10.10.1.65 <nil> 10.10.2.5 <nil> ICMP 84 <nil>',
     expected: { ...flow('ICMP', '10.10.1.65', '10.10.2.5'), ...antrea, verdict: 'dropped', repeat: 1 },
@@ -146,6 +168,11 @@ export const loggerLines: Row[] = [
     id: 'ulogd, JSON, with a boolean label that says blocked',
     text: JSON.stringify({ ...ulogdRecord, 'oob.prefix': 'web', action: 'blocked' }),
     expected: { ...ulogdFlow, ...ulogd, verdict: 'dropped' },
+  },
+  {
+    id: 'ulogd, JSON, with an action that is none',
+    text: JSON.stringify({ ...ulogdRecord, 'oob.prefix': 'web', action: 'constructor' }),
+    expected: { ...ulogdFlow, ...ulogd, verdict: 'logged' },
   },
   {
     id: 'ulogd, JSON, IPv6 and ICMPv6, no port',

@@ -62,7 +62,7 @@ export const expressions: Readonly<Record<string, string>> = {
   name: 'default',
   'kernel.ts name': 'ipv4',
   setting: '"bpfEnabled":false',
-  "known ? 2 * Math.trunc(max) : 'TWICE_AS_MANY'": '524288',
+  "max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max": '524288',
   names: 'nf_conntrack',
   modules: 'nf_conntrack',
   'ipv6Hint(story.families)': '',

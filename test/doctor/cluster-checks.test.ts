@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { noApi } from '../../src/doctor/api.ts';
+import { type Api, noApi } from '../../src/doctor/api.ts';
 import { checkApiServer } from '../../src/doctor/checks/api-server.ts';
 import { checkCalico } from '../../src/doctor/checks/calico.ts';
+import type { Check } from '../../src/doctor/check.ts';
 import { checkNode } from '../../src/doctor/checks/node.ts';
+import { findNode } from '../../src/doctor/cluster-look.ts';
 import { lookAtFelix } from '../../src/doctor/felix.ts';
 import { createPrefixTable } from '../../src/parsing/prefixes.ts';
 import { nine } from '../builders.ts';
@@ -69,19 +71,19 @@ describe('Node', () => {
   });
 
   test('is there', async () => {
-    await expect(checkNode(api, 'node-b')).resolves.toMatchObject({ status: 'ok', finding: 'node-b is there' });
+    await expect(checked(api, 'node-b')).resolves.toMatchObject({ status: 'ok', finding: 'node-b is there' });
   });
 
   test.each([null, 1, {}, { metadata: null }])('what cannot be understood is no Node: %j', async (item) => {
     const strange = fakeApi(() => answered({ items: [item] }));
-    await expect(checkNode(strange, 'node-b')).resolves.toMatchObject({
+    await expect(checked(strange, 'node-b')).resolves.toMatchObject({
       status: 'problem',
       finding: 'there is no Node node-b',
     });
   });
 
   test('is not there: others are named', async () => {
-    await expect(checkNode(api, 'node')).resolves.toMatchObject({
+    await expect(checked(api, 'node')).resolves.toMatchObject({
       status: 'problem',
       finding: 'there is no Node node; there are node-a, node-b',
     });
@@ -92,13 +94,17 @@ describe('Node', () => {
     ['', 'no Node is named'],
   ])('nobody can tell of "%s"', async (name, finding) => {
     await expect(
-      checkNode(
+      checked(
         fakeApi(() => refused(403)),
         name,
       ),
     ).resolves.toMatchObject({ status: 'unknown', finding });
   });
 });
+
+function checked(api: Pick<Api, 'request'>, name: string): Promise<Check> {
+  return checkNode(api, name, () => findNode(api, name));
+}
 
 describe('Calico', () => {
   const prefixes = createPrefixTable();

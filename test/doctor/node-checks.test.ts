@@ -79,7 +79,7 @@ describe('a source of the kernel', () => {
 const root = (): string => within('pods');
 
 describe('logs of containers', () => {
-  const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p' });
+  const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p', hostNetwork: true });
   const check = (pods?: (typeof proxy)[], rules = defaultRules): string => {
     const { status, finding } = checkContainerSource({
       root: '/pods',

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import { checkRights } from '../../src/doctor/checks/rights.ts';
 import { rights } from '../../src/doctor/rights.ts';
+import { rightsFile } from '../../src/kubernetes/rights-file.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 
 interface Rule {
@@ -11,14 +12,23 @@ interface Rule {
   verbs: string[];
 }
 
-test('are those of deploy/base/rbac.yaml', () => {
-  const text = readFileSync(new URL('../../deploy/base/rbac.yaml', import.meta.url), 'utf8');
+const root = new URL('../../', import.meta.url);
+
+test('are those of the file that grants them', () => {
+  const text = readFileSync(new URL(rightsFile, root), 'utf8');
   const role = (loadAllYaml(text) as { kind: string; rules?: Rule[] }[]).find(({ kind }) => kind === 'ClusterRole');
   const granted = (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`))),
   );
   const asked = rights.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
   expect(asked.toSorted()).toEqual(granted.toSorted());
+});
+
+test('the name of that file stands in one place', () => {
+  const naming = globSync('src/**/*.ts', { cwd: root }).filter((path) =>
+    /^(?!.*\/\*\*).*rbac\.yaml/m.test(readFileSync(new URL(path, root), 'utf8')),
+  );
+  expect(naming).toEqual(['src/kubernetes/rights-file.ts']);
 });
 
 /** An API server that grants all but these. */

@@ -45,6 +45,16 @@ test.each<[string, Partial<FlowStory>, string]>([
   ],
   ['ufw', { enforcer: 'host-firewall', prefix: '[UFW BLOCK]' }, 'ufw default allow routed'],
   [
+    'ufw, to the node itself',
+    { enforcer: 'host-firewall', prefix: '[UFW BLOCK]', direction: 'sending', path: 'cali1 → this node' },
+    'Let it accept what Pods send to the node (ufw allow from POD_RANGE), or turn it off on nodes.',
+  ],
+  [
+    'ufw, from the node itself',
+    { enforcer: 'host-firewall', prefix: '[UFW BLOCK]', peer: nodeEnd(), path: 'this node → cali1' },
+    'Let it pass what the node sends to Pods (ufw allow out to POD_RANGE), or turn it off on nodes.',
+  ],
+  [
     'ufw, in front of probes',
     { enforcer: 'host-firewall', prefix: '[UFW BLOCK]', peer: nodeEnd() },
     "From the Pod's own node these are probably the kubelet's probes",
@@ -150,8 +160,30 @@ test.each<[PolicyName, string]>([
     { kind: 'ClusterNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
     'kubectl get clusternetworkpolicy deny -o yaml',
   ],
+  [
+    { kind: 'AntreaNetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
+    'kubectl -n shop get networkpolicies.crd.antrea.io deny -o yaml',
+  ],
+  [
+    { kind: 'AntreaClusterNetworkPolicy', namespace: undefined, name: 'deny', tier: undefined },
+    'kubectl get clusternetworkpolicies.crd.antrea.io deny -o yaml',
+  ],
+  // Logs are written by strangers, and commands are pasted.
+  [
+    { kind: 'NetworkPolicy', namespace: 'shop', name: '$(reboot)', tier: undefined },
+    'kubectl -n shop describe networkpolicy',
+  ],
 ])('a policy with a name is shown: %j', (policy, command) => {
   expect(advice({ ...denied, refusedBy: 'receiver', policy })).toBe(`If it should pass: ${command}`);
+});
+
+test.each<PolicyName>([
+  { kind: 'NetworkPolicy', namespace: ';reboot;', name: 'deny', tier: undefined },
+  { kind: undefined, namespace: undefined, name: 'np/web.shop/ingress', tier: undefined },
+])('a policy that cannot be asked for is not shown: %j', (policy) => {
+  expect(advice({ ...denied, refusedBy: 'receiver', policy })).toBe(
+    'No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
+  );
 });
 
 describe('what would lead astray is not said', () => {

@@ -65,7 +65,6 @@ function start(endpointSlices: number): void {
       userAgent: 'test',
       onRequest: () => {},
       now: Date.now,
-      timeout: 500,
     }),
     lists,
     ownNode: 'node-a',

@@ -4,7 +4,7 @@ import { alerts, dashboard, queries } from './files.ts';
 import { readQuery } from './promql.ts';
 
 /** Labels that a scrape or the PodMonitor adds. */
-const added = ['job', 'cluster', 'node'];
+const added = ['job', 'cluster', 'node', 'namespace'];
 /** What is not this program's own; see docs/monitoring.md for who has it. */
 const foreign: Readonly<Record<string, readonly string[]>> = {
   up: [],

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Series } from '../../src/model.ts';
 import { createPrefixTable } from '../../src/parsing/prefixes.ts';
@@ -313,4 +315,21 @@ test('what is due is written before a line is counted', () => {
     series: () => ({ ...table, count: (...counted) => (order.push('count'), table.count(...counted)) }),
   });
   expect(order).toEqual(['advance', 'count']);
+});
+
+test('what is remembered of a packet does not hold its line: 64 KiB where somebody writes lines of his own', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept: unknown[] = [];
+  const take = (count: number): void => {
+    const texts = Array.from({ length: count }, (_, port) => `${syn({ port })}${'x'.repeat(64_000)}`);
+    run(texts, { hold: (_, observation) => kept.push(observation) > 0 });
+  };
+  take(1);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  take(500);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(8_000_000);
+  expect(kept).toHaveLength(501);
 });

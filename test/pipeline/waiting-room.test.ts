@@ -50,6 +50,12 @@ test('packets of one flow wait as one', () => {
   expect(room.size).toBe(1);
 });
 
+test('a text of 64 KiB is not kept', () => {
+  const room = createWaitingRoom(10);
+  room.admit(line({ text: 'x'.repeat(65_536), host: 'node-a' }), syn(80), nine);
+  expect(room.flows).toMatchObject([{ line: { text: '', time: nine, host: 'node-a' } }]);
+});
+
 test('a packet that stands for several weighs as many', () => {
   const room = createWaitingRoom(10);
   room.admit(line(), syn(80, { repeat: 5 }), nine);

@@ -469,8 +469,16 @@ describe('an Event that another run counted, whose memory is lost', () => {
   });
 
   test.each(['ours', 'ours x', 'ours 0'])('is ours: %j', async (owner) => {
-    const { event } = await adopt({ owner, count: 10, lastTimestamp: at(-1000) });
+    const { event } = await adopt({ owner, count: 2, lastTimestamp: at(0) });
     expect(event()).toMatchObject({ count: 3 });
+  });
+
+  test('is ours, and of the same hour before the clock was set forward and back: it is added to', async () => {
+    const { event, write, count } = await adopt({ owner: 'ours 0', count: 10, lastTimestamp: at(-1000) });
+    expect(event()).toMatchObject({ count: 13 });
+    count(2);
+    await write(minute);
+    expect(event()).toMatchObject({ count: 15 });
   });
 });
 

@@ -188,3 +188,7 @@ test.each([
 ])('Events of %j live in %s', (ref, namespace) => {
   expect(namespaceOf(ref)).toBe(namespace);
 });
+
+test('a count past what the API can hold is cut: the Event would be refused', () => {
+  expect(eventOf(series({ count: 3_000_000_000 }), '', nine).count).toBe(2_147_483_647);
+});

@@ -392,13 +392,29 @@ describe('a refusal', () => {
     expect(one.abandoned).toEqual(['foreign']);
   });
 
-  test('what was given up is tried again with the next packet', async () => {
+  test('what was given up is tried again with the first packet after ten minutes', async () => {
     const one = rig({ answers: { a: [422, 'ok'] } });
-    one.count(drop('a'));
-    await pass(10);
+    for (let packets = 0; packets <= 60; packets++) {
+      one.count(drop('a'));
+      await pass(10);
+    }
+    expect(one.results).toEqual(['create invalid a']);
+    expect(one.abandoned).toEqual(['invalid']);
     one.count(drop('a'));
     await pass(10);
     expect(one.results).toEqual(['create invalid a', 'create ok a']);
+  });
+
+  test('what a quota refuses again and again does not keep updates from being written', async () => {
+    const answers = Object.fromEntries(Array.from({ length: 40 }, (_, each) => [`refused ${each}`, [403]]));
+    const one = rig({ answers, budget: { rate: 1, burst: 25 } });
+    for (const name of Object.keys(answers)) one.count(drop(name));
+    for (let packets = 0; packets < 300; packets++) {
+      one.count(drop('a'));
+      await pass(3);
+    }
+    // One each after 1 s, 30 s, 1, 2, 4 and 8 minutes, but for what others take.
+    expect(timesOf('a', one)).toHaveLength(5);
   });
 });
 
@@ -624,5 +640,27 @@ describe('stopping', () => {
     await stop(one, 10);
     await one.publisher.run();
     expect(namesOf(one)).toEqual(['a']);
+  });
+});
+
+describe('a clock that was set back by eight hours', () => {
+  test('does not keep the node from writing', async () => {
+    const one = rig({ budget: { rate: 1, burst: 2 } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(2);
+    vi.setSystemTime(start - 8 * 3600 * second);
+    for (const name of ['c', 'd']) one.count(drop(name));
+    await pass(5);
+    expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('does not leave a namespace alone for as long', async () => {
+    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
+    one.count(drop('a'));
+    await pass(2);
+    vi.setSystemTime(start - 8 * 3600 * second);
+    one.count(drop('b'));
+    await pass(2);
+    expect(one.results).toContain('create ok b');
   });
 });

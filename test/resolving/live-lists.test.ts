@@ -149,7 +149,9 @@ function apply(edit: Edit, lists: LiveLists, model: ReturnType<typeof createMode
     case 'set': {
       const { kind: _, generation, started, ended, ...rest } = edit;
       const next = model.next(rest.name, generation, now + Math.max(started + 1, ended));
-      const one = pod({ ...rest, ...generations[generation], ...next, from: now + started });
+      // Whatever its start is said to be, it was before its end.
+      const from = Math.min(now + started, next.until - 1);
+      const one = pod({ ...rest, ...generations[generation], ...next, from });
       lists.setPod(one, now);
       return model.set(one, now);
     }
@@ -299,6 +301,20 @@ describe('a Pod', () => {
     expect(noteOf('10.65.1.4', nine + 1000)).toBeUndefined();
     expect(noteOf('fd00:65::4', nine + 1000)).toBeUndefined();
     expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
+  });
+
+  test('that lost one of its addresses has not ended by the one it kept', () => {
+    const lists = create();
+    lists.setPod(pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute }), nine);
+    lists.setPod(pod({ addresses: ['10.65.1.4', '10.65.1.5'], from: nine }), nine);
+    lists.setPod(pod({ addresses: ['10.65.1.4'], from: nine }), nine + minute);
+    lists.setPod(
+      pod({ name: 'web-1', addresses: ['10.65.1.4'], from: nine - minute, until: nine + 2 * minute }),
+      nine + 2 * minute,
+    );
+    // Of two that both seem to have it, it is still with the one that ended.
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 30_000)))).toBe('uid-of-web-1');
+    expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine + 30_000)))).toBe('uid-of-web-0');
   });
 
   test('that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
@@ -620,5 +636,37 @@ describe('tombstones', () => {
     expect(lists.sizes).toEqual({ pods: 0, tombstones: 0, nodes: 0, services: 0 });
     for (let number = 0; number < 100_000; number += 97)
       expect(lists.directory.byAddress(addressOf(number), at(nine)).kind).toBe('external');
+  });
+});
+
+describe('a clock that was set back by eight hours', () => {
+  const ahead = nine + 8 * 60 * minute;
+
+  test('leaves a Pod that was started before its addresses and its interface', () => {
+    const lists = create();
+    lists.setPod(pod({ from: ahead }), ahead);
+    lists.sweep(nine);
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBe('uid-of-web-0');
+    expect(uidOf(lists.directory.podByInterface(veths[0] ?? '', '10.65.1.4', at(nine)))).toBe('uid-of-web-0');
+    lists.removePod('shop', 'web-0', nine + minute);
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + minute)))).toBeUndefined();
+  });
+
+  test('does not leave an address with a Pod that is gone', () => {
+    const lists = create();
+    lists.setPod(pod(), nine);
+    lists.removePod('shop', 'web-0', ahead);
+    lists.setPod(pod({ name: 'web-1', from: nine }), nine + minute);
+    lists.sweep(nine + minute);
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 2 * minute)))).toBe('uid-of-web-1');
+    expect(lists.sizes.tombstones).toBe(0);
+  });
+
+  test('is none where it was a moment', () => {
+    const lists = create();
+    lists.setPod(pod(), nine);
+    lists.removePod('shop', 'web-0', nine + minute);
+    lists.sweep(nine + minute - slack);
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBe('uid-of-web-0');
   });
 });

@@ -132,6 +132,22 @@ describe('due', () => {
     ]);
   });
 
+  test('after an outage of hours, what happens now comes before what was, and that before updates', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), at(0));
+    write(table, at(1));
+    // The API server is away from here on.
+    table.count(drop(1), at(2));
+    table.count(drop(2), at(3));
+    const later = start + 3 * windowLength;
+    table.count(drop(3), later);
+    expect(table.due(later + minute).map(({ finding: { identity } }) => identity)).toEqual([
+      'drop 3',
+      'drop 2',
+      'drop 1',
+    ]);
+  });
+
   test('what has waited longest stays first, however often it is postponed', () => {
     const table = createSeriesTable();
     table.count(drop(9), start);
@@ -315,6 +331,71 @@ describe('suppress', () => {
     write(table, start + second);
     table.suppress(report('everything'), 'node-a', start + 2 * second);
     expect(marked(table)).toEqual(['drop 1']);
+  });
+});
+
+describe('a clock that was set back by eight hours', () => {
+  const before = at(-8 * 3600);
+
+  test('does not make what waits wait for as long', () => {
+    const woken: number[] = [];
+    const table = createSeriesTable({ now: () => before, onEarlier: () => woken.push(1) });
+    table.count(drop(1), start);
+    table.retry(only(table), at(60));
+    woken.length = 0;
+    table.followClock(before);
+    expect(woken).toEqual([1]);
+    expect(table.nextDue()).toBe(before);
+    expect(write(table, before)).toEqual([1]);
+  });
+
+  test('does not make what was told wait for as long', () => {
+    const table = createSeriesTable({ now: () => before });
+    table.count(drop(1), start);
+    write(table, at(1));
+    table.count(drop(1), before);
+    table.followClock(before);
+    expect(write(table, before)).toEqual([2]);
+  });
+
+  test('does not end the hours: what was counted ahead is told as it was, and there is room again', () => {
+    const table = createSeriesTable({ limits: { perObject: 2, total: 5 } });
+    for (const port of [1, 2, 3]) table.count(drop(port), start);
+    write(table, at(1));
+    table.count(drop(1), at(2));
+    table.suppress(report('everything'), 'node-a', at(2));
+    table.followClock(before);
+    for (const port of [1, 2]) table.count(drop(port), before);
+    const told = table.due(Infinity).map(({ finding: { identity }, window, count }) => ({ identity, window, count }));
+    const ahead = windowOf(start, podRef().uid).number;
+    expect(told.filter(({ window }) => window === ahead).map(({ count }) => count)).toContain(2);
+    expect(told.filter(({ window }) => window === ahead - 8)).toEqual([
+      { identity: 'drop 1', window: ahead - 8, count: 1 },
+      { identity: 'drop 2', window: ahead - 8, count: 1 },
+    ]);
+    write(table, at(20 * 3600));
+    expect(table.sizes).toEqual({ series: 2, pending: 0 });
+  });
+
+  test('is followed by a restored table too', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    const restored = createSeriesTable({ restored: structuredClone(table.state()) });
+    restored.followClock(before);
+    expect(write(restored, before)).toEqual([1]);
+    restored.count(drop(1), before);
+    expect(only(restored).window).toBe(windowOf(before, podRef().uid).number);
+  });
+
+  test('is none where it was a few minutes, or where nothing waits', () => {
+    const table = createSeriesTable();
+    table.followClock(before);
+    table.count(drop(1), start);
+    const revision = table.revision;
+    table.followClock(at(-290));
+    table.count(drop(1), at(-290));
+    expect(only(table)).toMatchObject({ window: windowOf(start, podRef().uid).number, count: 2, due: at(1) });
+    expect(table.revision).toBe(revision + 1);
   });
 });
 

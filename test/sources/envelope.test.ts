@@ -93,6 +93,7 @@ const uptimes: Row[] = [
   `\t[  132.500000] ${packet}`,
   `[  132.500000][T12] ${packet}`,
   `[  132.500000][ T1234] ${packet}`,
+  `[  132.500000] [  T1234] ${packet}`,
   `[  132.500000][   C0] ${packet}`,
   `[  132.500000]${packet}`,
   `kernel: [  132.500000] ${packet}`,
@@ -347,6 +348,9 @@ test.each<[string, object, Partial<Expected>]>([
   ],
   // Fluent Bit's own name and form, unless `json_date_format` says otherwise.
   ['Fluent Bit', { date: 1795232531, log: packet }, { time }],
+  ['milliseconds', { timestamp: 1795232531000, message: packet }, { time }],
+  ['microseconds', { timestamp: 1795232531000000, message: packet }, { time }],
+  ['nanoseconds', { timestamp: 1795232531000000000, message: packet }, { time }],
   [
     'a collector with seconds since 1970',
     { '@timestamp': 1795232531.5, message: packet },
@@ -360,9 +364,19 @@ test.each<[string, object, Partial<Expected>]>([
   ],
 ])('JSON: %s', (_, record, expected) => check(JSON.stringify(record), expected));
 
-test('JSON that is the message itself is left alone', () => {
-  const line = '{"timestamp":"2026-11-21T03:42:11","oob.prefix":"drop","oob.family":2}';
-  check(line, { text: line });
+test.each([
+  ['ulogd', { timestamp: '2026-11-21T03:42:11', 'oob.prefix': 'drop', 'oob.family': 2 }, time],
+  [
+    'ulogd, the time of the packet',
+    { timestamp: '2026-11-21T04:42:12', 'oob.time.sec': 1795232531, 'oob.time.usec': 500000, 'oob.family': 2 },
+    '2026-11-21T03:42:11.500Z',
+  ],
+  ['ulogd, a packet without a time', { timestamp: '2026-11-21T03:42:11Z', 'oob.time.sec': 0, 'oob.family': 2 }, time],
+  ['an agent that logs by zap', { level: 'info', ts: '2026-11-21T03:42:11Z', msg: 'Flow Info' }, time],
+  ['no time', { 'oob.family': 2 }, undefined],
+])('JSON that is the message itself is left alone, but for its time: %s', (_, record, expected) => {
+  const line = Buffer.from(JSON.stringify(record)).toString('latin1');
+  check(line, { text: line, time: expected });
 });
 
 // Where nothing names a host, the first word of the message is the prefix, by which the verdict is known.
@@ -560,4 +574,17 @@ test('a kernel record that journald took in late has the time at which the kerne
   expect(timeOf({ _SOURCE_MONOTONIC_TIMESTAMP: '30000000' })).toBe(1_795_000_000_000 - 60_000);
   expect(timeOf({ _SOURCE_MONOTONIC_TIMESTAMP: '90000001' })).toBe(1_795_000_000_000);
   expect(timeOf({})).toBe(1_795_000_000_000);
+});
+
+test('the clock of the kernel has drifted by minutes in a month: journald was not late', () => {
+  const monotonic = 30 * 86_400_000_000;
+  const drifted = monotonic - 200_000_000;
+  const late = monotonic - 3_600_000_000;
+  const timeOf = (source: number): number | undefined => {
+    const stamps = { __REALTIME_TIMESTAMP: '1795000000000000', __MONOTONIC_TIMESTAMP: String(monotonic) };
+    const record = { MESSAGE: 'x', ...stamps, _SOURCE_MONOTONIC_TIMESTAMP: String(source) };
+    return readEnvelope(JSON.stringify(record), createClock({ latest: 0 })).time;
+  };
+  expect(timeOf(drifted)).toBe(1_795_000_000_000);
+  expect(timeOf(late)).toBe(1_795_000_000_000 - 3_600_000);
 });

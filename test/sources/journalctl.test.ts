@@ -61,19 +61,22 @@ test('a system without descriptors left, which gives no output to read', async (
 
 test('it is ended at once, even if it does not listen, and nothing is heard of it', async () => {
   const heard: unknown[] = [];
+  let isKilled = false;
   let child: ChildProcess | undefined;
   const script = 'process.on("SIGTERM", () => {}); setInterval(() => console.log("x"), 1); console.log("y")';
   const spawn = running(script, (started) => (child = started));
   const kill = await new Promise<() => void>((resolve) => {
     const killing: () => void = runJournalctl(spawn, [], {
-      onOutput: () => resolve(killing),
+      onOutput: (chunk) => (isKilled ? void heard.push(chunk) : resolve(killing)),
       onErrorOutput: () => {},
       onEnd: (ending) => heard.push(ending),
     });
   });
+  isKilled = true;
   kill();
   kill();
-  expect(await once(child as ChildProcess, 'exit')).toEqual([null, 'SIGKILL']);
+  // Whoever listened would hear of the end now, not at `exit`.
+  expect(await once(child as ChildProcess, 'close')).toEqual([null, 'SIGKILL']);
   expect(heard).toEqual([]);
 });
 

@@ -65,7 +65,11 @@ test('every record that is there is handed over once, in order, with its number,
     expect(at).toBeGreaterThan(booted);
     expect(timeIsExact).toBe(true);
   }
-  expect([heard.losses, heard.notices]).toStrictEqual([[], []]);
+  // Whoever writes much meanwhile may overwrite what was not read yet.
+  const overwritten = (after[0]?.number ?? 0) - (before[0]?.number ?? 0);
+  const lost = heard.losses.reduce((sum, { count }) => sum + (count ?? 0), 0);
+  expect(lost).toBeLessThanOrEqual(overwritten);
+  if (overwritten === 0) expect([heard.losses, heard.notices]).toStrictEqual([[], []]);
 });
 
 test('a process that reads it ends when it is stopped', async (context) => {

@@ -47,6 +47,30 @@ describe('time of the first line that has one', () => {
   });
 });
 
+function block(type: number, size: number, content: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE((size << 3) | (type << 1));
+  return Buffer.concat([header.subarray(0, 3), content]);
+}
+
+/** A frame of zstd with a block as it is and blocks that each stand for 128 KiB of one letter (RFC 8878, 3.1.1). */
+function repetitive(text: string, blocks: number): Buffer {
+  const repeated = block(1, 128 * 1024, Buffer.from('a'));
+  return Buffer.concat([
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]),
+    block(0, text.length, Buffer.from(text)),
+    ...Array.from({ length: blocks }, () => repeated),
+  ]);
+}
+
+test('what would unpack to gigabytes is not unpacked', () => {
+  const file = write('repetitive', repetitive(log, 8000));
+  const before = process.resourceUsage().maxRSS;
+  expect(peek(file, { latest }).firstTime).toBe(first);
+  // Kilobytes; the file holds a gigabyte.
+  expect(process.resourceUsage().maxRSS - before).toBeLessThan(256 * 1024);
+});
+
 describe('last uptime', () => {
   test.each<[string, string, number]>([
     ['dmesg', '[    1.500000] a\n[   12.250000] b\n', 12.25],

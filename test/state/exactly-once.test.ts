@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { act, deletions, fates, kills, objects, type Step, steps } from './program.ts';
+import { windowLength } from '../../src/series/window.ts';
 import { createWorld, type Fate, type World } from './world.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
@@ -41,4 +42,17 @@ test('killed and deleted at any moment, nothing is missing, and of what is not d
     expect(world.told(object)).toBeLessThanOrEqual(world.logged(object));
     expect(world.told(object) + world.told(object, world.deleted)).toBeGreaterThanOrEqual(world.logged(object));
   });
+});
+
+const set = (hours: number): Step => ({ kind: 'set', offset: hours * windowLength });
+
+/** The clock goes ahead by hours, and is set right again. */
+const ahead = fc
+  .tuple(steps(kills), fc.integer({ min: 1, max: 9 }), steps(kills), steps(kills))
+  .map(([before, hours, between, after]) => before.concat(set(hours), between, set(-hours), after));
+
+test('while the clock is ahead by hours and after it is set right, nothing is told twice and no count falls', async () => {
+  await check(ahead, fates('answer lost', 'killed before', 'killed after'), (world, object) =>
+    expect(world.told(object)).toBeLessThanOrEqual(world.logged(object)),
+  );
 });

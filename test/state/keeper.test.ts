@@ -66,6 +66,15 @@ function rig(snapshot?: () => unknown): Rig {
   };
 }
 
+// How long a snapshot takes decides how long the next one waits, so a busy machine must not have a say in it.
+beforeEach(() => {
+  vi.spyOn(process.hrtime, 'bigint').mockReturnValue(0n);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 /** Lets all go on that does not wait for a write. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -244,7 +253,6 @@ describe('a large state', () => {
 
   afterEach(() => {
     vi.useRealTimers();
-    vi.restoreAllMocks();
   });
 
   test('is made only now and then, so that it takes a twentieth of the time at most', async () => {

@@ -37,6 +37,8 @@ export interface World {
   /** A packet is logged. */
   log: (packet: Packet) => void;
   pass: (time: number) => void;
+  /** The clock is set, and the agent sees it a moment later. */
+  set: (offset: number) => void;
   /** The agent counts up to `lines` lines that it has not read. */
   read: (lines: number) => void;
   /** The agent keeps its state. */
@@ -82,10 +84,15 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
     faults,
     log: (packet) => void log.push({ ...packet, time }),
     pass: (duration) => void (time += duration),
+    set(offset) {
+      time += offset;
+      table.followClock(time);
+      clock = table.state().clock ?? -Infinity;
+    },
     read(lines) {
       for (const { time: at, ...packet } of log.slice(position, position + lines)) {
-        table.count(findingOf(packet), at);
-        clock = Math.max(clock, at);
+        table.count(findingOf(packet), Math.min(at, time));
+        clock = Math.max(clock, Math.min(at, time));
         remember(packet, position++);
       }
     },

@@ -1,3 +1,4 @@
+import { grantRights } from '../../kubernetes/rights-file.ts';
 import type { Millis } from '../../model.ts';
 import { parseListenAddress } from '../../telemetry/listen-address.ts';
 import { ago } from '../ago.ts';
@@ -47,12 +48,7 @@ export async function checkAgent(
     const failed = present(all, 'source_state')
       .filter(({ labels }) => labels['state'] === 'failed')
       .map(({ labels }) => labels['source']);
-    if (missing.length > 0)
-      return problem(
-        name,
-        `${told}; the API server refuses ${missing.join(', ')}`,
-        'grant it with the ClusterRole in deploy/base/rbac.yaml',
-      );
+    if (missing.length > 0) return problem(name, `${told}; the API server refuses ${missing.join(', ')}`, grantRights);
     if (failed.length > 0)
       return problem(name, `${told}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
     if (status !== 200)

@@ -1,4 +1,5 @@
 import { diagnose, hints, objectToPatch } from '../../explaining/diagnosis.ts';
+import { rightsFile } from '../../kubernetes/rights-file.ts';
 import type { NodeFacts } from '../../model.ts';
 import type { PrefixTable } from '../../parsing/prefixes.ts';
 import { printable } from '../../printable.ts';
@@ -21,7 +22,7 @@ export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: Calic
   if (felix.kind === 'absent') return [ok(name, 'no FelixConfiguration: no Calico, or none with settings')];
   if (felix.kind === 'unreadable') {
     return felix.reason === 'forbidden'
-      ? [unknown(name, 'FelixConfiguration may not be read', 'grant get on felixconfigurations: deploy/base/rbac.yaml')]
+      ? [unknown(name, 'FelixConfiguration may not be read', `grant get on felixconfigurations: ${rightsFile}`)]
       : [unknown(name, 'FelixConfiguration could not be read', seeApiServer)];
   }
   const { settings } = felix;

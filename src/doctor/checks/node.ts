@@ -1,13 +1,17 @@
 import { type Api, seeApiServer } from '../api.ts';
 import { type Check, ok, problem, unknown } from '../check.ts';
-import { findNode, someNodes } from '../cluster-look.ts';
+import { type FoundNode, type Looked, someNodes } from '../cluster-look.ts';
 
-/** Whether there is a Node of that name. */
-export async function checkNode(api: Pick<Api, 'request'>, node: string): Promise<Check> {
+/** Whether there is a Node of that name, which `look` asks for. */
+export async function checkNode(
+  api: Pick<Api, 'request'>,
+  node: string,
+  look: () => Promise<Looked<FoundNode>>,
+): Promise<Check> {
   const name = 'node';
   if (node === '') return unknown(name, 'no Node is named', 'set NODE_NAME or --node');
   // At once: one after the other, a slow API server would not answer both in time.
-  const [answer, names] = await Promise.all([findNode(api, node), someNodes(api)]);
+  const [answer, names] = await Promise.all([look(), someNodes(api)]);
   if (answer.kind === 'refused') return unknown(name, `not known: ${answer.why}`, seeApiServer);
   if (answer.found !== undefined) return ok(name, `${node} is there`);
   return problem(

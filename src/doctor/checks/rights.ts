@@ -1,3 +1,4 @@
+import { grantRights } from '../../kubernetes/rights-file.ts';
 import { type Api, refusalText, seeApiServer } from '../api.ts';
 import { type Check, ok, problem, unknown, warning } from '../check.ts';
 import { resourceName, type Right, rights } from '../rights.ts';
@@ -43,6 +44,6 @@ function lacking(missing: readonly Review[]): [finding: string, advice: string] 
   const lost = new Set(missing.map(({ right }) => right.without));
   return [
     `missing: ${missing.map(({ right, verb }) => `${verb} ${resourceName(right)}`).join(', ')}`,
-    `grant it with the ClusterRole in deploy/base/rbac.yaml; without it ${[...lost].join('; ')}`,
+    `${grantRights}; without it ${[...lost].join('; ')}`,
   ];
 }

@@ -29,10 +29,9 @@ export const conntrackFull: Cause = {
   },
   fix({ facts: { conntrack, namespacePod }, subjects: named }) {
     const inode = namespacePod === null ? /\d{1,10}/.exec(named[0] ?? '')?.[0] : undefined;
-    const max = conntrack?.max;
-    const known = max !== undefined && Number.isFinite(max) && max > 0 && max < 2 ** 31;
+    const max = asCount(conntrack?.max);
     return (
-      `At once: sysctl -w net.netfilter.nf_conntrack_max=${known ? 2 * Math.trunc(max) : 'TWICE_AS_MANY'}. To keep it: conntrack.maxPerCore and conntrack.min in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. ` +
+      `At once: sysctl -w net.netfilter.nf_conntrack_max=${max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max}. To keep it: conntrack.maxPerCore and conntrack.min in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. ` +
       (inode === undefined
         ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
         : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
@@ -47,11 +46,14 @@ function ofNamespaces({ subjects: named }: IncidentStory): boolean {
 }
 
 function levels(conntrack: { count: number | undefined; max: number | undefined } | undefined): string {
-  const [count, max] = [conntrack?.count, conntrack?.max].map((n) =>
-    n !== undefined && Number.isFinite(n) ? Math.trunc(n) : undefined,
-  );
+  const [count, max] = [asCount(conntrack?.count), asCount(conntrack?.max)];
   if (max === undefined) return '';
   return count === undefined ? ` (it holds ${max})` : ` (${count} of ${max} entries)`;
+}
+
+/** Undefined: nothing that the kernel, which counts in 31 bits, can have said. */
+function asCount(number: number | undefined): number | undefined {
+  return number !== undefined && number >= 0 && number < 2 ** 31 ? Math.trunc(number) : undefined;
 }
 
 export const neighbourFull: Cause = {
@@ -69,9 +71,11 @@ export const neighbourFull: Cause = {
   why: () =>
     'More neighbours (Pods, nodes and other machines of the same networks) than gc_thresh3 allows; large flat networks and scans do that.',
   fix: (story) => {
-    const name = story.families.length === 1 && story.families[0] === 'IPv6' ? 'ipv6' : 'ipv4';
+    const [only = ''] = story.families.length === 1 ? story.families : [];
+    const name = only === 'IPv6' ? 'ipv6' : 'ipv4';
     return (
-      `On the node: sysctl -w net.${name}.neigh.default.gc_thresh3=16384 net.${name}.neigh.default.gc_thresh2=8192 net.${name}.neigh.default.gc_thresh1=4096, ` +
+      `On the node, unless these are higher already: sysctl -w net.${name}.neigh.default.gc_thresh3=16384 net.${name}.neigh.default.gc_thresh2=8192 net.${name}.neigh.default.gc_thresh1=4096, ` +
+      (only === '' ? 'likewise net.ipv6, ' : '') +
       'and the same in /etc/sysctl.d/. How many there are: ip -s neigh | wc -l.'
     );
   },

@@ -95,7 +95,7 @@ export const sharedChainMissing: Cause = {
       : 'Somebody flushed or deleted it: a firewall reload, iptables -F, or a cleanup by another program.',
   fix: (story) =>
     (story.subjects.includes('KUBE-MARK-DROP')
-      ? 'Bring kube-proxy to the version of the kubelet. At once: iptables -t nat -N KUBE-MARK-DROP (ip6tables for IPv6). '
+      ? 'Bring kube-proxy to the version of the kubelet. At once: iptables -t nat -N KUBE-MARK-DROP; iptables -t nat -A KUBE-MARK-DROP -j MARK --or-mark 0x8000 (ip6tables for IPv6). '
       : '') + 'Restart kube-proxy on the node: it begins with a full sync. Then find who flushes iptables.',
   hurts: unreachable,
 };

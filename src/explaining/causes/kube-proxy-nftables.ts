@@ -42,7 +42,7 @@ export const nftCrashes: Cause = {
   why: () =>
     'An old nft (1.0.4 in many images of kube-proxy) dies when it reads tables that a newer nft made on the host.',
   fix: () =>
-    'Update kube-proxy (an image with nft 1.0.6.1 or newer). Until then find the table: nft list tables; then delete or rewrite those of the newer program, or go back to mode iptables.',
+    'Update kube-proxy (an image with nft 1.0.6.1 or newer). Until then find the table: nft list tables; then, on a drained node, delete those of the newer program, or go back to mode iptables.',
   hurts: unreachable,
 };
 

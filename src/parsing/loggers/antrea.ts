@@ -15,11 +15,12 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
   if (!found) return undefined;
   const [, kind = '', policy = '', rest = ''] = found;
   const words = rest.split(' ');
-  const at = words.findIndex((word) => verdicts[word] !== undefined);
-  const verdict = verdicts[words[at] ?? ''];
+  // A rule may be called as an action is; only behind the action stands the OpenFlow priority.
+  const at = words.findIndex((word, index) => verdicts.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
+  const verdict = verdicts.get(words[at] ?? '');
   if (verdict === undefined)
     return { kind: 'unparsable', format: 'antrea', reason: 'no action (Allow, Drop, Reject) in the line' };
-  // Between the action and the addresses: the OpenFlow priority and, since 1.12, the Pod the rule is applied to.
+  // Between the action and the addresses: the priority and, since 1.12, the Pod the rule is applied to.
   const flow = words.slice(at + 1);
   const first = flow.findIndex(
     (word, index) => index > 0 && /^(?:\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]+)$/i.test(word),
@@ -40,13 +41,13 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
   });
 }
 
-const verdicts: Record<string, Verdict> = {
-  Drop: 'dropped',
-  Reject: 'rejected',
-  Allow: 'accepted',
-  Pass: 'logged',
-  Redirect: 'accepted',
-};
+const verdicts = new Map<string, Verdict>([
+  ['Drop', 'dropped'],
+  ['Reject', 'rejected'],
+  ['Allow', 'accepted'],
+  ['Pass', 'logged'],
+  ['Redirect', 'accepted'],
+]);
 
 function policyOf(kind: string, text: string): PolicyName {
   const slash = text.indexOf('/');

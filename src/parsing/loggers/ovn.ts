@@ -17,7 +17,7 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
   }
   return observePacket({
     logger: 'ovn-acl',
-    verdict: verdicts[verdict] ?? 'logged',
+    verdict: verdicts.get(verdict) ?? 'logged',
     policy: policyOf(name),
     source: fields.get('nw_src') ?? fields.get('ipv6_src'),
     destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
@@ -31,12 +31,24 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
   });
 }
 
-const verdicts: Record<string, Verdict> = { drop: 'dropped', reject: 'rejected', allow: 'accepted', pass: 'logged' };
+const verdicts = new Map<string, Verdict>([
+  ['drop', 'dropped'],
+  ['reject', 'rejected'],
+  ['allow', 'accepted'],
+  ['pass', 'logged'],
+]);
 
-/** `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and in older releases `ns_policy`. */
-function policyOf(name: string): PolicyName | undefined {
-  const parts = name.split(':');
-  const [type = '', namespace, policy] = parts;
+/**
+ * `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and in older releases `ns_policy` or `ns_policy_0`. What all policies of a namespace
+ * together do not allow, `NP:ns:Ingress`, is no policy's own (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
+ */
+function policyOf(whole: string): PolicyName | undefined {
+  const parts = whole.split(':');
+  // Its names are cut to 63 characters: the last part may go on.
+  const name = whole.length === 63 ? `${whole}…` : whole;
+  const [type = '', namespace, policy] = name.split(':');
+  // No policy's name has a capital, and each direction one.
+  if (type === 'NP' && (parts.length < 3 || /^[A-Z]/.test(policy ?? ''))) return undefined;
   if (parts.length >= 3 && type === 'NP')
     return { kind: 'NetworkPolicy', namespace, name: policy ?? '', tier: undefined };
   if (parts.length >= 2 && type === 'ANP')
@@ -45,7 +57,8 @@ function policyOf(name: string): PolicyName | undefined {
     return { kind: 'BaselineAdminNetworkPolicy', namespace: undefined, name: namespace ?? '', tier: undefined };
   if (parts.length >= 2 && type === 'EF')
     return { kind: 'EgressFirewall', namespace, name: 'default', tier: undefined };
-  const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)$/.exec(name);
+  if (/_(?:(?:in|e)gressDefaultDeny|ARPallowPolicy)$/.test(name)) return undefined;
+  const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)(?:_\d+)?$/.exec(name);
   if (underscore)
     return { kind: 'NetworkPolicy', namespace: underscore[1], name: underscore[2] ?? '', tier: undefined };
   return name === '' || name === '<unnamed>'

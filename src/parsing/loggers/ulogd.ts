@@ -20,7 +20,7 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
   };
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
   // `action` is there when ulogd was built to tell; the prefix is the operator's own word and comes first.
-  const action = prefix.verdict === 'logged' ? actions[String(field('action') ?? '')] : undefined;
+  const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;
   const icmpType = field('icmp.type', 'icmpv6.type');
   return observePacket({
     logger: 'ulogd',
@@ -46,7 +46,10 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
   });
 }
 
-const actions: Record<string, Verdict> = { blocked: 'dropped', allowed: 'accepted' };
+const actions = new Map<string, Verdict>([
+  ['blocked', 'dropped'],
+  ['allowed', 'accepted'],
+]);
 
 /** ulogd writes each flag as a field of its own, 0 or 1, or true. */
 function tcpFlags(record: Record<string, unknown>): number | undefined {

@@ -2,8 +2,11 @@ import type { Clock } from '../clock.ts';
 import { instantOf } from './date.ts';
 import { type Envelope, setTime, takeOff } from './envelope.ts';
 
-/** `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`; with dmesg -d the delta `[ 12.0 <    0.6>] `. */
-const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?:\[ {0,16}[TC]\d{1,10}\])? ?/y;
+/**
+ * `[ 1156.246182] `, after it perhaps the printk caller `[T123]` or `[C0]`, which dmesg since 2.41 sets off by a space; with dmesg -d
+ * the delta `[ 12.0 <    0.6>] `.
+ */
+const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
 /** dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `. The zone is the reader's. */
 const humanTime =
   /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;

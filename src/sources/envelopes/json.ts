@@ -7,14 +7,14 @@ type Record = { [key: string]: unknown };
 
 /**
  * JSON around a message: journald (`MESSAGE`), Docker's json-file (`log`, `stream`, `time`), and collectors that keep
- * the line in `message` or `log`. JSON that is itself the message (ulogd's, an agent's own log) is left alone.
+ * the line in `message` or `log`. Of JSON that is itself the message (ulogd's, an agent's own log) only the time is taken.
  */
 export function readJson(envelope: Envelope, clock: Clock): void {
   const record = parseRecord(envelope.text);
   if (!record) return;
   if ('MESSAGE' in record) return readJournal(envelope, record);
   const text = record['log'] ?? record['message'];
-  if (typeof text !== 'string') return;
+  if (typeof text !== 'string') return setTime(envelope, ownTimeOf(record, envelope, clock));
   envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
   envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
   const host = record['hostname'] ?? record['host'];
@@ -25,13 +25,28 @@ export function readJson(envelope: Envelope, clock: Clock): void {
   );
 }
 
-/** A stamp as text, or seconds (Fluent Bit) or milliseconds since 1970 as a number. */
+/** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`. */
+function ownTimeOf(record: Record, envelope: Envelope, clock: Clock): number | undefined {
+  const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
+  if (typeof seconds === 'number' && seconds > 0)
+    return seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0);
+  return timeOf(record['timestamp'] ?? record['ts'], envelope, clock);
+}
+
+/** A stamp as text, or since 1970 as a number: seconds (Fluent Bit), milliseconds, microseconds or nanoseconds, by its size. */
 function timeOf(stamp: unknown, envelope: Envelope, clock: Clock): number | undefined {
-  if (typeof stamp === 'number') return Math.abs(stamp) < 1e11 ? stamp * 1000 : stamp;
+  if (typeof stamp === 'number') return millisOf(stamp);
   if (typeof stamp !== 'string') return undefined;
   const inner: Envelope = { ...envelope, text: stamp, time: undefined, layers: [] };
   readNumericStamp(inner, clock);
   return inner.time;
+}
+
+function millisOf(stamp: number): number {
+  const size = Math.abs(stamp);
+  if (size < 1e11) return stamp * 1000;
+  if (size < 1e14) return stamp;
+  return size < 1e17 ? stamp / 1000 : stamp / 1e6;
 }
 
 /** `journalctl -o json` (systemd.journal-fields(7)). */
@@ -65,10 +80,14 @@ function readJournal(envelope: Envelope, record: Record): void {
   envelope.program = typeof identifier === 'string' ? identifier : 'unnamed';
 }
 
+/** The kernel stamps its records by a clock that nobody disciplines: minutes in a month (see `createKernelClock`), but not more. */
+const drift = 1 / 5000;
+
 /** Microseconds between the kernel's writing of a record and journald's taking it: a journald that starts takes in what is old. */
 function delayOf(record: Record): number {
-  const delay = Number(record['__MONOTONIC_TIMESTAMP']) - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
-  return delay > 0 ? delay : 0;
+  const taken = Number(record['__MONOTONIC_TIMESTAMP']);
+  const delay = taken - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
+  return delay > taken * drift ? delay : 0;
 }
 
 function parseRecord(text: string): Record | undefined {

@@ -106,6 +106,27 @@ it('KN401 has the figures and the talkers where they are known', () => {
   expect(cause.fix(storyOf({ facts }), 'node-a')).toContain('conntrack.maxPerCore');
 });
 
+it.each([
+  [['IPv4'], 'net.ipv4.neigh.default.gc_thresh1=4096, and'],
+  [['IPv6'], 'net.ipv6.neigh.default.gc_thresh1=4096, and'],
+  [['IPv4', 'IPv6'], 'gc_thresh1=4096, likewise net.ipv6, and'],
+  [[''], 'gc_thresh1=4096, likewise net.ipv6, and'],
+])('KN402 raises the limits of %j, and never lowers one', (families, expected) => {
+  const fix = causeOf('KN402').fix(storyOf({ families }), 'node-a');
+  expect(fix).toContain(expected);
+  expect(fix).toContain('unless these are higher already');
+});
+
+it('KN103 gives an empty chain its mark: without it, what is to be dropped would pass', () => {
+  const story = storyOf({ code: 'KN103', diagnosis: 'KN103', subjects: ['KUBE-MARK-DROP'] });
+  expect(causeOf('KN103').fix(story, 'node-a')).toContain('iptables -t nat -A KUBE-MARK-DROP -j MARK --or-mark 0x8000');
+});
+
+it('KN205 makes a zone take effect before the rules are written anew', () => {
+  const fix = causeOf('KN205').fix(storyOf(), 'node-a');
+  expect(fix).toMatch(/--permanent .*; firewall-cmd --reload\..*restart calico-node/);
+});
+
 it('KN110 names who uses what', () => {
   const facts = factsOf({ backends: { 'kube-proxy': 'nf_tables', felix: 'legacy' } });
   expect(causeOf('KN110').why(storyOf({ facts }), 'node-a')).toContain('kube-proxy uses nf_tables, felix uses legacy');

@@ -79,7 +79,7 @@ test('names that are no UTF-8 are passed over', () => {
   expect(lines).toStrictEqual([bare(line(0))]);
 });
 
-test('2,000 rotated files: each look is short, and none but the log is read or held open', () => {
+test('2,000 rotated files: each look is short, and none but the log is read or held open', { timeout: 120_000 }, () => {
   const log = unused();
   for (let number = 1; number <= 2000; number++) writeFileSync(`${log}.${number}`, line(number));
   writeFileSync(log, line(0));

@@ -72,7 +72,7 @@ there twice is no YAML, and without its own the chart would not find its Pods.
 
 {{- /*
 Queries of deploy/monitoring with this release's names. The operator makes the job NAMESPACE/NAME of a PodMonitor; with it, a release whose
-name begins as this one's is another.
+name begins as this one's is another. Metrics of kube-state-metrics have the namespace of what they speak of.
 */}}
 {{- define "kube-netfilter-tailer.ownNames" -}}
 {{- $root := first . }}
@@ -80,5 +80,6 @@ name begins as this one's is another.
 {{- $job := ternary (printf "%s/%s" $root.Release.Namespace $fullname) (printf ".*%s.*" $fullname) $root.Values.podMonitor.enabled }}
 {{- $text := last . | replace ".*kube-netfilter-tailer.*" $job }}
 {{- $text = $text | replace "daemonset kube-netfilter-tailer" (printf "daemonset %s" $fullname) }}
-{{- regexReplaceAll `(daemonset|created_by_name)=(\\?")kube-netfilter-tailer\b` $text (printf "${1}=${2}%s" $fullname) }}
+{{- $names := printf "${1}=${2}%s${2}, namespace=${2}%s${2}" $fullname $root.Release.Namespace }}
+{{- regexReplaceAll `(daemonset|created_by_name)=(\\?")kube-netfilter-tailer\\?"` $text $names }}
 {{- end }}

@@ -1,0 +1,5 @@
+/** What grants the agent all that it may do; test/doctor/rights.test.ts holds it against what `doctor` asks for. */
+export const rightsFile = 'deploy/base/rbac.yaml';
+
+/** What to do about a right that is missing, whoever has found that out. */
+export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
