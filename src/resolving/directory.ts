@@ -90,7 +90,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(epoch.from, remote.latestChange), until: epoch.until };
     },
-    node: (name) => nodes.byName(name),
+    node: (name) => nodes.byName(name) ?? nodes.byAddress.get(name),
     homeOf: (address) => nodes.homeOf(address),
     podByInterface(name, address, at) {
       const pod = holder(pods.byInterface(name), at);

@@ -6,6 +6,7 @@ import { readJson } from './envelopes/json.ts';
 import { readKmsg } from './envelopes/kmsg.ts';
 import { readNumericStamp } from './envelopes/numeric.ts';
 import { readMonthStamp } from './envelopes/rfc3164.ts';
+import { readTalos } from './envelopes/talos.ts';
 
 /** Envelopes seen in the wild nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
 const maxLayers = 6;
@@ -28,6 +29,8 @@ export function readEnvelope(line: string, clock: Clock): Envelope {
   for (let depth = 0; depth < maxLayers; depth++) {
     const before = envelope.text;
     takeLayer(envelope, clock);
+    // Talos names node, facility and level at the very start of a line; later they would be a LOG prefix.
+    if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
     if (envelope.text === before) break;
   }
   return envelope;

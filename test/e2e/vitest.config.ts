@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
-/** It looks at what all others of this machine share while they run. */
-const alone = ['network/cleaning-up.test.ts'];
 /** What floods the kernel's log, tells of all that is there, fills the kernel's tables or holds its locks: one file at a time. */
 const kernel = [
   'journal/**/*.test.ts',
@@ -16,7 +14,7 @@ const kernel = [
 const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 20_000 };
 
 /**
- * Three projects, one after another; `.ci/run` runs the last two at the same time, each with a control plane of its own.
+ * Two projects, one after another; `.ci/run` runs them at the same time, each with a control plane of its own.
  * What waits for an API server lets another file go on meanwhile.
  */
 export default defineConfig({
@@ -27,9 +25,8 @@ export default defineConfig({
     // Here, and not in the projects, it runs once for all.
     globalSetup: './global-setup.ts',
     projects: [
-      project('alone', 1, { include: alone, maxWorkers: 1 }),
-      project('kernel', 2, { include: kernel, exclude: alone, maxWorkers: 1 }),
-      project('cluster', 3, { include: ['**/*.test.ts'], exclude: [...alone, ...kernel], maxWorkers: 2 }),
+      project('kernel', 1, { include: kernel, maxWorkers: 1 }),
+      project('cluster', 2, { include: ['**/*.test.ts'], exclude: kernel, maxWorkers: 2 }),
     ],
   },
 });

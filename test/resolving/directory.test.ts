@@ -229,7 +229,7 @@ describe('node', () => {
       nodes: [
         node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
         node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal'] }),
-        node({ name: 'edge.east' }),
+        node({ name: 'edge.east', addresses: ['192.168.7.12', 'fd00:7::12'] }),
         node({ name: 'edge.west' }),
       ],
     }),
@@ -246,6 +246,9 @@ describe('node', () => {
     // The kubelet makes its node's name lower case; the host's own may not be.
     ['Node-A', 'node-a'],
     ['edge.east', 'edge.east'],
+    // talosctl names a node as it was asked for.
+    ['192.168.7.12', 'edge.east'],
+    ['fd00:7::12', 'edge.east'],
     ['edge', undefined],
     ['node-b', undefined],
     ['', undefined],

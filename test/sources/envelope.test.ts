@@ -229,6 +229,26 @@ test.each<Row>([
   [`4,123,132500000 ${packet}`, { text: `4,123,132500000 ${packet}` }],
 ])('kmsg record: %s', check);
 
+describe('talosctl dmesg', () => {
+  const stamp = '[2026-11-21T03:42:11.000000000Z]';
+
+  test.each<Row>([
+    [`192.168.7.12: kern: warning: ${stamp}: ${packet}`, { time, host: '192.168.7.12' }],
+    [`fd00:7::12: kern: warning: ${stamp}: ${packet}`, { time, host: 'fd00:7::12' }],
+    [`node-a: kern:  notice: ${stamp}: ${packet}`, { time, host: 'node-a' }],
+    [`kern:     err: ${stamp}: ${packet}`, { time }],
+    [`node-a: user: warning: ${stamp}: ${packet}`, { time, host: 'node-a', origin: 'userspace' }],
+    [`node-a: kern: warning: [2026-11-21T04:42:11+01:00]: ${packet}`, { time, host: 'node-a' }],
+  ])('%s', check);
+
+  test.each<string>([
+    `node-a: kern: warning: [soon and soon and soon]: ${packet}`,
+    `node-a: kern: warning: [2026-11-21T03:42:11]${packet}`,
+    `node-a: kern2: warning: ${stamp}: ${packet}`,
+    `node a: kern: warning: ${stamp}: ${packet}`,
+  ])('is not: %s', (line) => check(line, { text: line }));
+});
+
 describe('journald JSON', () => {
   const fields = {
     MESSAGE: packet,

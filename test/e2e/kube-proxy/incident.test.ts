@@ -76,7 +76,7 @@ describe.concurrent('incidents', () => {
     }
     expect(await told.describe('node', name)).toMatch(/Normal +ServiceChainsRestored .*Over on incident-fight: /);
     expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
-  }, 400_000);
+  }, 600_000);
 
   test('a table of nftables that somebody deletes', async (context) => {
     const options = { mode: 'nftables', retry: 2 } as const;
@@ -97,7 +97,7 @@ describe.concurrent('incidents', () => {
       const both = await told.until(namespace, tellsBoth, object, calm);
       expect(gist(both)).toEqual(['Normal KN111 NftSyncSucceeded', 'Warning KN111 NftSyncFailed']);
     }
-  }, 400_000);
+  }, 600_000);
 
   test('a connection tracking table that is full: told to the node whose kernel says so, and that it has room', async (context) => {
     const name = 'incident-conntrack';
@@ -137,7 +137,7 @@ describe.concurrent('incidents', () => {
     expect(await told.describe('node', name)).toMatch(/Warning +ConntrackTableFull .*\[KN401\]/);
     const both = await told.until('default', tellsBoth, name, calm);
     expect(gist(both)).toEqual(['Normal KN401 ConntrackTableHasRoom', 'Warning KN401 ConntrackTableFull']);
-  }, 400_000);
+  }, 600_000);
 
   test('an agent that is killed in the middle goes on with the same incident, and counts each failure once', async (context) => {
     const { name, proxyPod, failures } = await stage.play(
@@ -167,7 +167,7 @@ describe.concurrent('incidents', () => {
       const counted = await told.until(namespace, (all) => failuresIn(all) === total, object);
       expect(gist(counted)).toEqual(['Warning KN102 ServiceChainMissing']);
     }
-  }, 300_000);
+  }, 600_000);
 
   test('a lock that another program holds: told while it lasts, and that it is over', async (context) => {
     const { name, proxyPod } = await stage.play(context, 'incident-lock', 105, {}, async (here) => {
@@ -180,5 +180,5 @@ describe.concurrent('incidents', () => {
     expect(await told.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);
     const both = await told.until('kube-system', tellsBoth, proxyPod, calm);
     expect(gist(both)).toEqual(['Normal KN104 XtablesLockFree', 'Warning KN104 XtablesLockHeld']);
-  }, 300_000);
+  }, 600_000);
 });
