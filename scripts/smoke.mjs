@@ -1,4 +1,5 @@
-// Runs the built bundle as the image will: alone in a folder, with nothing installed beside it.
+// Runs the built bundle as the image will: alone in a folder, with nothing installed beside it. BUNDLE_NODE: a Node.js other than
+// that of this process.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +27,7 @@ const checks = [
 
 let failed = 0;
 for (const { args, status, shows } of checks) {
-  const run = spawnSync(process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: folder });
+  const run = spawnSync(process.env.BUNDLE_NODE ?? process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: folder });
   const output = run.stdout + run.stderr;
   if (run.status === status && shows.test(output)) continue;
   failed++;

@@ -32,10 +32,10 @@ export const rules: readonly Rule[] = [
       'they are what .ci/run runs, this test among them, or take long; test/docs/commands-fit.test.ts holds that each is there',
   },
   {
-    name: 'proof of the image',
-    takes: /^scripts\/image-proof\.sh$/,
+    name: 'proofs of the image and of arm64',
+    takes: /^scripts\/(?:image|arm64)-proof\.sh(?: --e2e)?$/,
     way: 'leave',
-    reason: 'it installs packages and takes four minutes; CONTRIBUTING.md says when it is run',
+    reason: 'they install packages and take minutes; CONTRIBUTING.md says when they are run',
   },
   { name: 'variables', takes: /^[A-Z_]+=\S*(?:$|\()/, way: 'set' },
   {

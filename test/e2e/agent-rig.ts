@@ -5,7 +5,7 @@ import type { CoreEvent } from '../../src/publishing/event.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { makeAccount, type Rule } from './granted.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';
-import { bundle } from './bundle.ts';
+import { bundle, bundleNode } from './bundle.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createOwnFolder } from './own-folder.ts';
@@ -62,7 +62,7 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     events,
     start(env, args = []) {
       const agent = startAgent(
-        [process.execPath, ...nodeFlags, bundle],
+        [bundleNode, ...nodeFlags, bundle],
         {
           KUBECONFIG: kubeconfig,
           STATE_DIR: newFolder(),

@@ -8,9 +8,12 @@ const root = join(import.meta.dirname, '../..');
 /** The file that the image ships, which global-setup.ts builds: the sources may work where their bundle does not. */
 export const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 
+/** The Node.js that runs it; scripts/arm64-proof.sh names another one. */
+export const bundleNode = process.env['BUNDLE_NODE'] ?? process.execPath;
+
 /** Resolves to what the program printed; rejects unless it exits with 0. */
 export function runBundle(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  return run(process.execPath, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
+  return run(bundleNode, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
 }
 
 export async function buildBundle(): Promise<void> {
