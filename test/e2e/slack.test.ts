@@ -183,6 +183,30 @@ describe('packets that had to wait, at an exporter with the usual 5 s', () => {
   });
 });
 
+describe('a message that Slack does not take', () => {
+  test('is lost for this hour, and what comes after it is told', async () => {
+    const other = await startWebhook({ refuses: (text) => /slack-refused\/web: .* port 443\/TCP/.test(text) });
+    const config = readExporterConfig(shippedConfig(), { SLACK_WEBHOOK_URL: other.url });
+    const unlucky = await startEventExporter(connection, config);
+    try {
+      const { namespace, addresses, drop, messages } = await scene('slack-refused', 100, ['web']);
+      drop(outside, addresses[0] ?? '', 443, 3);
+      await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
+      drop(outside, addresses[0] ?? '', 80, 3);
+      await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
+      await messages();
+      await other.until((texts) => texts.some((text) => text.includes(`${namespace}/last:`)));
+      expect(other.texts.filter((text) => text.includes(`${namespace}/web:`))).toEqual([
+        expect.stringContaining(' port 80/TCP'),
+      ]);
+      expect(other.refused).toHaveLength(1);
+    } finally {
+      await unlucky.stop();
+      await other.stop();
+    }
+  });
+});
+
 async function uidOf(namespace: string, pod: string): Promise<string> {
   const { body } = await connection.request('GET', `/api/v1/namespaces/${namespace}/pods/${pod}`);
   return (body as { metadata: { uid: string } }).metadata.uid;

@@ -7,7 +7,8 @@ import { type Informer, startInformer, type Stored } from './informer.ts';
 
 /**
  * Treats Events as kubernetes-event-exporter does, one that is never late: an Event is as old as it was when the API server got it.
- * Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter.
+ * And one that keeps their order: the program may send what was written within the same moment in any order.
+ * Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter. Held against release 1.7 itself: docs/decisions.md.
  */
 export interface EventExporter {
   /** Names of the Events that were too old for it. */
@@ -19,8 +20,8 @@ export async function startEventExporter(connection: Connection, config: Exporte
   const discarded: string[] = [];
   const started = Date.now();
   const onAdd = async (event: Stored): Promise<void> => {
-    // Go has no nullish time: what is not there is the year 1.
-    const time = Date.parse(event.lastTimestamp ?? '');
+    // NaN where there is neither, which is too old, as the year 1 is that Go has for it.
+    const time = Date.parse(event.lastTimestamp ?? event.eventTime ?? '');
     // Those that are there at the start are seen then.
     const seen = Math.max(started, Date.parse(event.metadata.creationTimestamp));
     if (!(seen - time <= config.maxEventAgeSeconds * 1000)) {
@@ -39,11 +40,15 @@ export async function startEventExporter(connection: Connection, config: Exporte
   return { discarded, stop: informer.stop };
 }
 
-/** Once: the exporter never tries again. */
+/** Once: whatever becomes of it, the exporter goes on with the next. */
 async function send(endpoint: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
-  await response.text();
+  try {
+    const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
+    await response.text();
+  } catch {
+    // It only counts them.
+  }
 }
 
 async function labelsOf(

@@ -5,8 +5,12 @@ import { z } from 'zod';
  * The part of a configuration of kubernetes-event-exporter that we ship or tell of, read as it reads it.
  * Source: pkg/exporter/config.go and rule.go of resmoio/kubernetes-event-exporter.
  */
-const pattern = z.string().default('');
-const labels = z.record(z.string(), z.string()).default({});
+const pattern = z
+  .string()
+  // What Go cannot compile matches nothing, and the exporter does not say so.
+  .refine((text) => !/\(\?<?[=!]|\\[1-9]/.test(text), 'look-around and back-references are not in the syntax of Go')
+  .default('');
+const labels = z.record(z.string(), pattern).default({});
 
 const rule = z.strictObject({
   labels,
@@ -64,7 +68,8 @@ export function readExporterConfig(text: string, env: Readonly<Record<string, st
 /** Go's os.ExpandEnv, which the exporter applies to the whole file: also to "$" in regular expressions and templates. */
 export function expandEnv(text: string, env: Readonly<Record<string, string>>): string {
   return text.replace(
-    /\$(?:\{([^{}]*)\}|([*#$@!?0-9-])|([A-Za-z_]\w*))/g,
+    // "${" without an end is eaten.
+    /\$(?:\{([^}]*)\}|\{|([*#$@!?0-9-])|([A-Za-z_]\w*))/g,
     (_, braced?: string, special?: string, name?: string) => env[braced ?? special ?? name ?? ''] ?? '',
   );
 }

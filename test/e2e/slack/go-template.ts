@@ -1,17 +1,31 @@
+/** Fields that layouts may name: text of an Event, '' where there is none. Go refuses a name that it does not have, and nothing is sent. */
+const fields = new Set(
+  [
+    '.Reason .Message .Type .Source.Component .Source.Host',
+    '.InvolvedObject.APIVersion .InvolvedObject.Kind .InvolvedObject.Namespace .InvolvedObject.Name',
+  ].flatMap((line) => line.split(' ')),
+);
+
 /**
- * The few things of Go's text/template that our layouts use: `{{ .A.B }}`, `{{ . }}`, `{{ with .A }}…{{ end }}` and the function
+ * The few things of Go's text/template that our layouts use: `{{ .A.B }}`, `{{ with .A }}…{{ . }}…{{ end }}` and the function
  * `replace` of sprig behind a `|`. Throws for all else. Names are Go's: `.InvolvedObject.Kind` is `involvedObject.kind` here.
  */
 export function render(template: string, data: unknown): string {
-  const block = /\{\{ with (\.[\w.]*) \}\}(.*?)\{\{ end \}\}/gs;
-  const withoutBlocks = template.replace(block, (_, path: string, body: string) => {
-    const value = valueAt(data, path);
-    return value === '' ? '' : render(body, value);
-  });
-  return withoutBlocks.replace(/\{\{ (.*?) \}\}/g, (whole, action: string) => {
-    const [path = '', ...calls] = action.split(' | ');
-    if (!/^\.[\w.]*$/.test(path)) throw new Error(`${whole}: not a template that this can render`);
-    return calls.reduce(call, valueAt(data, path));
+  return renderWith(template, (path) => fieldAt(data, path));
+}
+
+function renderWith(template: string, valueOf: (path: string) => string): string {
+  const block = /\{\{ with (\.[\w.]*) \}\}(.*?)\{\{ end \}\}|\{\{(.*?)\}\}/gs;
+  return template.replace(block, (whole, path?: string, body?: string, action = '') => {
+    if (path !== undefined && body !== undefined) {
+      const value = valueOf(path);
+      // Rendered in any case: what is in it has to be understood.
+      const inner = renderWith(body, (inside) => (inside === '.' ? value : refuse(inside)));
+      return value === '' ? '' : inner;
+    }
+    const [field = '', ...calls] = action.trim().split(' | ');
+    if (!/^\.[\w.]*$/.test(field)) throw new Error(`${whole}: not a template that this can render`);
+    return calls.reduce(call, valueOf(field));
   });
 }
 
@@ -21,10 +35,17 @@ function call(text: string, action: string): string {
   return text.replaceAll(old, replacement);
 }
 
-/** '' where there is nothing, as the zero value of a string is. */
-function valueAt(data: unknown, path: string): string {
+function fieldAt(data: unknown, path: string): string {
+  if (!fields.has(path)) refuse(path);
   let value = data;
-  for (const name of path.split('.').filter((each) => each !== ''))
-    value = (value as Record<string, unknown>)[name[0]?.toLowerCase() + name.slice(1)];
+  for (const name of path.slice(1).split('.')) value = (value as Record<string, unknown>)[jsonName(name)];
   return typeof value === 'string' ? value : '';
+}
+
+function refuse(path: string): never {
+  throw new Error(`${path}: no field of this renderer`);
+}
+
+function jsonName(name: string): string {
+  return name === 'APIVersion' ? 'apiVersion' : `${name[0]?.toLowerCase()}${name.slice(1)}`;
 }

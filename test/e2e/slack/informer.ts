@@ -10,8 +10,13 @@ export interface Informer {
   readonly stop: () => Promise<void>;
 }
 
-/** An Event as the API server has it; whole seconds. */
-export type Stored = CoreEvent & { metadata: { resourceVersion: string; creationTimestamp: string } };
+/** An Event as the API server has it, also one that others wrote; whole seconds. */
+export type Stored = Omit<CoreEvent, 'lastTimestamp' | 'count'> & {
+  lastTimestamp: string | null;
+  eventTime: string | null;
+  count?: number;
+  metadata: { resourceVersion: string; creationTimestamp: string };
+};
 type Change = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: Stored };
 type List = { metadata: { resourceVersion: string }; items: readonly Stored[] };
 
