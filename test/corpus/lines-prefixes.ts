@@ -24,6 +24,35 @@ export const prefixLines: Row[] = [
     ...dropped,
     policy: { namespace: 'prod', name: 'web' },
   }),
+  // As Felix 3.32.1 printed them. iptables keeps 29 characters.
+  prefixed('Calico, name as long as there is room for', 'calico-drop np shop/postgres:', {
+    ...dropped,
+    policy: { namespace: 'shop', name: 'postgres' },
+  }),
+  prefixed('Calico, cut within the name, touches IN=', 'calico-drop np shop/default.p', {
+    ...dropped,
+    policy: { namespace: 'shop', name: 'default.p…' },
+  }),
+  prefixed('Calico, cut at a hyphen', 'calico-drop gnp default.deny-', {
+    ...dropped,
+    policy: { namespace: undefined, name: 'default.deny-…' },
+  }),
+  prefixed('Calico, %t %k %n %p, cut in the first name', 'calico-drop default gnp defau', {
+    ...dropped,
+    policy: { namespace: undefined, name: 'defau…', tier: 'default' },
+  }),
+  prefixed('Calico, %t %k %p, one character of the name', 'calico-drop default np shop/d', {
+    ...dropped,
+    policy: { namespace: 'shop', name: 'd…', tier: 'default' },
+  }),
+  prefixed('Calico, %t %k %n %p, nftables', 'calico-drop default gnp deny-out deny-out: ', {
+    ...dropped,
+    policy: { namespace: undefined, name: 'deny-out', tier: 'default' },
+  }),
+  prefixed('Calico, %t-%n without a kind names no policy', 'calico-drop default-default.d', {
+    ...dropped,
+    policy: undefined,
+  }),
   prefixed('UFW BLOCK', '[UFW BLOCK] ', dropped),
   prefixed('UFW LIMIT BLOCK, before a REJECT', '[UFW LIMIT BLOCK] ', { ...rejected, enforcer: 'host-firewall' }),
   prefixed('ufw-docker', '[UFW DOCKER BLOCK] ', { ...dropped, enforcer: 'host-firewall' }),

@@ -65,6 +65,7 @@ describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
 
   test('the prefix that Felix makes is a drop, and names it in the 29 characters of iptables', () => {
     const { namespace } = object.metadata;
+    // Before 3.32 Felix takes the tier off; from then on it is left out where the name is given.
     const name = object.metadata.name.replace(/^default\./, '');
     const kind = object.kind === 'NetworkPolicy' ? 'np' : 'gnp';
     const { logPrefix } = readPatch('calico/felix-configuration.patch.yaml');
@@ -79,6 +80,23 @@ describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
     });
   });
 });
+
+test.each(policies.filter(({ object }) => object.metadata.name.startsWith('default.')))(
+  'Felix 3.32 with $object.metadata.name as it is in $name: a drop, its name cut off by iptables',
+  ({ object }) => {
+    const { name, namespace } = object.metadata;
+    const printed = `calico-drop ${namespace === undefined ? 'gnp ' : `np ${namespace}/`}${name}: `.slice(0, 29);
+    const { verdict, policy: named } = createPrefixTable().look(printed);
+    expect(verdict).toBe('dropped');
+    expect(named?.name).toMatch(/^default\.[a-z-]+…$/);
+    expect(name.startsWith(named?.name.slice(0, -1) ?? ' ')).toBe(true);
+    expect(
+      readShipped(
+        object.kind === 'NetworkPolicy' ? 'calico/network-policy-crd.yaml' : 'calico/global-network-policy-crd.yaml',
+      ),
+    ).toContain('From 3.32 on leave "default." out');
+  },
+);
 
 test.each(patches)('%s: the prefix is a drop', (name) => {
   expect(createPrefixTable().look(readPatch(name).logPrefix)).toMatchObject({

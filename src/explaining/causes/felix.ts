@@ -1,3 +1,4 @@
+import type { ProgramRecord } from '../../model.ts';
 import type { Cause } from './cause.ts';
 import { iptablesFailure, nftablesFailure } from './failures.ts';
 import { find } from './reading.ts';
@@ -65,6 +66,15 @@ export const felixRestoreFailed: Cause = {
   hurts: unreachable,
 };
 
+/**
+ * iptables-nft-save 1.8.9 ends with 3 (VERSION_PROBLEM) at a rule that it cannot parse; felix does not log what it prints, nor
+ * the name of the command in the line before.
+ */
+const cannotParse = (record: ProgramRecord): boolean =>
+  /^ip6?tables-nft-save command failed$/.test(record.message) &&
+  isComplaint(record) &&
+  /^exit status 3\b/.test(record.error);
+
 export const foreignNftRules: Cause = {
   code: 'KN203',
   name: 'felix-foreign-nft-rules',
@@ -79,7 +89,8 @@ export const foreignNftRules: Cause = {
       /incompatible nft rules in the table/,
       /table [`'‘]\w+['’] is incompatible, use 'nft' tool/,
     ]);
-    return found === undefined ? undefined : { subject: record.fields['table'], quote: found.quote };
+    if (found === undefined && !cannotParse(record)) return undefined;
+    return { subject: record.fields['table'], quote: found?.quote };
   },
   what: (story, node) =>
     `calico-node cannot read the table ${subjects(story) || 'of its rules'} on ${node}: there are nft rules in it that iptables does not understand.`,
@@ -95,6 +106,13 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
+/**
+ * What felix itself means to delete has this in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy,
+ * which writes them again (KN101). Nobody has changed Calico's rules then.
+ */
+const isCleanup = ({ fields }: ProgramRecord): boolean =>
+  fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
+
 export const rulesOverwritten: Cause = {
   code: 'KN204',
   name: 'felix-rules-overwritten',
@@ -105,7 +123,7 @@ export const rulesOverwritten: Cause = {
   rhythm: refreshEvery,
   programs: ['felix'],
   match: (record) =>
-    isComplaint(record) && startsWithAny(record.message, overwritten)
+    isComplaint(record) && startsWithAny(record.message, overwritten) && !isCleanup(record)
       ? { subject: record.fields['chainName'] ?? record.fields['chain'], quote: record.message }
       : undefined,
   what: (story, node) =>

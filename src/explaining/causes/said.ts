@@ -36,7 +36,11 @@ export function firstLine(record: ProgramRecord): string {
     const found = error.indexOf('\n', begin);
     const end = found === -1 ? error.length : found;
     const line = quotable(error.slice(begin, end));
-    if (line !== '' && !/^exit status \d+:?(?: Ignoring deprecated --wait-interval option\.)?$/.test(line)) return line;
+    if (
+      line !== '' &&
+      !/^(?:writing out buffer: )?exit status \d+:?(?: Ignoring deprecated --wait-interval option\.)?$/.test(line)
+    )
+      return line;
     begin = end + 1;
   }
   const end = record.message.indexOf('\n');

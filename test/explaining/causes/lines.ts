@@ -1,5 +1,6 @@
 import { kubeProxyLines } from './lines-kube-proxy.ts';
 import { calicoLines } from './lines-calico.ts';
+import { felixLines } from './lines-felix.ts';
 import { quietLines } from './lines-quiet.ts';
 
 /** A record as a container prints it, and what it says of an incident; undefined: nothing. */
@@ -21,4 +22,4 @@ export type ExpectedSign =
     }
   | { sync: 'sync-failed' | 'sync-complete'; retry?: number | undefined; family?: string };
 
-export const lines: readonly SignRow[] = [...kubeProxyLines, ...calicoLines, ...quietLines];
+export const lines: readonly SignRow[] = [...kubeProxyLines, ...calicoLines, ...felixLines, ...quietLines];
