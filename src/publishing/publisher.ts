@@ -4,6 +4,7 @@ import { createTokenBucket, nodeBudget } from '../token-bucket.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';
 import type { Outcome } from './event-writer.ts';
+import { createLeftAlone } from './left-alone.ts';
 
 /** What publishing needs of a table of series. */
 export interface PublisherTable {
@@ -74,9 +75,9 @@ const backOffOptions = {
 export function createPublisher(options: PublisherOptions): Publisher {
   const { table, write, onResult, now } = options;
   const bucket = createTokenBucket(options.budget ?? nodeBudget);
-  const muted = new Map<string, Millis>();
-  /** Until when a series that was refused for good is left alone, however many packets come. */
-  const givenUp = new WeakMap<Series, Millis>();
+  /** Namespaces. */
+  const muted = createLeftAlone<string>(mutedFor, now);
+  const givenUp = createLeftAlone<Series>(givenUpFor, now);
   let stopping = false;
   let wakeUp: (() => void) | undefined;
   /** Ends what is being waited for. Not a promise that lives as long as the program: each wait would leave something on it. */
@@ -87,7 +88,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   return {
     get muted() {
-      forgetMuted();
       return muted.size;
     },
     run: () => (finished = run()),
@@ -112,10 +112,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
         await sleepUntil(at);
         continue;
       }
-      forgetMuted();
       for (const series of table.due(now())) {
         if (stopping) return;
-        if (isAhead(givenUp.get(series), givenUpFor)) {
+        if (givenUp.has(series)) {
           table.abandon(series);
           continue;
         }
@@ -136,7 +135,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   async function flush(deadline: Millis): Promise<void> {
     if (now() >= deadline) return;
     await inFlight;
-    for (const series of table.due(now()).filter((each) => !isMuted(each) && !isAhead(givenUp.get(each), givenUpFor))) {
+    for (const series of table.due(now()).filter((each) => !isMuted(each) && !givenUp.has(each))) {
       if (now() >= deadline || !bucket.take(now())) return;
       if ((await attempt(series)) !== 'done') return;
     }
@@ -202,7 +201,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         return 'done';
       case 'terminating':
       case 'gone':
-        muted.set(namespaceOf(series.finding.regarding), now() + mutedFor);
+        muted.add(namespaceOf(series.finding.regarding));
         abandon(series, result);
         return 'done';
       default:
@@ -212,7 +211,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function giveUp(series: Series, reason: Result): void {
-    givenUp.set(series, now() + givenUpFor);
+    givenUp.add(series);
     abandon(series, reason);
   }
 
@@ -222,16 +221,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function isMuted(series: Series): boolean {
-    return isAhead(muted.get(namespaceOf(series.finding.regarding)), mutedFor);
-  }
-
-  function forgetMuted(): void {
-    for (const [namespace, until] of muted) if (!isAhead(until, mutedFor)) muted.delete(namespace);
-  }
-
-  /** What is further ahead than that was put there before the clock was set back. */
-  function isAhead(until: Millis | undefined, atMost: Millis): boolean {
-    return until !== undefined && until > now() && until - now() <= atMost;
+    return muted.has(namespaceOf(series.finding.regarding));
   }
 
   async function sleepUntil(at: Millis): Promise<void> {
