@@ -27,7 +27,10 @@ const checks = [
 
 let failed = 0;
 for (const { args, status, shows } of checks) {
-  const run = spawnSync(process.env.BUNDLE_NODE ?? process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: folder });
+  const run = spawnSync(process.env.BUNDLE_NODE ?? process.execPath, [bundle, ...args], {
+    encoding: 'utf8',
+    cwd: folder,
+  });
   const output = run.stdout + run.stderr;
   if (run.status === status && shows.test(output)) continue;
   failed++;
