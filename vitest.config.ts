@@ -10,5 +10,6 @@ export default defineConfig({
     maxWorkers: '100%',
     // Only what hangs; a loaded machine is slow.
     testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
