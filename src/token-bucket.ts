@@ -1,4 +1,5 @@
 import type { Millis } from './model.ts';
+import { isSetBack } from './set-back.ts';
 
 /** Lets through `burst` at once and `rate` a second after that. Time is the caller's, so it may be virtual. */
 export interface TokenBucket {
@@ -9,9 +10,6 @@ export interface TokenBucket {
 
 /** Writes of one node: 5,000 agents share an API server. */
 export const nodeBudget = { rate: 1, burst: 25 };
-
-/** A clock that runs backwards by more was set back: else nothing would be let through until it is where it was. */
-const setBack: Millis = 300_000;
 
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number } = nodeBudget): TokenBucket {
   let tokens = burst;
@@ -30,7 +28,8 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
   };
 
   function fill(now: Millis): void {
-    if (filled - now > setBack) filled = now;
+    // Else nothing would be let through until the clock is where it was.
+    if (isSetBack(filled, now)) filled = now;
     if (now <= filled) return;
     tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
     filled = now;

@@ -20,6 +20,8 @@ export interface Directory {
   byAddress: (address: string, at: Moment) => Endpoint;
   /** The node of that name or host name. */
   node: (name: string) => Node | undefined;
+  /** The node that a log line names as its host: by name or, as talosctl does, by address. */
+  nodeOfHost: (host: string) => Node | undefined;
   /** The node whose Pod range an address lies in. */
   homeOf: (address: string) => string | undefined;
   readonly nodes: readonly Node[];
@@ -90,7 +92,8 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(epoch.from, remote.latestChange), until: epoch.until };
     },
-    node: (name) => nodes.byName(name) ?? nodes.byAddress.get(name),
+    node: (name) => nodes.byName(name),
+    nodeOfHost: (host) => nodes.byName(host) ?? nodes.byAddress.get(host),
     homeOf: (address) => nodes.homeOf(address),
     podByInterface(name, address, at) {
       const pod = holder(pods.byInterface(name), at);

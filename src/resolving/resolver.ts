@@ -66,7 +66,7 @@ export function nodeOf(
   at: Moment,
 ): string {
   if (host !== undefined) {
-    const node = directory.node(host);
+    const node = directory.nodeOfHost(host);
     if (node) return node.name;
   }
   for (const name of observation ? [observation.inInterface, observation.outInterface] : []) {

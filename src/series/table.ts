@@ -1,5 +1,6 @@
 import type { Finding, FlowStory, Millis, Published, Series, Suppressed } from '../model.ts';
 import { objectKey } from '../object-key.ts';
+import { isSetBack } from '../set-back.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import { createPending } from './pending.ts';
 import { dueAfter, longestWait } from './schedule.ts';
@@ -57,9 +58,6 @@ export interface SeriesTableOptions {
   /** `nextDue` is earlier than it was. */
   onEarlier?: (() => void) | undefined;
 }
-
-/** Packets are not of the future: a clock that is further behind the latest of them was set back. */
-const setBack: Millis = 300_000;
 
 export function createSeriesTable({
   limits = defaultSeriesLimits,
@@ -145,7 +143,8 @@ export function createSeriesTable({
     backlog: pending.backlog,
     postpone: pending.postpone,
     followClock(now) {
-      if (clock - now > setBack) goBack(now);
+      // Packets are not of the future.
+      if (isSetBack(clock, now)) goBack(now);
       const next = pending.nextDue();
       if (next === Infinity || next - now <= longestWait) return;
       revision++;

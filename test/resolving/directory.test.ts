@@ -246,14 +246,18 @@ describe('node', () => {
     // The kubelet makes its node's name lower case; the host's own may not be.
     ['Node-A', 'node-a'],
     ['edge.east', 'edge.east'],
-    // talosctl names a node as it was asked for.
-    ['192.168.7.12', 'edge.east'],
-    ['fd00:7::12', 'edge.east'],
     ['edge', undefined],
     ['node-b', undefined],
     ['', undefined],
   ])('%j is %j', (name, expected) => {
     expect(directory.node(name)?.name).toBe(expected);
+    expect(directory.nodeOfHost(name)?.name).toBe(expected);
+  });
+
+  // talosctl names a node as it was asked for.
+  test.each(['192.168.7.12', 'fd00:7::12'])('%s is the host of a line, but no name', (address) => {
+    expect(directory.nodeOfHost(address)?.name).toBe('edge.east');
+    expect(directory.node(address)).toBeUndefined();
   });
 });
 
