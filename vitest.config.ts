@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Those need a control plane, and have a configuration of their own.
     exclude: ['test/e2e/**'],
+    globalSetup: 'test/programs/unit-setup.ts',
     setupFiles: ['test/fast-check.ts'],
     // By default one core is left idle, which is half of a small machine.
     maxWorkers: '100%',

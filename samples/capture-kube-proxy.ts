@@ -17,6 +17,7 @@ import { cleanUp } from '../test/e2e/kube-proxy/felix.ts';
 import { createNodeNamespace, type NodeNamespace } from '../test/e2e/kube-proxy/node-namespace.ts';
 import { endpointSlice } from '../test/e2e/kube-proxy/objects.ts';
 import { type KubeProxy, startKubeProxy } from '../test/e2e/kube-proxy/proxy.ts';
+import { installPrograms } from '../test/programs/install.ts';
 
 interface Case {
   readonly name: string;
@@ -166,5 +167,6 @@ function moved(text: string, start: number): string {
     });
 }
 
+await installPrograms('e2e');
 const [only] = process.argv.slice(2);
 for (const each of cases) if (only === undefined || each.name === only) await capture(each);

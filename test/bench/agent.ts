@@ -18,6 +18,7 @@ import { alignColumns } from '../../src/publishing/describe.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { benchNode, benchPod } from './pods.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -33,6 +34,7 @@ const samples = 100;
 const { values } = parseArgs({ options: { pods: { type: 'string', default: '20000' } } });
 const clusterPods = Number(values.pods);
 
+await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
 execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
 const plane = await startControlPlane();

@@ -10,12 +10,14 @@ import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/publishing/describe.ts';
 import { createAgentRig } from '../e2e/agent-rig.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { latency } from './incidents/latency.ts';
 import { classified, memory, timePerLine } from './incidents/path.ts';
 import { writes } from './incidents/writes.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 
+await preparePrograms('measuring');
 const rows = [['what', 'figure'], ...classified(), ...timePerLine(), ...writes()];
 if (!values.quick) {
   const plane = await startControlPlane();

@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/publishing/describe.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { type Style, styles as allStyles } from '../soak/rotation.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { runTrial, type Trial } from '../soak/trial.ts';
@@ -29,6 +30,7 @@ const { values } = parseArgs({
   },
 });
 
+await preparePrograms('measuring');
 const folder = scratchFolder('loss');
 const figures: object[] = [];
 const rows = [['rotation', 'every', ...Object.keys(readers)]];

@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { alignColumns } from '../../src/publishing/describe.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { writeCluster, writeLog } from './generate.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -17,6 +18,7 @@ const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 const megabyte = 1_000_000;
 const runs = 5;
 
+await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
 try {
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/publishing/describe.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { agentFlags, type Program, startProgram } from '../soak/program.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { writeLog } from './generate.ts';
@@ -30,6 +31,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const bytes = Number(values.megabytes) * megabyte;
 
+await preparePrograms('measuring');
 const folder = scratchFolder('tailing');
 const throughputs = [await throughput('1 drop in 10', 10), await throughput('drops only', 1)];
 const idle = await idleCost();

@@ -12,10 +12,12 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } 
 import { constants, tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { installPrograms } from '../programs/install.ts';
 import { buildBundle } from './bundle.ts';
 import { KUBERNETES_VERSION } from './control-plane/binaries.ts';
 import { ensureHelm } from './control-plane/build.ts';
 import { type Cluster, startCluster } from './first-event-cluster.ts';
+import { requireKernelAccess } from './network/kernel-access.ts';
 
 const usage = 'Usage: npm run playground -- [FOLDER] [--node NAME] [--helm] [-c COMMAND]';
 const { values, place } = readArguments();
@@ -40,6 +42,8 @@ const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-playground-'));
 let cluster: Cluster | undefined;
 try {
   process.stderr.write('Starting a cluster, a quarter of a minute once its programs are built ...\n');
+  requireKernelAccess();
+  await installPrograms('e2e');
   await buildBundle();
   cluster = await startCluster(folder, values.node, stopping.signal);
   if (values.helm) symlinkSync(await ensureHelm(), join(cluster.programs.path, 'helm'));

@@ -13,6 +13,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/publishing/describe.ts';
+import { preparePrograms } from '../programs/path.ts';
 import { createRandom } from './random.ts';
 import { type Style, styles as allStyles } from './rotation.ts';
 import { scratchFolder } from './scratch-folder.ts';
@@ -35,6 +36,7 @@ const styles = values.styles.split(',') as Style[];
 const unknown = styles.filter((style) => !allStyles.includes(style));
 if (unknown.length > 0) throw new Error(`unknown style ${unknown.join(', ')}; there are ${allStyles.join(', ')}`);
 
+await preparePrograms('measuring');
 const folder = scratchFolder('soak');
 /** Also while it still starts. */
 const soonest = 100;

@@ -11,7 +11,6 @@ import { type ControlPlane, startControlPlane } from '../control-plane/control-p
 import { fillCluster } from './cluster.ts';
 import { createPlace, type Place } from './place.ts';
 import { type ProbedPod, startProbedPod } from './probed-pod.ts';
-import { ensureProgramsOfDocuments } from './tools.ts';
 import { complaints } from './verdict.ts';
 
 const commands = allCommands();
@@ -22,7 +21,6 @@ let place: Place;
 let agent: ProbedPod;
 
 beforeAll(async () => {
-  await ensureProgramsOfDocuments();
   controlPlane = await startControlPlane();
   agent = await startProbedPod();
   await fillCluster(controlPlane, agent.address);

@@ -34,8 +34,7 @@ export interface Started {
 }
 
 /**
- * `bundle`: this program; `files`: what is beside the checkout's own files, which are a copy. Needs root; installs Debian packages that are
- * missing.
+ * `bundle`: this program; `files`: what is beside the checkout's own files, which are a copy. Needs root.
  */
 export async function createPlace(
   connection: Connection,

@@ -5,17 +5,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseManifests } from '../../deploy/manifests.ts';
 import { ruleGroups } from '../../monitoring/files.ts';
-import { ensurePromtool } from '../../monitoring/promtool.ts';
 import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
 
 /** Agents in two namespaces, their DaemonSets of one name: whose alerts fire, by the real promtool. */
 
 const run = promisify(execFile);
-let promtool: string;
 let helm: Helm;
 
 beforeAll(async () => {
-  promtool = await ensurePromtool();
   helm = await createHelm();
 }, HELM_WITHIN_MS);
 afterAll(() => helm.remove());
@@ -72,7 +69,7 @@ async function promtoolAgrees(rules: object, alerts: readonly object[]): Promise
   };
   const path = join(folder, 'tests.yaml');
   await writeFile(path, JSON.stringify({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests: [one] }));
-  const { stdout } = await run(promtool, ['test', 'rules', path]);
+  const { stdout } = await run('promtool', ['test', 'rules', path]);
   expect(stdout).toContain('SUCCESS');
 }
 

@@ -22,7 +22,7 @@ import { createJournal } from '../../../src/sources/journal/journal.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type Heard, listening } from '../../sources/heard.ts';
 import { createNetwork, type Network } from '../network/network.ts';
-import { KERNEL_LOG } from '../network/tools.ts';
+import { KERNEL_LOG } from '../network/kernel-access.ts';
 import { type Journald, startJournald } from './rig.ts';
 
 /** Real packets, a real kernel's lines, in a real journal. */

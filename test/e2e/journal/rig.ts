@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ensureTools } from '../network/tools.ts';
 
 /** A journald of its own, which reads the real kernel's log. */
 export interface Journald {
@@ -65,7 +64,6 @@ done
 `;
 
 export async function startJournald(): Promise<Journald> {
-  await ensureTools();
   const unshare = spawn(
     'unshare',
     ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child', 'sh', '-c', script],

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run as runOutside } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
-import { ensureTools } from '../network/tools.ts';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { joinSockets } from '../sockets.ts';
@@ -30,11 +29,9 @@ export interface NodeNamespace {
 }
 
 /**
- * `server`: an `https://127.0.0.1:PORT` outside, which is reached under the same address inside. Needs root; installs Debian
- * packages that are missing.
+ * `server`: an `https://127.0.0.1:PORT` outside, which is reached under the same address inside. Needs root.
  */
 export async function createNodeNamespace(server: string, backend: Backend = 'legacy'): Promise<NodeNamespace> {
-  await ensureTools();
   const group = await createNamespaceGroup();
   const namespace = await group.add('node');
   const folder = createOwnFolder('node-namespace');

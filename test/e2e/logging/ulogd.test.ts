@@ -4,7 +4,7 @@ import { parse } from '../../../src/parsing/formats.ts';
 import { client, createScene, type Scene, server } from './scene.ts';
 import { readShipped } from './node-shell.ts';
 import { readPacket } from './reading.ts';
-import { ensureUlogd, startUlogd, type Ulogd } from './ulogd.ts';
+import { startUlogd, type Ulogd } from './ulogd.ts';
 
 // As kube-router writes them: the first for each policy (k3s only), the second for each Pod, and then the REJECT.
 const NFLOG = '-j NFLOG --nflog-group 100';
@@ -25,9 +25,8 @@ let scene: Scene;
 let ulogd: Ulogd;
 
 beforeAll(async () => {
-  await ensureUlogd();
   scene = await createScene();
-}, 300_000);
+});
 afterAll(() => scene.network.destroy());
 
 describe.each([4, 6] as const)('IPv%i', (family) => {

@@ -5,33 +5,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { withLock } from '../control-plane/lock.ts';
+import { libraries } from '../../programs/table.ts';
 import { run } from '../network/command.ts';
 
-const PLUGIN = '/usr/lib/x86_64-linux-gnu/ulogd/ulogd_output_JSON.so';
 const WITHIN_MS = 10_000;
 
 export interface Ulogd {
   /** The lines of its output file as soon as there are `count` or more; rejects after 10 s. */
   readonly untilLines: (count: number) => Promise<readonly string[]>;
   readonly stop: () => Promise<void>;
-}
-
-/** Installs the Debian packages ulogd2 and ulogd2-json if they are missing. */
-export async function ensureUlogd(): Promise<void> {
-  // As in global-setup.ts: packages are installed by one process of this machine at a time.
-  await withLock('kube-netfilter-tailer-tools', () => {}, installMissing);
-}
-
-async function installMissing(): Promise<void> {
-  if (existsSync(pluginPath())) return;
-  const packages = ['ulogd2', 'ulogd2-json'];
-  // RUNLEVEL: no daemon is started.
-  const args = ['RUNLEVEL=1', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', 'install', '-y', '--no-install-recommends'];
-  await run('env', [...args, ...packages]).catch(async () => {
-    await run('apt-get', ['update']);
-    await run('env', [...args, ...packages]);
-  });
 }
 
 /** Starts a real ulogd in a network namespace with a shipped configuration, of which only the folders are changed. */
@@ -42,7 +24,7 @@ export async function startUlogd(namespace: string, configuration: string): Prom
   const changed = configuration
     .replaceAll('/var/log/ulog/syslogemu.log', output)
     .replace('logfile="syslog"', `logfile="${join(folder, 'ulogd.log')}"`)
-    .replaceAll(/\/usr\/lib\/x86_64-linux-gnu(?=\/ulogd\/)/g, libraries());
+    .replaceAll(/\/usr\/lib\/x86_64-linux-gnu(?=\/ulogd\/)/g, libraries);
   await writeFile(path, changed);
   const child: ChildProcess = spawn('ip', ['netns', 'exec', namespace, 'ulogd', '-c', path], { stdio: 'ignore' });
   const exited = once(child, 'exit');
@@ -83,12 +65,4 @@ export async function startUlogd(namespace: string, configuration: string): Prom
 
 async function readText(path: string): Promise<string> {
   return existsSync(path) ? readFile(path, 'utf8') : '';
-}
-
-function libraries(): string {
-  return `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
-}
-
-function pluginPath(): string {
-  return PLUGIN.replace('/usr/lib/x86_64-linux-gnu', libraries());
 }

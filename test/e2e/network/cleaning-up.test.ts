@@ -56,6 +56,6 @@ test('the next network removes what a killed process left', async () => {
 const beginning = `
   import { readdirSync, readFileSync } from 'node:fs';
   import { createNetwork } from ${JSON.stringify(join(import.meta.dirname, 'network.ts'))};
-  import { LOG_ALL_NAMESPACES } from ${JSON.stringify(join(import.meta.dirname, 'tools.ts'))};
+  import { LOG_ALL_NAMESPACES } from ${JSON.stringify(join(import.meta.dirname, 'kernel-access.ts'))};
   const options = ${JSON.stringify(options)};
 `;

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { KERNEL_LOG } from './tools.ts';
+import { KERNEL_LOG } from './kernel-access.ts';
 
 const PRINTED_WITHIN_MS = 5000;
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { withLock } from '../control-plane/lock.ts';
 import { run } from './command.ts';
-import { LOG_ALL_NAMESPACES } from './tools.ts';
+import { LOG_ALL_NAMESPACES } from './kernel-access.ts';
 
 const PREFIX = 'kube-netfilter-tailer';
 

@@ -3,7 +3,6 @@ import { interfaceNames } from '../../../src/resolving/interface-name.ts';
 import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
 import { appendLogAndDrop, type Backend, type Match } from './rules.ts';
 import { sendEchoRequests, sendPackets } from './sending.ts';
-import { ensureTools } from './tools.ts';
 import { joinPod, prepareNode } from './topology.ts';
 
 // Up to the last port there is; more packets than these use them again.
@@ -68,10 +67,9 @@ interface Place {
 
 /**
  * A Kubernetes node made of network namespaces, whose kernel logs what it drops: a router with iptables rules, and Pods
- * behind veths as Calico makes them. Needs root and Linux; installs Debian packages that are missing.
+ * behind veths as Calico makes them. Needs root and Linux.
  */
 export async function createNetwork(options: NetworkOptions): Promise<Network> {
-  await ensureTools();
   const group = await createNamespaceGroup();
   try {
     return await build(group, options);

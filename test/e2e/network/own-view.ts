@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Outcome, outcomeOf } from '../outcome.ts';
-import { LOG_ALL_NAMESPACES } from './tools.ts';
+import { LOG_ALL_NAMESPACES } from './kernel-access.ts';
 
 /** What processes see instead of the machine's network namespaces and its switch: nobody else's, and a file in its place. */
 export interface OwnView {

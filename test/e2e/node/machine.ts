@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { joinPod, prepareNode } from '../network/topology.ts';
-import { ensureTools } from '../network/tools.ts';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 
 /** The machine under a Node: namespaces of its own (mounts, processes, network, host name), a journald, and folders that stand for /var/log and /run/log. */
@@ -50,14 +49,13 @@ echo "$pid"
 cat > /dev/null
 `;
 
-/** `folder`: for its files; `extraAddresses`: that the machine answers to beside its own. Needs root; installs Debian packages that are missing. */
+/** `folder`: for its files; `extraAddresses`: that the machine answers to beside its own. Needs root. */
 export async function startMachine(
   name: string,
   address: string,
   folder: string,
   extraAddresses: readonly string[],
 ): Promise<Machine> {
-  await ensureTools();
   mkdirSync(join(folder, 'var/log/pods'), { recursive: true });
   mkdirSync(join(folder, 'var/lib'));
   const group = await createNamespaceGroup();

@@ -16,7 +16,7 @@
  * not applied; Pods have no init containers; of volumes, hostPath, emptyDir, configMap and projected ones are known, of probes httpGet
  * and exec; `kubectl attach`, `port-forward`, `cp` with a shell and `logs --previous` are not answered.
  *
- * Needs root on Linux, and Debian's crun beside what the test network needs (../network/tools.ts).
+ * Needs root on Linux.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

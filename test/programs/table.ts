@@ -1,0 +1,148 @@
+/** What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test. */
+export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64'] as const;
+export type Use = (typeof uses)[number];
+
+/** Programs of one Debian package, and who needs them. */
+export interface Row {
+  readonly package: string;
+  readonly programs: readonly string[];
+  /** Files of the package that are needed and are no programs of the PATH. */
+  readonly files?: readonly string[];
+  readonly uses: readonly Use[];
+  /** Why, for whoever reads the table. */
+  readonly purpose: string;
+  /** Its programs are unpacked into the cache folder, without root, and the package is not installed: that would start a server. */
+  readonly unpacked?: true;
+}
+
+/** Where Debian has libraries of this processor. */
+export const libraries = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
+
+const words = (text: string): string[] => text.split(' ');
+
+/**
+ * Every program that a test, a script, or a command of a document that the tests run starts. The PATH of the end-to-end tests has
+ * these and no others (path.ts), so what is missing here fails on every machine.
+ */
+export const table: readonly Row[] = [
+  {
+    package: 'coreutils',
+    programs: words(
+      'basename cat chmod chown chroot cksum cp cut date dd dirname du echo env expr false head id install ln ls mkdir mkfifo mktemp mv ' +
+        'nohup nproc od paste printf pwd readlink realpath rm rmdir seq sleep sort stat stdbuf stty tail tee test timeout touch tr true ' +
+        'uname uniq wc',
+    ),
+    uses,
+    purpose: 'what every shell script uses',
+  },
+  { package: 'bash', programs: ['bash'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'dash', programs: ['sh'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'grep', programs: ['grep', 'egrep', 'fgrep'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'sed', programs: ['sed'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'mawk', programs: ['awk'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'findutils', programs: ['find', 'xargs'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'diffutils', programs: ['cmp', 'diff'], uses, purpose: 'scripts, and commands of documents' },
+  { package: 'gzip', programs: ['gzip', 'gunzip', 'zcat', 'zgrep'], uses, purpose: 'rotated logs' },
+  { package: 'tar', programs: ['tar'], uses: ['e2e', 'image', 'arm64'], purpose: 'images, and archives of npm' },
+  { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
+  {
+    package: 'util-linux',
+    programs: words('dmesg flock mountpoint nsenter setpriv unshare'),
+    uses: ['e2e', 'measuring', 'capture', 'image'],
+    purpose: 'namespaces, locks, and children that end with their parent',
+  },
+  {
+    package: 'mount',
+    programs: ['mount', 'umount'],
+    uses: ['e2e', 'capture', 'image'],
+    purpose: 'mounts of a Node under test',
+  },
+  { package: 'iproute2', programs: words('bridge ip ss'), uses: ['e2e', 'capture'], purpose: 'test networks' },
+  {
+    package: 'iptables',
+    programs: [
+      'xtables-legacy-multi',
+      'xtables-nft-multi',
+      ...['iptables', 'ip6tables'].flatMap((name) =>
+        ['', '-legacy', '-nft'].flatMap((backend) =>
+          ['', '-restore', '-save'].map((verb) => `${name}${backend}${verb}`),
+        ),
+      ),
+    ],
+    uses: ['e2e', 'capture'],
+    purpose: 'rules of both backends',
+  },
+  { package: 'nftables', programs: ['nft'], uses: ['e2e', 'capture'], purpose: 'rules of nftables' },
+  { package: 'ipset', programs: ['ipset'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'conntrack', programs: ['conntrack'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'iputils-ping', programs: ['ping'], uses: ['e2e', 'capture'], purpose: 'packets of test networks' },
+  { package: 'crun', programs: ['crun'], uses: ['e2e'], purpose: 'containers of a Node under test' },
+  {
+    package: 'systemd',
+    programs: ['journalctl'],
+    files: ['/lib/systemd/systemd-journald'],
+    uses: ['e2e', 'image'],
+    purpose: 'a journal that has the lines of the real kernel',
+  },
+  { package: 'ulogd2', programs: ['ulogd'], uses: ['e2e', 'capture'], purpose: 'NFLOG rules' },
+  {
+    package: 'ulogd2-json',
+    programs: [],
+    files: [`${libraries}/ulogd/ulogd_output_JSON.so`],
+    uses: ['e2e'],
+    purpose: 'NFLOG rules, as JSON',
+  },
+  {
+    package: 'procps',
+    programs: words('free pgrep pkill ps sysctl top'),
+    uses: ['e2e', 'capture'],
+    purpose: 'commands of documents, and switches of the kernel',
+  },
+  { package: 'psmisc', programs: ['fuser'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'curl', programs: ['curl'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'jq', programs: ['jq'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'netcat-openbsd', programs: ['nc'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'tcpdump', programs: ['tcpdump'], uses: ['e2e'], purpose: 'commands of documents' },
+  {
+    package: 'prometheus',
+    programs: ['promtool'],
+    unpacked: true,
+    uses: ['e2e'],
+    purpose: 'alerts and queries, held against the real Prometheus',
+  },
+  { package: 'python3', programs: ['python3'], uses: ['capture'], purpose: 'packets that no other program sends' },
+  { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['image'], purpose: 'packages inside the image' },
+  { package: 'apt', programs: ['apt-config', 'apt-get'], uses: ['image'], purpose: 'packages inside the image' },
+  {
+    package: 'mmdebstrap',
+    programs: ['mmdebstrap'],
+    uses: ['image', 'arm64'],
+    purpose: 'Debian roots without a registry',
+  },
+  { package: 'buildah', programs: ['buildah'], uses: ['image'], purpose: 'builds the image' },
+  { package: 'podman', programs: ['podman'], uses: ['image'], purpose: 'runs the image' },
+  { package: 'runc', programs: ['runc'], uses: ['image'], purpose: 'runs the image' },
+  {
+    package: 'qemu-user-static',
+    programs: ['qemu-aarch64-static'],
+    uses: ['arm64'],
+    purpose: 'runs programs of another processor',
+  },
+];
+
+/** What a contributor brings, as no package of Debian 12 has it; CONTRIBUTING.md says which versions. */
+export const brought: Readonly<Record<string, string>> = {
+  node: 'runs everything here',
+  npm: 'installs the dependencies, and runs the scripts of package.json',
+  go: 'builds what the end-to-end tests run; not needed with a filled cache',
+  git: 'fetches Go modules where no proxy has them',
+};
+
+/** Names of programs that stand in a source and are of no package: why not. */
+export const ofNoPackage: Readonly<Record<string, string>> = {
+  kubectl: 'built by test/e2e/control-plane',
+  helm: 'built by test/e2e/control-plane',
+  reset: 'written by test/e2e/docs/scripts.ts',
+  'policy-rc.d': 'written by install.ts',
+  nologin: 'the shell of a user in the image, which has none',
+};

@@ -1,0 +1,10 @@
+import { missingOf, rowsOf, thisMachine } from './find.ts';
+import { restrictPath } from './path.ts';
+
+/** Nothing is installed for `npm test`: what a machine lacks is named, and only the tests that start it fail. */
+export default function setup(): () => void {
+  const missing = rowsOf('unit', thisMachine).flatMap((row) => missingOf(row, thisMachine));
+  if (missing.length > 0)
+    process.stderr.write(`[programs] missing, and some tests start them: ${missing.join(', ')}\n`);
+  return restrictPath('unit');
+}
