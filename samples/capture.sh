@@ -45,21 +45,10 @@ done
 ((${#chosen[@]})) || chosen=("${cases[@]}")
 
 check() {
-  local -A package=([ip]=iproute2 [bridge]=iproute2 [iptables-legacy]=iptables [iptables-nft]=iptables
-    [ip6tables-legacy]=iptables [ip6tables-nft]=iptables [nft]=nftables [ping]=iputils-ping
-    [python3]=python3 [sysctl]=procps [timeout]=coreutils
-    [unshare]=util-linux [ulogd]=ulogd2)
-  local tool missing=()
-  for tool in "${!package[@]}"; do
-    command -v "$tool" >/dev/null || missing+=("${package[$tool]}")
-  done
-  if ((${#missing[@]})); then
-    echo "Missing Debian packages: $(printf '%s\n' "${missing[@]}" | sort -u | xargs)" >&2
-    exit 1
-  fi
   if ((EUID)); then echo "Must run as root: it makes network namespaces and reads /dev/kmsg." >&2; exit 1; fi
   [[ -r /dev/kmsg ]] || { echo "Cannot read /dev/kmsg." >&2; exit 1; }
   [[ -w /proc/sys/net/netfilter/nf_log_all_netns ]] || { echo "No nf_log_all_netns: is nf_log_syslog loaded?" >&2; exit 1; }
+  PATH=$here/../node_modules/.bin:$PATH node "$here/../test/programs/install.ts" capture || exit 1
 }
 check
 

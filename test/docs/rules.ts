@@ -32,8 +32,8 @@ export const rules: readonly Rule[] = [
       'they are what .ci/run runs, this test among them, or take long; test/docs/commands-fit.test.ts holds that each is there',
   },
   {
-    name: 'proofs of the image and of arm64',
-    takes: /^scripts\/(?:image|arm64)-proof\.sh(?: --e2e)?$/,
+    name: 'proofs of the image, of arm64 and of a bare machine',
+    takes: /^scripts\/(?:image|arm64|bare)-proof\.sh(?: --e2e)?$/,
     way: 'leave',
     reason: 'they install packages and take minutes; CONTRIBUTING.md says when they are run',
   },

@@ -25,7 +25,7 @@ function missingIn(starts: readonly Start[]): string[] {
 
 test('each program that a source starts by its name has a row in test/programs/table.ts', () => {
   // One script reads another with `.`.
-  const functions = new Set(filesBelow('scripts', '.sh').flatMap((file) => [...functionsOf(textOf(file))]));
+  const functions = new Set(filesBelow('scripts', '.sh').flatMap((file) => functionsOf(textOf(file))));
   const starts = files.flatMap((file) => startedBy(join(root, file)).map(({ program }) => ({ program, file })));
   expect(missingIn(starts.filter(({ program }) => !functions.has(program)))).toEqual([]);
   expect(new Set(starts.map(({ program }) => program)).size).toBeGreaterThan(70);
@@ -39,9 +39,11 @@ test('no program has two rows, and no row is empty', () => {
   ).toEqual([]);
 });
 
-describe('what is found in sources', () => {
-  const names = (starts: readonly Start[]): string[] => starts.map(({ program }) => program).toSorted();
+function names(starts: readonly Start[]): string[] {
+  return starts.map(({ program }) => program).toSorted();
+}
 
+describe('what is found in sources', () => {
   test.each([
     ["spawn('alpha', ['beta'])", ['alpha']],
     ["await promisify(execFile)('alpha', [])", ['alpha']],

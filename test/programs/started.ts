@@ -61,7 +61,7 @@ export function startedByModule(file: string, text: string): Start[] {
 /** Names of commands in a shell script that are neither its own functions nor part of the shell. */
 export function startedByShell(file: string, script: string): Start[] {
   const programs = new Set<string>([...script.matchAll(absolutePath)].map(([, name = '']) => name));
-  const functions = functionsOf(script);
+  const functions = new Set(functionsOf(script));
   const visit = (node: SyntaxNode): void => {
     if (node.type === 'Command') {
       const words = node.suffix.flatMap((word) => (word.type === 'Word' ? [word.value] : []));
@@ -78,10 +78,10 @@ export function startedByShell(file: string, script: string): Start[] {
 }
 
 /** Names of the functions that a shell script defines. */
-export function functionsOf(script: string): Set<string> {
-  const names = new Set<string>();
+export function functionsOf(script: string): string[] {
+  const names: string[] = [];
   const visit = (node: SyntaxNode): void => {
-    if (node.type === 'Function') names.add(node.name.text);
+    if (node.type === 'Function') names.push(node.name.text);
     forEachChild(node, visit);
   };
   visit(parse(script));

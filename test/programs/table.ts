@@ -1,5 +1,8 @@
-/** What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test. */
-export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64'] as const;
+/**
+ * What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test,
+ * each of the others one script in samples/ or scripts/.
+ */
+export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64', 'bare'] as const;
 export type Use = (typeof uses)[number];
 
 /** Programs of one Debian package, and who needs them. */
@@ -48,13 +51,13 @@ export const table: readonly Row[] = [
   {
     package: 'util-linux',
     programs: words('dmesg flock mountpoint nsenter setpriv unshare'),
-    uses: ['e2e', 'measuring', 'capture', 'image'],
+    uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'namespaces, locks, and children that end with their parent',
   },
   {
     package: 'mount',
     programs: ['mount', 'umount'],
-    uses: ['e2e', 'capture', 'image'],
+    uses: ['e2e', 'capture', 'image', 'bare'],
     purpose: 'mounts of a Node under test',
   },
   { package: 'iproute2', programs: words('bridge ip ss'), uses: ['e2e', 'capture'], purpose: 'test networks' },
@@ -112,11 +115,16 @@ export const table: readonly Row[] = [
   },
   { package: 'python3', programs: ['python3'], uses: ['capture'], purpose: 'packets that no other program sends' },
   { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['image'], purpose: 'packages inside the image' },
-  { package: 'apt', programs: ['apt-config', 'apt-get'], uses: ['image'], purpose: 'packages inside the image' },
+  {
+    package: 'apt',
+    programs: ['apt-config', 'apt-get'],
+    uses: ['image', 'bare'],
+    purpose: 'packages inside the image',
+  },
   {
     package: 'mmdebstrap',
     programs: ['mmdebstrap'],
-    uses: ['image', 'arm64'],
+    uses: ['image', 'arm64', 'bare'],
     purpose: 'Debian roots without a registry',
   },
   { package: 'buildah', programs: ['buildah'], uses: ['image'], purpose: 'builds the image' },
