@@ -14,6 +14,15 @@ export interface PrefixRule {
   text?: (groups: Groups) => string;
 }
 
+/** What is written into prefixes for a verdict, with its usual endings; `droped` is a frequent slip. */
+const words = {
+  reject: 'reject(?:s|ed|ion)?|refus(?:al|es?|ed)',
+  drop: 'drop(?:s|p?ed|p?ing)?|den(?:y|ial|ie[ds]|ying)|(?:block|discard|prohibit|disallow)(?:s|ed|ing)?|(?:block|deny|drop)list(?:ed)?',
+  accept: '(?:accept|allow)(?:s|ed)?|permit(?:s|ted)?',
+};
+/** `no-drop`, `NODROP` and `unblocked` say the opposite of the word, or nothing. */
+const notNegated = String.raw`(?<!(?<![a-z])(?:no|not|non|never|un)[^a-z]?)`;
+
 /**
  * The LOG prefixes of the field, most telling first. A LOG rule only logs: whether the packet was dropped afterwards is
  * known from the prefix alone, by convention. What no row knows is `logged`, and becomes no Event until an operator
@@ -50,7 +59,8 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   {
     name: 'firewalld policy',
     enforcer: 'host-firewall',
-    match: /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|OUT)_policy_(?<policy>[\w-]+?)_(?<action>REJECT|DROP|ACCEPT)/,
+    match:
+      /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|OUT)_policy_(?<policy>[\w-]+?)_(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
     verdict: byWord,
     policy: ({ policy = '' }) => named('firewalld policy', policy),
   },
@@ -58,14 +68,14 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     name: 'firewalld zone',
     enforcer: 'host-firewall',
     match:
-      /(?<![A-Za-z])(?:filter_(?:IN|FWD|OUT)_(?<filtered>[\w-]+?)|(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?))_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)/,
+      /(?<![A-Za-z])(?:filter_(?:IN|FWD|OUT)_(?<filtered>[\w-]+?)|(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?))_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
     verdict: byWord,
     policy: ({ filtered, zone = '' }) => named('firewalld zone', filtered ?? zone),
   },
   {
     name: 'firewalld',
     enforcer: 'host-firewall',
-    match: /(?:FINAL|STATE_INVALID|rpfilter|RFC3964_IPv4)_(?<action>REJECT|DROP)/,
+    match: /(?:FINAL|STATE_INVALID|rpfilter|RFC3964_IPv4)_(?<action>REJECT|DROP)(?![A-Za-z])/,
     verdict: byWord,
   },
   // Behind `ufw limit` stands a REJECT.
@@ -89,15 +99,24 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     policy: ({ chain = '' }) => named('Proxmox chain', chain),
     text: ({ chain, rest }) => `${chain} ${rest}`,
   },
-  // What most people write into a prefix of their own. The harsher word wins: "not-allowed-drop".
-  { name: 'word for reject', match: /reject|refuse/i, verdict: 'rejected' },
-  {
-    name: 'word for drop',
-    match: /drop|den(?:y|ied)|block|discard|prohibit|disallow|\bban(?:ned)?\b/i,
-    verdict: 'dropped',
-  },
-  { name: 'word for accept', match: /accept|allow|permit|\bpass(?:ed)?\b/i, verdict: 'accepted' },
+  // Prefixes of one's own. The harsher word wins, `not-allowed-drop`, and a word of its own before a part of one, `DropBox-allow`.
+  { name: 'word for reject', match: wholeWord(words.reject), verdict: 'rejected' },
+  { name: 'word for drop', match: wholeWord(`${words.drop}|bans?|banned`), verdict: 'dropped' },
+  { name: 'word for accept', match: wholeWord(`${words.accept}|pass|passe[ds]`), verdict: 'accepted' },
+  { name: 'word for reject', match: partOfWord(words.reject), verdict: 'rejected' },
+  { name: 'word for drop', match: partOfWord(words.drop), verdict: 'dropped' },
+  { name: 'word for accept', match: partOfWord(words.accept), verdict: 'accepted' },
 ];
+
+/** Between anything but letters: `drop` in `fw_drop2` and `[DROP]`, not in `dropbox`. A digit before it belongs to a name: `fail2ban`. */
+function wholeWord(alternatives: string): RegExp {
+  return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])`, 'i');
+}
+
+/** The end of a word or a part in camel case, as in `LOGDROP`, `IPTDROPPED` and `DropInvalid`: what a compound is about stands last. */
+function partOfWord(alternatives: string): RegExp {
+  return new RegExp(`(?i:${notNegated}(?:${alternatives}))(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`);
+}
 
 function byWord({ action }: Groups): Verdict {
   if (action === 'DROP') return 'dropped';

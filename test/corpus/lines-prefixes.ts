@@ -93,6 +93,50 @@ export const prefixLines: Row[] = [
   prefixed('an operator’s denial', 'iptables denied: ', dropped),
   prefixed('nftables, dropped', '[nftables] Inbound Denied: ', dropped),
   prefixed('nftables, a lower-case verdict', 'nft-drop-forward ', dropped),
+  // A word counts where it stands whole; of a compound, its end and its parts in camel case.
+  prefixed('a name that begins like a verdict, before a verdict', 'dropbox-allow: ', accepted),
+  prefixed('the same in camel case', 'DropBox-allow: ', accepted),
+  prefixed('a name that ends like a verdict, before a verdict', 'airdrop-allow: ', accepted),
+  prefixed('a name that begins like a verdict, before the same', 'dropbox-drop: ', dropped),
+  ...['dropbox', 'dropin', 'blockchain', 'rejectionist', 'denyhosts', 'allowance', 'fail2ban', 'urban'].map((word) =>
+    prefixed(`a word that only begins or ends like a verdict: ${word}`, `${word}: `, logged),
+  ),
+  prefixed('a verdict within a firewalld-like chain’s name', 'OUT_to_DROPBOX: ', logged),
+  ...['drop', 'DROP', 'Drop', 'dROPPED', 'dropped', 'droped', 'drops', 'dropping', 'drop2', '2-drop', 'fw_drop_in'].map(
+    (word) => prefixed(`a word for drop: ${word}`, `${word}: `, dropped),
+  ),
+  ...[
+    'deny',
+    'DENIED',
+    'denies',
+    'block',
+    'blocked',
+    'BLOCKED',
+    'discarded',
+    'prohibited',
+    'disallowed',
+    'ban',
+    'banned',
+  ].map((word) => prefixed(`another word for drop: ${word}`, `k8s-${word} `, dropped)),
+  ...['reject', 'REJECTED', 'rejects', 'refused', 'FW_REJECT', 'reject.log'].map((word) =>
+    prefixed(`a word for reject: ${word}`, `${word}: `, rejected),
+  ),
+  ...['accept', 'ACCEPTED', 'allowed', 'permitted', 'pass', 'passed'].map((word) =>
+    prefixed(`a word for accept: ${word}`, `fw-${word}: `, accepted),
+  ),
+  ...['LOGDROP', 'IPTDROP', 'LOGDROPPED2', 'logdrop', 'DropInvalid', 'dropIN', 'DROPInvalid', 'FwDrop', 'TEARDROP'].map(
+    (word) => prefixed(`a compound about dropping: ${word}`, `${word} `, dropped),
+  ),
+  prefixed('a compound about rejecting', 'LOGREJECT: ', rejected),
+  prefixed('a compound about accepting', 'LogAccept: ', accepted),
+  // Whoever keeps a list of what is blocked blocks it.
+  prefixed('a list of the blocked', 'Blocklist ipsum: ', dropped),
+  ...['no-drop', 'NODROP', 'not dropped', 'non-drop', 'unblocked', 'not-allowed'].map((word) =>
+    prefixed(`a word that is negated: ${word}`, `${word}: `, logged),
+  ),
+  prefixed('the harsher word wins: drop over accept', 'not-allowed-drop: ', dropped),
+  prefixed('the harsher word wins: drop over accept, in any order', 'denied-list-accept: ', dropped),
+  prefixed('the harsher word wins: reject over drop', 'drop-or-reject: ', rejected),
   prefixed('TRACE names its rule', 'TRACE: raw:PREROUTING:rule:2 ', logged),
   prefixed('no prefix at all', '', logged),
   prefixed('a prefix that says nothing', 'hello: ', logged),
