@@ -1,6 +1,6 @@
 // `npm start`: the main job on the samples. `npm start -- COMMAND …`: any other command of the program.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { install, projectNode } from './install.mjs';
@@ -10,9 +10,19 @@ install();
 const given = process.argv.slice(2);
 const { status } = spawnSync(projectNode(), [join(root, 'src', 'main.ts'), ...(given.length > 0 ? given : demo())], {
   stdio: 'inherit',
-  ...(given.length > 0 ? {} : { cwd: root }),
+  cwd: given.length > 0 ? callersFolder() : root,
 });
 process.exit(status ?? 1);
+
+/**
+ * npm runs a script in the folder of its package, also for `npm --prefix FOLDER start`, and passes on in INIT_CWD where it was
+ * called. Everything that npm starts inherits INIT_CWD, so it holds only where npm has started this very script.
+ */
+function callersFolder() {
+  const { INIT_CWD: called = '', npm_lifecycle_event: script, npm_package_json: manifest = '' } = process.env;
+  const isOwn = existsSync(manifest) && realpathSync(manifest) === join(root, 'package.json');
+  return isOwn && script === 'start' && process.cwd() === root && existsSync(called) ? called : process.cwd();
+}
 
 /** The time is fixed because some samples, like most kernel logs, have stamps without a year. */
 function demo() {

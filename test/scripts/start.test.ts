@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+const root = join(import.meta.dirname, '../..');
+const path = temporaryFolder();
+const replay = ['replay', '--quiet', '--pods', 'cluster.json', '--output', 'json', './saved.log'];
+
+/** A folder of a user, with what `replay` names in it. */
+function folder(name: string): string {
+  mkdirSync(path(name));
+  copyFileSync(join(root, 'samples/cluster.json'), join(path(name), 'cluster.json'));
+  copyFileSync(join(root, 'samples/policy-deny.log'), join(path(name), 'saved.log'));
+  return path(name);
+}
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function run(program: string, args: string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(?:npm_|INIT_CWD$)/.test(name));
+  const options = { cwd, env: { ...Object.fromEntries(inherited), npm_config_update_notifier: 'false', ...env } };
+  return await promisify(execFile)(program, args, options).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: Ended) => error,
+  );
+}
+
+describe.concurrent('npm start, run from another folder', () => {
+  test.each([['--prefix'], ['--prefix, by a link']])(
+    '%s: LOG and --pods are in the folder of the caller',
+    async (way) => {
+      const link = path('link');
+      if (way.endsWith('link')) symlinkSync(root, link);
+      const option = way.split(',', 1)[0] as string;
+      const place = way.endsWith('link') ? link : root;
+      const { code, stdout } = await run('npm', [option, place, 'start', '--silent', '--', ...replay], folder(way));
+      expect(code).toBe(0);
+      expect(stdout.split('\n').filter((line) => line.includes('"kind":"Event"')).length).toBeGreaterThan(2);
+    },
+  );
+
+  test('from a folder of the checkout', async () => {
+    const args = ['start', '--silent', '--', 'replay', '--quiet', '--pods', 'cluster.json', 'policy-deny.log'];
+    expect(await run('npm', args, join(root, 'samples'))).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('without a command it runs on the samples', async () => {
+    const { code, stdout } = await run('npm', ['--prefix', root, 'start', '--silent'], folder('bare'));
+    expect([code, /^lines .* in 17 files/m.test(stdout)]).toStrictEqual([0, true]);
+  });
+});
+
+describe.concurrent('scripts/start.mjs, run by hand within the script of a package', () => {
+  const manifest = join(root, 'package.json');
+  const inRoot = ['replay', '--quiet', '--pods', 'samples/cluster.json', 'samples/policy-deny.log'];
+  const own = { npm_lifecycle_event: 'start', npm_package_json: manifest };
+  test.each<[string, () => string, string[], (called: string) => NodeJS.ProcessEnv]>([
+    [
+      'of another',
+      () => root,
+      inRoot,
+      (called) => ({ ...own, npm_package_json: '/nonexistent/package.json', INIT_CWD: called }),
+    ],
+    [
+      'of this one, another script',
+      () => root,
+      inRoot,
+      (called) => ({ ...own, npm_lifecycle_event: 'test', INIT_CWD: called }),
+    ],
+    ['of this one, another folder', () => folder('by hand'), replay, (called) => ({ ...own, INIT_CWD: called })],
+    ['of a folder that is gone', () => root, inRoot, (called) => ({ ...own, INIT_CWD: join(called, 'gone') })],
+  ])('%s: INIT_CWD is not of this call', async (_, cwd, args, envOf) => {
+    const ended = await run(process.execPath, [join(root, 'scripts/start.mjs'), ...args], cwd(), envOf(path()));
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+  });
+});
