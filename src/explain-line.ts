@@ -1,10 +1,10 @@
 import type { ReplayOptions } from './cli/replay-options.ts';
+import { readSavedObjects } from './cli/saved-objects.ts';
 import { causeOf } from './explaining/causes/catalogue.ts';
 import { signOf, signOfTable } from './explaining/causes/sign-of.ts';
 import { explainMartian, explainPacket } from './explaining/findings.ts';
 import { noiseOf } from './explaining/noise.ts';
 import { messageOf } from './explaining/wording.ts';
-import { readSnapshot } from './kubernetes/snapshot.ts';
 import type { Endpoint, Finding, Packet, PacketObservation, ProgramRecord, Sign } from './model.ts';
 import { parse } from './parsing/formats.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
@@ -28,7 +28,7 @@ export function explainLine(
   options: ReplayOptions,
   { out, err }: { out: (text: string) => void; err: (text: string) => void },
 ): 0 | 1 {
-  const snapshot = readSnapshot(options.pods);
+  const snapshot = readSavedObjects(options.pods);
   for (const problem of snapshot.problems) err(`${problem}\n`);
   const directory = createDirectory(snapshot.objects);
   const prefixes = createPrefixTable(options.prefixes);

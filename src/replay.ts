@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import type { ReplayOptions } from './cli/replay-options.ts';
 import { type RunTotals, summarise } from './cli/summary.ts';
 import { writeResult } from './cli/result.ts';
+import { readSavedObjects } from './cli/saved-objects.ts';
 import { messageOf } from './explaining/wording.ts';
-import { felixOf, readSnapshot } from './kubernetes/snapshot.ts';
+import { felixOf } from './kubernetes/snapshot.ts';
 import { createPrefixTable } from './parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.ts';
@@ -34,10 +35,12 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     problems.push(problem);
     streams.err(`${problem}\n`);
   };
-  if (options.pods.length === 0 && !options.quiet)
-    streams.err('No --pods FILE is given, so no address can be given to a Pod and no Event made.\n');
-  const snapshot = readSnapshot(options.pods);
+  const snapshot = readSavedObjects(options.pods);
   for (const problem of snapshot.problems) complain(problem);
+  if (snapshot.objects.pods.length === 0 && !options.quiet) {
+    const why = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
+    streams.err(`${why}, so no address can be given to a Pod, and no Pod gets an Event.\n`);
+  }
   const directory = createDirectory(snapshot.objects);
   const statistics = createStatistics();
   const writes: Write[] = [];

@@ -55,7 +55,7 @@ What to show
 Exit status
   0  all input was read
   1  some input could not be read, or the saved objects are of another cluster; the rest was processed
-  2  the command line is wrong
+  2  the command line is wrong, or a file of --pods is not what it should be
 `;
 
 /** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */

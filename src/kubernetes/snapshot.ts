@@ -9,32 +9,56 @@ export interface Snapshot {
   objects: ClusterObjects;
   /** FelixConfigurations as they are, by name. */
   felixConfigurations: Map<string, Json>;
-  /** One line a problem, each naming the file and the place. */
+  /** Objects that cannot be used, one line each that names the file and the place; the rest counts. */
+  problems: string[];
+  /** Files that are not what they should be, one line each that says why: a run with them would show nothing, or less than all. */
+  unusable: string[];
+}
+
+/** What one file has brought. */
+interface Brought {
+  snapshot: Snapshot;
+  /** Objects that can be used. */
+  objects: number;
+  /** Kinds that nothing is done with. */
+  otherKinds: Set<string>;
   problems: string[];
 }
 
 /**
  * Reads saved lists of objects, as `kubectl get pods,nodes,services,namespaces -A -o json` prints them: a List, a
- * PodList, a single object, or several of these one after the other on lines of their own. What cannot be read is told
- * in `problems`; the rest counts.
+ * PodList, a single object, or several of these one after the other on lines of their own. Never throws.
  */
 export function readSnapshot(files: readonly string[]): Snapshot {
   const snapshot: Snapshot = {
     objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
     felixConfigurations: new Map(),
     problems: [],
+    unusable: [],
   };
   for (const file of files) {
+    const brought: Brought = { snapshot, objects: 0, otherKinds: new Set(), problems: [] };
     try {
       // Descriptor 0 instead of a path: what a shell's `<(kubectl …)` gives has a path of its own, `-` has not.
-      readDocuments(file, readFileSync(file === '-' ? 0 : file, 'utf8'), snapshot);
+      readDocuments(file, readFileSync(file === '-' ? 0 : file, 'utf8'), brought);
+      if (brought.objects > 0) snapshot.problems.push(...brought.problems);
+      else if (brought.problems.length > 0) snapshot.unusable.push(...brought.problems);
+      else snapshot.unusable.push(`${file}: has ${[...brought.otherKinds].join(', ')}, and none of ${usedKinds}`);
     } catch (error) {
-      snapshot.problems.push(
-        `${file}: ${tooLarge(error) ? 'too large for one JSON text (512 MB): save one namespace at a time' : reasonOf(error)}`,
-      );
+      const reason = tooLarge(error)
+        ? 'too large for one JSON text (512 MB): save one namespace at a time'
+        : reasonOf(error);
+      snapshot.unusable.push(error instanceof UnusableFile ? error.message : `${file}: ${reason}`);
     }
   }
   return snapshot;
+}
+
+const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration';
+
+/** What a file is, instead of saved objects. */
+class UnusableFile extends Error {
+  override name = 'UnusableFile';
 }
 
 /** What FelixConfiguration said for a node; undefined where none was saved. */
@@ -52,34 +76,31 @@ function tooLarge(error: unknown): boolean {
   return code === 'ERR_STRING_TOO_LONG' || code === 'ERR_FS_FILE_TOO_LARGE';
 }
 
-function readDocuments(file: string, text: string, snapshot: Snapshot): void {
+function readDocuments(file: string, text: string, brought: Brought): void {
   const content = text.replace(/^\uFEFF/, '');
   let value: Json;
   try {
     value = JSON.parse(content);
   } catch (error) {
-    return readLines(file, content, error as Error, snapshot);
+    return readLines(file, content, error as Error, brought);
   }
-  takeObject(value, file, snapshot, true);
+  takeObject(value, file, brought);
 }
 
 /** One object a line (`kubectl get -o json | jq -c '.items[]'`); if not even the first is one, the whole is bad JSON. */
-function readLines(file: string, content: string, error: Error, snapshot: Snapshot): void {
-  const lines = content
-    .split('\n')
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => line.trim() !== '');
-  const first = parseObject(lines[0]?.line ?? '');
-  if (first === undefined || lines.length < 2) {
-    snapshot.problems.push(
-      `${file}${placeOf(error, content)}: is not JSON as \`kubectl get … -o json\` prints it${hint(content)} (${withoutPlace(error.message)})`,
+function readLines(file: string, content: string, error: Error, brought: Brought): void {
+  // A log of gigabytes that was named by mistake is not to be split into its lines.
+  const [first = ''] = content.trim().split('\n', 1);
+  if (parseObject(first) === undefined || first === content.trim()) {
+    throw new UnusableFile(
+      `${file}${placeOf(error, content)}: is not JSON as \`kubectl get … -o json\` prints it${hint(content, error)} (${withoutPlace(error.message)})`,
     );
-    return;
   }
-  for (const { line, number } of lines) {
+  for (const [index, line] of content.split('\n').entries()) {
+    const place = `${file}: line ${index + 1}`;
     const object = parseObject(line);
-    if (object === undefined) snapshot.problems.push(`${file}: line ${number} is not JSON`);
-    else takeObject(object, `${file}: line ${number}`, snapshot, true);
+    if (object !== undefined) takeObject(object, place, brought);
+    else if (line.trim() !== '') throw new UnusableFile(`${place} is not JSON`);
   }
 }
 
@@ -91,24 +112,22 @@ function parseObject(line: string): Json {
   }
 }
 
-function takeObject(value: Json, place: string, snapshot: Snapshot, top: boolean): void {
+function takeObject(value: Json, place: string, brought: Brought): void {
   const { kind, items } = (typeof value === 'object' && value !== null ? value : {}) as { kind?: Json; items?: Json };
   if (Array.isArray(items)) {
-    if (items.length === 0) snapshot.problems.push(`${place}: the list is empty`);
+    if (items.length === 0) brought.problems.push(`${place}: the list is empty`);
     const itemKind = typeof kind === 'string' && kind !== 'List' ? kind.replace(/List$/, '') : undefined;
-    for (const [index, item] of items.entries()) takeItem(item, itemKind, `${place}: items[${index}]`, snapshot);
+    for (const [index, item] of items.entries()) takeItem(item, itemKind, `${place}: items[${index}]`, brought);
     return;
   }
-  if (top && typeof kind !== 'string') {
-    snapshot.problems.push(`${place}: is JSON, but no Kubernetes object or list (it has no \`kind\`)`);
-    return;
-  }
-  takeItem(value, undefined, place, snapshot);
+  if (typeof kind !== 'string')
+    throw new UnusableFile(`${place}: is JSON, but no Kubernetes object or list (it has no \`kind\`)`);
+  takeItem(value, undefined, place, brought);
 }
 
 /** In a PodList and its like the items do not repeat their kind. */
-function takeItem(item: Json, listKind: string | undefined, place: string, snapshot: Snapshot): void {
-  const { objects, problems } = snapshot;
+function takeItem(item: Json, listKind: string | undefined, place: string, brought: Brought): void {
+  const { objects, felixConfigurations } = brought.snapshot;
   const own = typeof item === 'object' && item !== null ? (item as { kind?: Json }).kind : undefined;
   const kind = typeof own === 'string' ? own : listKind;
   try {
@@ -117,11 +136,14 @@ function takeItem(item: Json, listKind: string | undefined, place: string, snaps
     else if (kind === 'Service') objects.services.push(slimService(item));
     else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(item));
     else if (kind === 'Namespace') objects.namespaces.push(slimNode(item).name);
-    else if (kind === 'FelixConfiguration') snapshot.felixConfigurations.set(slimNode(item).name, item);
+    else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(item).name, item);
     // Other kinds do no harm: people save `kubectl get all`.
+    else return void brought.otherKinds.add(kind ?? 'items without a kind');
+    brought.objects++;
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;
-    problems.push(`${place}: the ${kind}${error.object === undefined ? '' : ` ${error.object}`} ${error.message}`);
+    const { object, message } = error;
+    brought.problems.push(`${place}: the ${kind}${object === undefined ? '' : ` ${object}`} ${message}`);
   }
 }
 
@@ -133,7 +155,7 @@ function placeOf(error: Error, content: string): string {
     return `: line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   }
   // Where the whole is no JSON at all, no line of it is to blame.
-  if (hint(content) !== '') return '';
+  if (hint(content, error) !== '') return '';
   const around = /, (?:\.\.\.)?"(.+)"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
   const at = around === undefined ? -1 : content.indexOf(around);
   return at < 0 ? '' : `: near line ${content.slice(0, at + Math.floor((around?.length ?? 0) / 2)).split('\n').length}`;
@@ -143,11 +165,12 @@ function withoutPlace(message: string): string {
   return message.replace(/ in JSON at position.*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
 }
 
-function hint(content: string): string {
+function hint(content: string, error: Error): string {
   if (content.trim() === '') return ': it is empty';
   if (content.includes('\0')) return ': it is UTF-16, save it as UTF-8';
   if (/\}\s*\{/.test(content) && /^\s*\{/.test(content))
     return ': it looks like several JSON texts, give each file its own --pods';
   if (/^(?:apiVersion|kind|items|---)/.test(content.trimStart())) return ': it looks like YAML, use -o json';
-  return /^NAME(?:SPACE)? /.test(content) ? ': it is the table kubectl prints, use -o json' : '';
+  if (/^NAME(?:SPACE)? /.test(content)) return ': it is the table kubectl prints, use -o json';
+  return /end of JSON|Unterminated/.test(error.message) ? ': it is cut off' : '';
 }

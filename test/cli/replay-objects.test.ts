@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { replay } from './program.ts';
+import { type Outcome, replay } from './program.ts';
 import { cluster, eventsIn, json, policyDeny, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -10,6 +11,17 @@ const write = writerIn(path);
 const list = (...items: string[]): string => `{"kind":"List","apiVersion":"v1","items":[\n${items.join(',\n')}\n]}\n`;
 const pod = (name: string, address: string): string =>
   `{"kind":"Pod","metadata":{"name":"${name}","namespace":"shop","uid":"u-${name}"},"status":{"phase":"Running","podIPs":[{"ip":"${address}"}]}}`;
+
+/** Ended before any LOG was read, with these reasons and the command that saves what is asked for. */
+const endedAtOnce = (...reasons: string[]): Outcome => ({
+  status: 2,
+  out: '',
+  err: [
+    ...reasons.map((reason) => `kube-netfilter-tailer: --pods ${reason}\n`),
+    'kube-netfilter-tailer: nothing was read. For --pods: kubectl get pods,nodes,services,namespaces -A -o json > cluster.json\n',
+    'Try: kube-netfilter-tailer replay --help\n',
+  ].join(''),
+});
 
 describe.concurrent('saved objects that cannot be read', () => {
   test.each<[string, string, string]>([
@@ -21,7 +33,7 @@ describe.concurrent('saved objects that cannot be read', () => {
     [
       'cut.json',
       '{"kind":"List",\n"items":[\n',
-      ': line 3, column 1: is not JSON as `kubectl get … -o json` prints it (Unexpected end of JSON input)',
+      ': line 3, column 1: is not JSON as `kubectl get … -o json` prints it: it is cut off (Unexpected end of JSON input)',
     ],
     [
       'empty.json',
@@ -48,14 +60,43 @@ describe.concurrent('saved objects that cannot be read', () => {
     ['number.json', '7', ': is JSON, but no Kubernetes object or list (it has no `kind`)'],
   ])('%s', async (name, content, problem) => {
     const file = write(name, content);
-    const outcome = await replay(['-q', '--pods', file, policyDeny]);
-    expect(outcome).toMatchObject({ status: 1, err: `${file}${problem}\n` });
+    expect(await replay(['--pods', file, policyDeny])).toStrictEqual(endedAtOnce(`${file}${problem}`));
+  });
+
+  test('no LOG is opened: of a named pipe that nobody writes to, that would never end', async () => {
+    execFileSync('mkfifo', [path('fifo')]);
+    expect(await replay(['--pods', path('no.json'), path('fifo')])).toStrictEqual(
+      endedAtOnce(`${path('no.json')}: no such file`),
+    );
+  });
+
+  test('a log that was taken for them', async () => {
+    const { status, err } = await replay(['--pods', policyDeny, cluster]);
+    expect([status, err.split('\n', 1)]).toStrictEqual([
+      2,
+      [expect.stringContaining(`--pods ${policyDeny}: near line 1: is not JSON`)],
+    ]);
+  });
+
+  test('beside --explain', async () => {
+    const { status, err } = await replay(['--pods', path('no.json'), '--explain', 'a line']);
+    expect([status, err]).toStrictEqual([2, endedAtOnce(`${path('no.json')}: no such file`).err]);
+  });
+
+  test('Nodes without a Pod: they are used, and what is missing is said', async () => {
+    const file = write('nodes.json', list('{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'));
+    const outcome = await replay(['-o', 'audit', '--pods', file, '-'], { stdin: stamped });
+    expect(outcome.status).toBe(0);
+    expect(outcome.err).toContain(
+      `${file}: has no Pods, so no address can be given to a Pod, and no Pod gets an Event.\n`,
+    );
+    expect((await replay(['-q', '--pods', file, '-'], { stdin: stamped })).err).toBe('');
   });
 
   test('UTF-16, as `>` of Windows PowerShell writes: it says so', async () => {
     const file = write('utf16.json', Buffer.from(`\uFEFF${list(pod('a', '10.244.1.30'))}`, 'utf16le'));
     const { status, err } = await replay(['-q', '--pods', file, policyDeny]);
-    expect(status).toBe(1);
+    expect(status).toBe(2);
     expect(err).toContain('UTF-16');
   });
 
@@ -73,9 +114,9 @@ describe.concurrent('saved objects that cannot be read', () => {
   });
 
   test('missing, and a folder', async () => {
-    const { status, err } = await replay(['-q', '--pods', path('no.json'), '--pods', path(), policyDeny]);
-    expect(status).toBe(1);
-    expect(err).toBe(`${path('no.json')}: no such file\n${path()}: is a folder; name the files in it\n`);
+    expect(await replay(['-q', '--pods', path('no.json'), '--pods', path(), policyDeny])).toStrictEqual(
+      endedAtOnce(`${path('no.json')}: no such file`, `${path()}: is a folder; name the files in it`),
+    );
   });
 
   test('items without a name: each is named by its place, the others count', async () => {
@@ -113,9 +154,9 @@ describe.concurrent('saved objects that cannot be read', () => {
   });
 
   test('one bad, one good', async () => {
-    const outcome = await replay([...json, '--pods', path('no.json'), policyDeny]);
-    expect(outcome).toMatchObject({ status: 1, err: `${path('no.json')}: no such file\n` });
-    expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
+    expect(await replay([...json, '--pods', path('no.json'), policyDeny])).toStrictEqual(
+      endedAtOnce(`${path('no.json')}: no such file`),
+    );
   });
 
   test('on standard input, and more of them than a pipe holds', async () => {

@@ -9,18 +9,17 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 let files = 0;
 
-/** Problems come back with `FILE` for the path. */
+/** What is said comes back with `FILE` for the path. */
 function read(...contents: string[]): Snapshot {
   const paths = contents.map((content) => {
     const path = join(folder, `${files++}.json`);
     writeFileSync(path, content);
     return path;
   });
-  const { problems, ...found } = readSnapshot(paths);
-  return {
-    ...found,
-    problems: problems.map((problem) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), problem)),
-  };
+  const { problems, unusable, ...found } = readSnapshot(paths);
+  const withoutPaths = (texts: string[]): string[] =>
+    texts.map((said) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), said));
+  return { ...found, problems: withoutPaths(problems), unusable: withoutPaths(unusable) };
 }
 
 const pod = (name: string, kind: string | undefined = 'Pod'): object => ({
@@ -76,7 +75,7 @@ describe('shapes', () => {
     },
   ])('$name', ({ content, expected }) => {
     const snapshot = read(content);
-    expect(snapshot.problems).toEqual([]);
+    expect(snapshot).toMatchObject({ problems: [], unusable: [] });
     expect(names(snapshot)).toEqual(expected);
   });
 
@@ -94,45 +93,62 @@ describe('problems', () => {
       kept: ['a'],
     },
     {
-      name: 'a bad line',
-      content: `${json(pod('a'))}\noops\n${json(pod('b'))}`,
-      problems: ['FILE: line 2 is not JSON'],
-      kept: ['a', 'b'],
-    },
-    {
-      name: 'a bad line after a blank one',
-      content: `${json(pod('a'))}\n\noops\n`,
-      problems: ['FILE: line 3 is not JSON'],
-      kept: ['a'],
-    },
-    {
       name: 'a bad object on a line',
       content: `${json(pod('a'))}\n${json({ kind: 'Node' })}`,
       problems: ['FILE: line 2: the Node has no metadata.name'],
       kept: ['a'],
     },
     {
-      name: 'an empty list',
-      content: json({ kind: 'List', items: [] }),
-      problems: ['FILE: the list is empty'],
-      kept: [],
-    },
-    {
-      name: 'other JSON',
-      content: '{"pods": 5}',
-      problems: ['FILE: is JSON, but no Kubernetes object or list (it has no `kind`)'],
-      kept: [],
-    },
-    {
-      name: 'null',
-      content: 'null',
-      problems: ['FILE: is JSON, but no Kubernetes object or list (it has no `kind`)'],
-      kept: [],
+      name: 'an empty list beside another',
+      content: `${json({ kind: 'NodeList', items: [] })}\n${json({ kind: 'PodList', items: [pod('a')] })}`,
+      problems: ['FILE: line 1: the list is empty'],
+      kept: ['a'],
     },
   ])('$name', ({ content, problems, kept }) => {
     const snapshot = read(content);
-    expect(snapshot.problems).toEqual(problems);
+    expect(snapshot).toMatchObject({ problems, unusable: [] });
     expect(names(snapshot)).toEqual(kept);
+  });
+});
+
+describe('a file that is not what it should be', () => {
+  test.each([
+    ['a bad line', `${json(pod('a'))}\noops\n${json(pod('b'))}`, 'line 2 is not JSON'],
+    ['a bad line after a blank one', `${json(pod('a'))}\n\noops\n`, 'line 3 is not JSON'],
+    ['an empty list', json({ kind: 'List', items: [] }), 'the list is empty'],
+    ['other JSON', '{"pods": 5}', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
+    [
+      'lines of other JSON, of which one is enough',
+      '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n',
+      'line 1: is JSON, but no Kubernetes object or list (it has no `kind`)',
+    ],
+    ['null', 'null', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
+    [
+      'another kind',
+      json({ kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data: {} }),
+      'has ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+    ],
+    [
+      'other kinds',
+      json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap'), pod('c', 'Secret')] }),
+      'has Secret, ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+    ],
+    [
+      'what an API server answers when it refuses',
+      json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' }),
+      'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+    ],
+    ['no object that can be used', json({ kind: 'Pod', metadata: {} }), 'the Pod has no metadata.name'],
+  ])('%s', (_, content, reason) => {
+    const { problems, unusable } = read(content);
+    expect({ problems, unusable: unusable.map((each) => each.replace(/^FILE: /, '')) }).toEqual({
+      problems: [],
+      unusable: [reason],
+    });
+  });
+
+  test('Nodes alone are objects that can be used', () => {
+    expect(read(json({ kind: 'NodeList', items: [{ metadata: { name: 'n' } }] }))).toMatchObject({ unusable: [] });
   });
 
   test.each([
@@ -140,18 +156,24 @@ describe('problems', () => {
     ['YAML', 'apiVersion: v1\nkind: Pod\n', ': it looks like YAML, use -o json'],
     ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n', ': it is the table kubectl prints, use -o json'],
     ['cut JSON', '{\n  "kind": "List",\n  "items": [', 'FILE: line 3, column 13: '],
+    ['JSON that is cut', '{\n  "kind": "List",\n  "items": [', ': it is cut off'],
+    ['JSON that is cut within a text', '{\n  "kind": "Li', ': it is cut off'],
     ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}', 'FILE: line 3, column 3: '],
   ])('%s', (_, content, expected) => {
-    const { problems } = read(content);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(expected);
-    expect(problems[0]).toContain('is not JSON as `kubectl get … -o json` prints it');
-    expect(problems[0]).not.toContain('\n');
+    const { unusable } = read(content);
+    expect(unusable).toHaveLength(1);
+    expect(unusable[0]).toContain(expected);
+    expect(unusable[0]).toContain('is not JSON as `kubectl get … -o json` prints it');
+    expect(unusable[0]).not.toContain('\n');
   });
 
   test('an object without a namespace is named', () => {
-    const { problems } = read(json({ kind: 'Service', metadata: { name: 'api' } }));
-    expect(problems).toEqual([expect.stringMatching(/^FILE: .*\bService\b.*\bapi\b.*no metadata\.namespace/)]);
+    const { problems } = read(
+      json({ kind: 'List', items: [pod('a'), { kind: 'Service', metadata: { name: 'api' } }] }),
+    );
+    expect(problems).toEqual([
+      expect.stringMatching(/^FILE: items\[1\]: .*\bService\b.*\bapi\b.*no metadata\.namespace/),
+    ]);
     expect(problems[0]).not.toContain('that api has');
   });
 
@@ -160,7 +182,7 @@ describe('problems', () => {
     writeFileSync(path, json(pod('a')));
     const missing = join(folder, 'missing.json');
     const snapshot = readSnapshot([missing, folder, path]);
-    expect(snapshot.problems).toEqual([`${missing}: no such file`, `${folder}: is a folder; name the files in it`]);
+    expect(snapshot.unusable).toEqual([`${missing}: no such file`, `${folder}: is a folder; name the files in it`]);
     expect(names(snapshot)).toEqual(['a']);
   });
 });
