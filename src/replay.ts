@@ -8,14 +8,13 @@ import { felixOf } from './kubernetes/snapshot.ts';
 import { createPrefixTable } from './parsing/prefixes.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.ts';
+import { chooseInputs } from './replay-inputs.ts';
 import { readLog } from './replay-log.ts';
 import { auditRow } from './publishing/audit.ts';
 import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from './series/table.ts';
-import type { ClockOptions } from './sources/clock.ts';
 import { InputError, openInput } from './sources/input.ts';
-import { peek } from './sources/peek.ts';
 import { createStatistics, type Statistics } from './statistics.ts';
 
 /** Where output goes; parameters, so that tests can look. */
@@ -69,7 +68,10 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     packetsPastLimits: { uncounted: 0, overflowed: 0 },
     now: undefined,
   };
-  for (const { name, clock } of inOrder(options)) {
+  const inputs = await chooseInputs(options, (repeat) => {
+    if (!options.quiet) streams.err(`${repeat}\n`);
+  });
+  for (const { name, clock } of inputs) {
     try {
       const input = openInput(name, () => streams.stdin);
       await readLog(
@@ -133,18 +135,6 @@ function pastLimits(tables: SeriesTable[]): RunTotals['packetsPastLimits'] {
     past.overflowed += counts.overflowed;
   }
   return past;
-}
-
-/** The logs oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. */
-function inOrder(options: ReplayOptions): { name: string; clock: Omit<ClockOptions, 'latest'> }[] {
-  const { zone } = options;
-  const logs = options.logs.map((name) => {
-    const clock = { zone, boot: options.bootTime };
-    if (name === '-') return { name, clock, first: -Infinity };
-    const { firstTime, lastUptime } = peek(name, { ...clock, latest: options.now });
-    return { name, clock: { ...clock, lastUptime }, first: firstTime ?? -Infinity };
-  });
-  return logs.toSorted((a, b) => (a.first === b.first ? 0 : a.first - b.first));
 }
 
 /** Interfaces of Pods were seen, and not one is a Pod of the saved objects: they are of another cluster. */

@@ -11,13 +11,17 @@ export interface Peek {
   firstTime: Millis | undefined;
   /** Last uptime stamp, in seconds, to place uptimes in time; undefined in compressed files. */
   lastUptime: number | undefined;
+  /** The first KiB of the unpacked content, one character a byte, to find logs that may be copies of each other. */
+  start: string | undefined;
 }
+
+const nothing: Peek = { firstTime: undefined, lastUptime: undefined, start: undefined };
 
 /** Looks at the first and last 64 KiB of a regular file. `latest`: the file's last change, if undefined. Never throws; a problem shows again when the file is read. */
 export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined }): Peek {
   try {
     // Opening a named pipe would wait for its writer, and closing it again lose what it wrote.
-    if (!statSync(file).isFile()) return { firstTime: undefined, lastUptime: undefined };
+    if (!statSync(file).isFile()) return nothing;
     const fd = openSync(file, 'r');
     try {
       const { size, mtimeMs } = fstatSync(fd);
@@ -25,15 +29,14 @@ export function peek(file: string, options: Omit<ClockOptions, 'latest'> & { lat
       const head = readAt(fd, 0);
       const tail = size > blockSize ? readAt(fd, size - blockSize) : head;
       const lastUptime = lastUptimeOf(tail.toString('latin1'));
-      return {
-        firstTime: firstTimeOf(unpack(head).toString('latin1'), createClock({ ...options, latest, lastUptime })),
-        lastUptime,
-      };
+      const content = unpack(head);
+      const firstTime = firstTimeOf(content.toString('latin1'), createClock({ ...options, latest, lastUptime }));
+      return { firstTime, lastUptime, start: content.toString('latin1', 0, 1024) };
     } finally {
       closeSync(fd);
     }
   } catch {
-    return { firstTime: undefined, lastUptime: undefined };
+    return nothing;
   }
 }
 

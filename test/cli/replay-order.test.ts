@@ -1,4 +1,7 @@
-import { utimesSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { linkSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -66,5 +69,74 @@ describe.concurrent('several logs', () => {
         .slice(0, 2)
         .map((row) => (JSON.parse(row) as { file: string }).file),
     ).toStrictEqual([older, newer]);
+  });
+});
+
+const logOf = (name: string): string => write(name, policyDenyText);
+const rows = (out: string): number => out.split('\n').length - 1;
+
+describe.concurrent('a log that is given twice is read once, and that is said', () => {
+  test('by one path, by another, by a link and by a hard link', async () => {
+    const log = logOf('twice.log');
+    symlinkSync(log, path('link.log'));
+    linkSync(log, path('hard.log'));
+    const names = [log, log, `${path()}/./twice.log`, path('link.log'), path('hard.log')];
+    const args = ['--pods', cluster, '-o', 'audit'];
+    const once = await replay([...args, log]);
+    const outcome = await replay([...args, ...names]);
+    expect(outcome).toMatchObject({ status: 0, out: once.out });
+    expect(outcome.err).toBe(
+      names
+        .slice(1)
+        .map((name) => `${name}: is the same file as ${log}, which is read once\n`)
+        .join('') + once.err,
+    );
+    expect(rows(once.out)).toBe(36);
+    expect((await replay([...args, '-q', ...names])).err).toBe('');
+  });
+
+  test('as what standard input was redirected from', async () => {
+    const log = logOf('redirected.log');
+    const main = join(import.meta.dirname, '../../src/main.ts');
+    const args = [process.execPath, main, 'replay', '--pods', cluster, '-o', 'audit', log, '-'];
+    const { stdout, stderr } = await promisify(execFile)('sh', [
+      '-c',
+      'log=$1; shift; exec "$@" < "$log"',
+      'sh',
+      log,
+      ...args,
+    ]);
+    expect(rows(stdout)).toBe(rows((await replay(['-q', '--pods', cluster, '-o', 'audit', log])).out));
+    expect(stderr).toContain(`-: is the same file as ${log}, which is read once\n`);
+  });
+
+  test('packed beside what was packed, as gzip --keep leaves it', async () => {
+    const log = logOf('kept.log.1');
+    const packed = write('kept.log.1.gz', gzipSync(policyDenyText));
+    const args = ['--pods', cluster, '-o', 'audit'];
+    const once = await replay([...args, log]);
+    expect(await replay([...args, log, packed])).toStrictEqual({
+      ...once,
+      err: `${packed}: is a copy of ${log}, which is read once\n${once.err}`,
+    });
+  });
+
+  test('a log that only begins like another is another', async () => {
+    const lines = policyDenyText.split(/(?<=\n)/);
+    const shorter = write('shorter.log', lines.slice(0, -1).join(''));
+    const { out, err } = await replay(['-q', '--pods', cluster, '-o', 'audit', logOf('longer.log'), shorter]);
+    expect(err).toBe('');
+    expect(rows(out)).toBe(36 + 35);
+  });
+
+  test('two that are missing are both named, and two that are empty are no copies', async () => {
+    const { status, err } = await replay([
+      ...json,
+      path('no.log'),
+      path('no.log'),
+      write('0.log', ''),
+      write('00.log', ''),
+    ]);
+    expect([status, err]).toStrictEqual([1, `${path('no.log')}: no such file\n`.repeat(2)]);
   });
 });

@@ -36,7 +36,15 @@ describe('time of the first line that has one', () => {
     expect(peek(write(`first ${name}`, content), { latest })).toStrictEqual({
       firstTime: first,
       lastUptime: undefined,
+      start: expect.stringMatching(/^[^]{40,1024}$/),
     });
+  });
+
+  test('the start is that of what was packed', () => {
+    const plain = peek(write('start', log + filler), { latest }).start;
+    expect(plain).toBe((log + filler).slice(0, 1024));
+    expect(peek(write('start.gz', gzipSync(log + filler)), { latest }).start).toBe(plain);
+    expect(peek(write('start.zst', zstdCompressSync(log + filler)), { latest }).start).toBe(plain);
   });
 
   test('without a year: read as late as it can be', () => {
@@ -101,13 +109,13 @@ describe('nothing to tell', () => {
     ['a gz that is none behind its first bytes', Buffer.from([0x1f, 0x8b, 1, 2, 3])],
     ['a zst that is none behind its first bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 255, 255])],
   ])('%s', (name, content) => {
-    expect(peek(write(`nothing ${name}`, content), { latest })).toStrictEqual(nothing);
+    expect(peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
   });
 
   test('a missing file, a folder, a path through a file', () => {
     mkdirSync(path('folder'));
     write('file', log);
     for (const file of [path('missing'), path('folder'), path('file', 'below')])
-      expect(peek(file, { latest })).toStrictEqual(nothing);
+      expect(peek(file, { latest })).toStrictEqual({ ...nothing, start: undefined });
   });
 });
