@@ -95,6 +95,7 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
       );
       if (ends.inner)
         rows.push(['inner source', endText(ends.inner.source)], ['inner destination', endText(ends.inner.destination)]);
+      else if (observation.inner) rows.push(['inner ends', 'not believed: the error does not go back to its source']);
       if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected')
         return [...rows, ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`]];
       const noise = noiseOf(observation.packet, observation.destinationMac, ends);

@@ -245,7 +245,7 @@ export interface Endpoint {
   note: string | undefined;
 }
 
-/** The two ends of a packet and, for an ICMP error, of the packet it is about. */
+/** The two ends of a packet and, for an ICMP error that goes back to the sender of the packet it is about, of that packet. */
 export interface Ends {
   source: Endpoint;
   destination: Endpoint;

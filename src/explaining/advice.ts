@@ -19,17 +19,29 @@ interface Advice {
 /** What a drop means and what to do about it, most telling first; the first row that applies speaks. */
 const table: readonly Advice[] = [
   {
+    name: 'forged by a Pod',
+    applies: isForRoutersToTell,
+    say: ({ error }) =>
+      `Only a router can know that, and ${error ? nameOf(error.reporter) : ''} is a Pod: unless it routes for others, the error is forged. Look at what it runs, and change nothing before.`,
+  },
+  {
+    name: 'forged path MTU',
+    applies: ({ error }) => isTooBig(error) && !isPlausible(error),
+    say: ({ error }) =>
+      `No link is likely to take at most ${error?.mtu} bytes, so the error is probably forged: change no MTU for it, and look for who sends it.`,
+  },
+  {
     name: 'path MTU',
-    applies: ({ error }) => error !== undefined && isPacketTooBig(error.protocol, error.type, error.code),
+    applies: ({ error }) => isTooBig(error),
     say: ({ error, peer }) =>
-      `Path-MTU discovery is broken: small packets arrive, large ones to ${peer.address} vanish and connections hang. ` +
+      `If that is true, path-MTU discovery is broken: small packets arrive, large ones to ${peer.address} vanish and connections hang. ` +
       `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}.`,
   },
   {
     name: 'ICMP error',
     applies: ({ error }) => error !== undefined,
     say: () =>
-      'Without this answer the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
+      'If that is true, the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
   },
   {
     name: 'spoofing',
@@ -106,6 +118,23 @@ const table: readonly Advice[] = [
     say: (story, { namespace }) => policyAdvice(story, namespace),
   },
 ];
+
+function isTooBig(error: FlowStory['error']): boolean {
+  return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
+}
+
+/** At least what every IPv4 host takes (RFC 791) and every IPv6 link (RFC 8200). Old routers tell none, as 0 (RFC 1191). */
+function isPlausible(error: FlowStory['error']): boolean {
+  const isFour = error?.protocol === 'ICMP';
+  if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
+  return error.mtu >= (isFour ? 576 : 1280) && error.mtu <= 65_535;
+}
+
+/** A Pod can answer for itself, but neither for others nor for the links on the way. */
+function isForRoutersToTell({ error, peer }: FlowStory): boolean {
+  if (error?.reporter.kind !== 'pod') return false;
+  return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
+}
 
 /** What its own node sends to a Pod is mostly the kubelet's probes. */
 function isProbe({ peer, direction }: FlowStory, own: Own): boolean {

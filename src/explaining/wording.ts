@@ -76,12 +76,13 @@ export function portText(port: number, protocol: string): string {
   return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
 }
 
-/** `192.0.2.1: the ICMP error "fragmentation needed" (next hop takes 1400 bytes) about its traffic to 203.0.113.9 on port 443/TCP` */
+/** `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to 203.0.113.9 on port 443/TCP` */
 function reporterOf(story: FlowStory): string {
   const { error, peer, port, protocol, reply } = story;
   if (!error) return '';
   const { reporter, mtu } = error;
-  const who = reporter.object ? `${nameOf(reporter)} (${reporter.address})` : reporter.address;
+  const note = reporter.note === undefined ? '' : `, ${reporter.note}`;
+  const who = reporter.object ? `${nameOf(reporter)} (${reporter.address}${note})` : reporter.address;
   const about =
     reporter.address === peer.address ? 'it' : peer.object ? `${nameOf(peer)} (${peer.address})` : peer.address;
   const where =
@@ -92,7 +93,7 @@ function reporterOf(story: FlowStory): string {
       : reply
         ? ` (answers from port ${portText(port, protocol)})`
         : ` on port ${portText(port, protocol)}`;
-  return `${who}: the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
+  return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
 }
 
 /** Who refused it, and where that was seen. */

@@ -20,11 +20,12 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   source ??= directory.byAddress(packet.source, at);
   destination ??= directory.byAddress(packet.destination, at);
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
-  if (inner === undefined) return { source, destination, inner: undefined, ...interfaces };
-  // The error goes back to who sent the inner packet, so the outer destination is the inner source.
-  const victim = inner.source === packet.destination ? destination : directory.byAddress(inner.source, at);
-  const target = inner.destination === packet.source ? source : directory.byAddress(inner.destination, at);
-  return { source, destination, inner: { source: victim, destination: target }, ...interfaces };
+  // An error goes back to the sender of the packet that it is about, and conntrack translates both addresses at once: what is
+  // about somebody else's packet is forged, and only the error itself is believed.
+  if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
+  const isTarget = inner.destination === packet.source && source.note === undefined;
+  const target = isTarget ? source : directory.byAddress(inner.destination, at);
+  return { source, destination, inner: { source: destination, destination: target }, ...interfaces };
 }
 
 /**

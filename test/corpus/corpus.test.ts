@@ -11,6 +11,13 @@ test.each(lines)('$id', ({ text, expected }) => {
   else for (const part of [expected].flat()) expect(found).toMatchObject(part);
 });
 
+test('every ICMP error that was met goes back to the sender of the packet it is about', () => {
+  const errors = lines.map(({ text }) => parse(text, prefixes)).filter((each) => each?.kind === 'packet' && each.inner);
+  expect(errors).toHaveLength(5);
+  for (const error of errors)
+    expect(error).toMatchObject({ inner: { source: error?.kind === 'packet' && error.packet.destination } });
+});
+
 test('no two lines have the same name', () => {
   expect(new Set(lines.map(({ id }) => id)).size).toBe(lines.length);
 });

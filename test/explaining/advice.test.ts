@@ -15,7 +15,7 @@ test.each<[string, Partial<FlowStory>, string]>([
   [
     'path MTU',
     { error: tooBig },
-    'Path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
+    'If that is true, path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
   ],
   [
     'path MTU, IPv6, size unknown',
@@ -25,7 +25,46 @@ test.each<[string, Partial<FlowStory>, string]>([
   [
     'ICMP error',
     { error: { ...tooBig, code: 3 } },
-    'Without this answer the Pod waits for a time-out instead of failing at once.',
+    'If that is true, the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
+  ],
+  ['the smallest path MTU that is believed', { error: { ...tooBig, mtu: 576 } }, 'or lower the MTU of Pods to 576.'],
+  [
+    'a path MTU of an old router, which does not tell it',
+    { error: { ...tooBig, mtu: 0 } },
+    'or lower the MTU of Pods.',
+  ],
+  ...(
+    [
+      ['ICMP', 3, 4, 575],
+      ['ICMP', 3, 4, 68],
+      ['ICMP', 3, 4, 65_536],
+      ['ICMPv6', 2, 0, 1279],
+      ['ICMPv6', 2, 0, 0],
+    ] as const
+  ).map(([protocol, type, code, mtu]): [string, Partial<FlowStory>, string] => [
+    `an ${protocol} path MTU of ${mtu}`,
+    { error: { reporter, protocol, type, code, mtu } },
+    `No link is likely to take at most ${mtu} bytes, so the error is probably forged: change no MTU for it, and look for who sends it.`,
+  ]),
+  ...(
+    [
+      ['a path MTU that its target reports', tooBig, 'batch/worker-1'],
+      ['an error about packets to somebody else', { ...tooBig, code: 3 }, '203.0.113.9'],
+    ] as const
+  ).map(([name, error, to]): [string, Partial<FlowStory>, string] => [
+    `a Pod: ${name}`,
+    { error: { ...error, reporter: workerEnd(1) }, peer: to === '203.0.113.9' ? externalEnd() : workerEnd(1) },
+    'Only a router can know that, and batch/worker-1 is a Pod: unless it routes for others, the error is forged. Look at what it runs, and change nothing before.',
+  ]),
+  [
+    'a Pod that forges the address of the target',
+    { error: { ...tooBig, code: 3, reporter: { ...workerEnd(1, '203.0.113.9'), note: 'not its own address' } } },
+    'Only a router can know that, and batch/worker-1 is a Pod',
+  ],
+  [
+    'a Pod that was spoken to says that nothing listens',
+    { error: { ...tooBig, code: 3, reporter: workerEnd(1) }, peer: workerEnd(1) },
+    'Allow ICMP errors (conntrack state RELATED) to Pods.',
   ],
   [
     'martian source',

@@ -178,6 +178,18 @@ describe('an ICMP error', () => {
     ).toEqual([]);
   });
 
+  test('whose inner packet is not believed is a packet between its own ends', () => {
+    const found = explainPacket(tooBig, ends({ source: db, destination: router }), 'node-a');
+    expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
+    expect(found[0]?.story).toMatchObject({
+      protocol: 'ICMP',
+      icmpType: 3,
+      icmpCode: 4,
+      port: undefined,
+      error: undefined,
+    });
+  });
+
   test('about an answer is told by the port of the one who answered', () => {
     const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
     const [found] = explainPacket(

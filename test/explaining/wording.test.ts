@@ -52,8 +52,8 @@ describe('in full', () => {
       'an ICMP error',
       { error: tooBig, protocol: 'TCP', port: 443 },
       {},
-      'Packet dropped when receiving traffic from 198.51.100.1: the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). ' +
-        'Logged on node-a. Path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. ' +
+      'Packet dropped when receiving traffic from 198.51.100.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). ' +
+        'Logged on node-a. If that is true, path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. ' +
         'Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
     ],
     [
@@ -123,11 +123,15 @@ describe('what it was', () => {
     [{ protocol: 'UDP', port: undefined, laterFragment: true }, ' over UDP (later fragments, which have no ports).'],
     [
       { error: { ...tooBig, reporter: nodeEnd(), mtu: undefined }, port: 443 },
-      ' node node-a (192.168.7.11): the ICMP error "fragmentation needed" about',
+      ' node node-a (192.168.7.11), which reports the ICMP error "fragmentation needed" about',
     ],
     [
       { error: { ...tooBig, code: 3, reporter: externalEnd() }, port: 443 },
-      ' 203.0.113.9: the ICMP error "port unreachable" (at most 1400 bytes) about this Pod\'s traffic to it on port 443/TCP',
+      ' 203.0.113.9, which reports the ICMP error "port unreachable" (at most 1400 bytes) about this Pod\'s traffic to it on port 443/TCP',
+    ],
+    [
+      { error: { ...tooBig, reporter: { ...workerEnd(1), note: 'not its own address' } } },
+      ' batch/worker-1 (10.65.2.1, not its own address), which reports the ICMP error',
     ],
     [{ error: tooBig, port: undefined, protocol: 'GRE' }, "about this Pod's traffic to 203.0.113.9 over GRE."],
     [

@@ -105,14 +105,28 @@ describe('resolvePacket', () => {
     expect(source.evidence).toBe('interface');
   });
 
-  test('inner addresses that were translated on the way are looked up', () => {
+  // A router answers to the sender of the packet, and connection tracking translates both addresses at once.
+  test.each([
+    ['of another Pod', '203.0.113.9', packet({ source: '10.65.2.9', destination: '10.65.1.4' })],
+    ['of a Pod, while the error goes to its node', '192.168.7.11', packet({ destination: '8.8.8.8' })],
+    ['of the other family', '10.65.1.4', packet({ source: 'fd00:65::4', destination: 'fd00:65::9' })],
+  ])('an inner packet that the error does not go back to is not believed: one %s', (_, destination, inner) => {
+    const error = observation({ packet: icmp(3, 4, { source: '10.65.9.9', destination }), inner });
+    expect(resolvePacket(error, directory, at)).toMatchObject({
+      destination: { address: destination },
+      inner: undefined,
+    });
+  });
+
+  test('a Pod that forges the source of an error is not the target of the inner packet', () => {
     const error = observation({
-      packet: icmp(3, 1, { source: '198.51.100.1', destination: '192.168.7.11' }),
-      inner: packet({ destination: '8.8.8.8' }),
+      inInterface: webVeth,
+      packet: icmp(3, 3, { source: '8.8.8.8', destination: '10.65.2.9' }),
+      inner: packet({ source: '10.65.2.9', destination: '8.8.8.8' }),
     });
     expect(resolvePacket(error, directory, at)).toMatchObject({
-      destination: { kind: 'node' },
-      inner: { source: { object: { name: 'web-0' } }, destination: { kind: 'external' } },
+      source: { object: { name: 'web-0' }, note: 'not its own address' },
+      inner: { destination: { kind: 'external', object: undefined } },
     });
   });
 });
