@@ -1,22 +1,19 @@
 import type { Endpoint, Evidence, Millis, ObjectRef } from '../model.ts';
+import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
 import { indexNodeNames } from './node-names.ts';
 import { indexPodRanges } from './pod-ranges.ts';
-import { createPodIndex, type PodIndex, slack } from './pod-index.ts';
+import { createPodIndex, type PodIndex } from './pod-index.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 import { rangeOf, scopeOf } from './scope.ts';
 import { workloadKey } from './workload.ts';
 
-/** When a packet was seen; an inexact time does not decide between Pods unless it must. */
-export interface Moment {
-  time: Millis;
-  exact: boolean;
-}
+export type { Moment } from './holder.ts';
 
 /** Finds the object that an address or interface belonged to at a moment. */
 export interface Directory {
   podByInterface: (name: string, address: string, at: Moment) => Endpoint | undefined;
   /** The node of the Pod that an interface is of: interfaces exist on one node only. */
-  nodeByInterface: (name: string, at: Moment) => string | undefined;
+  nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
   byAddress: (address: string, at: Moment) => Endpoint;
   /** The node of that name or host name. */
   node: (name: string) => Node | undefined;
@@ -96,13 +93,12 @@ export function directoryOf(lists: Lists): EditableDirectory {
     nodeOfHost: (host) => nodes.byName(host) ?? nodes.byAddress.get(host),
     homeOf: (address) => nodes.homeOf(address),
     podByInterface(name, address, at) {
-      const pod = holder(pods.byInterface(name), at);
+      const pod = ownerOf(pods, name, address, at);
       if (pod === undefined) return undefined;
-      const isOwn = pod.addresses.includes(address) || hadThen(pods.byAddress(address), pod.uid, at);
       // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for somebody else.
-      return podEndpoint(pod, address, 'interface', isOwn ? undefined : 'not its own address');
+      return podEndpoint(pod, address, 'interface', isOwn(pods, pod, address, at) ? undefined : 'not its own address');
     },
-    nodeByInterface: (name, at) => holder(pods.byInterface(name), at)?.node,
+    nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,
     byAddress(address, at) {
       const here = pods.byAddress(address);
       const pod = podEndpoint(holder(here, at) ?? holder(remote?.podsOf(address), at), address, 'pod-address');
@@ -168,35 +164,6 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
 /** A node that is only known by name. */
 function strangeNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
-}
-
-/** The Pod that held the address then, by the API's clock if any did, else within what clocks may differ. */
-function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
-  if (pods === undefined) return undefined;
-  if (!exact) {
-    const last = pods.find(({ until }) => until === Infinity);
-    if (last !== undefined && pods.every((pod) => pod === last || (pod.uid !== '' && pod.uid === last.uid)))
-      return last;
-  }
-  return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
-}
-
-/**
- * A Pod starts some time before it gets its addresses, but keeps them to its end: of two that both seem to have one,
- * it is still with the one that ended first.
- */
-function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
-  let found: Pod | undefined;
-  for (const pod of pods) {
-    if (time < pod.from - early || time >= pod.until || pod.until <= pod.from) continue;
-    if (found === undefined || pod.until < found.until || (pod.until === found.until && pod.from > found.from))
-      found = pod;
-  }
-  return found;
-}
-
-function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }: Moment): boolean {
-  return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
 }
 
 function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence, note?: string): Endpoint | undefined {

@@ -70,8 +70,12 @@ export function nodeOf(
     const node = directory.nodeOfHost(host);
     if (node) return node.name;
   }
-  for (const name of observation ? [observation.inInterface, observation.outInterface] : []) {
-    const node = isPodInterface(name) ? directory.nodeByInterface(name, at) : undefined;
+  const { inInterface = '', outInterface = '', packet } = observation ?? {};
+  for (const [name, address] of [
+    [inInterface, packet?.source],
+    [outInterface, packet?.destination],
+  ] as const) {
+    const node = isPodInterface(name) ? directory.nodeByInterface(name, address ?? '', at) : undefined;
     if (node !== undefined) return node;
   }
   if (host !== undefined) return host;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDirectory } from '../../src/resolving/directory.ts';
+import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { clock, cluster, nine, node, pod, service } from '../builders.ts';
@@ -223,6 +224,65 @@ describe('podByInterface', () => {
   });
 });
 
+/** 44 bits of a hash are not enough: two Pods whose interfaces have one name were found in a minute. */
+const [sharedVeth = ''] = interfaceNames('shop', 'web-2137913');
+const namespaceOf = (...pods: Pod[]): string | undefined =>
+  createDirectory(cluster({ pods })).podByInterface(sharedVeth, '10.65.1.4', then)?.object?.namespace;
+
+describe('an interface whose name two Pods have', () => {
+  const victim = pod({ name: 'web-2137913', addresses: ['10.65.1.4'], from: clock('08:00:00') });
+  const stranger = { namespace: 'evil', name: 'a-720912', node: 'node-b', from: clock('08:30:00') };
+  const ownerOf = (other: Partial<Pod>, address: string, inexact?: 'inexact'): (string | undefined)[] => {
+    const moment = { ...then, exact: inexact === undefined };
+    const both = [victim, pod({ ...stranger, ...other })];
+    return [both, both.toReversed()].flatMap((pods) => {
+      const directory = createDirectory(cluster({ pods }));
+      const found = directory.podByInterface(sharedVeth, address, moment);
+      expect(directory.nodeByInterface(sharedVeth, address, moment)).toBe(found?.node);
+      return found?.object?.namespace;
+    });
+  };
+
+  test('is really so', () => {
+    expect(interfaceNames('evil', stranger.name)).toEqual(interfaceNames('shop', victim.name));
+  });
+
+  test.each<[string, Partial<Pod>, string, string | undefined]>([
+    ['is of the Pod that has the address', { addresses: ['10.65.2.9'] }, '10.65.1.4', 'shop'],
+    ['is of the other where it has the address', { addresses: ['10.65.2.9'] }, '10.65.2.9', 'evil'],
+    ['is not of a Pod without any address', { addresses: [] }, '10.65.1.4', 'shop'],
+    ['is not of such a Pod by a forged address either', { addresses: [] }, '8.8.8.8', 'shop'],
+    ['is of neither by an address that neither has', { addresses: ['10.65.2.9'] }, '8.8.8.8', undefined],
+    [
+      'is not of a Pod that has ended, whatever address it had',
+      { addresses: ['10.65.1.4'], until: clock('08:40:00') },
+      '10.65.1.4',
+      'shop',
+    ],
+  ])('%s', (_, other, address, expected) => {
+    expect(ownerOf(other, address)).toEqual([expected, expected]);
+    if (other.until === undefined) expect(ownerOf(other, address, 'inexact')).toEqual([expected, expected]);
+  });
+
+  test('is of neither as long as neither has an address, though a lone Pod is known by it before its address is', () => {
+    const starting = pod({ ...victim, addresses: [] });
+    expect(namespaceOf(starting, pod({ ...stranger, addresses: [] }))).toBeUndefined();
+    expect(namespaceOf(starting)).toBe('shop');
+  });
+
+  test('is still of a Pod whose address is told no more', () => {
+    const lists = createLiveLists('node-a', undefined);
+    lists.setPod(pod({ ...victim }), clock('08:00:00'));
+    lists.setPod(pod({ ...stranger, node: 'node-a', addresses: [] }), clock('08:30:00'));
+    const ownerThen = (): string | undefined =>
+      lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:45:00'))?.object?.namespace;
+    expect(ownerThen()).toBe('shop');
+    lists.removePod('shop', victim.name, clock('08:50:00'));
+    expect(ownerThen()).toBe('shop');
+    expect(lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:51:00'))).toBeUndefined();
+  });
+});
+
 describe('node', () => {
   const directory = createDirectory(
     cluster({
@@ -288,7 +348,7 @@ describe('epoch', () => {
         const answers = (time: number, exact: boolean): unknown[] => [
           ['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) => directory.byAddress(address, { time, exact })),
           veths.map((name) => directory.podByInterface(name, '10.65.1.9', { time, exact })),
-          veths.map((name) => directory.nodeByInterface(name, { time, exact })),
+          veths.map((name) => directory.nodeByInterface(name, '10.65.1.9', { time, exact })),
         ];
         for (const exact of [true, false]) expect(answers(inside, exact)).toEqual(answers(one, exact));
       }),

@@ -408,10 +408,10 @@ test('only Pods of this node are known by an interface', () => {
   const lists = create();
   lists.setPod(pod({ node: 'node-b' }), nine);
   const [veth = ''] = interfaceNames('shop', 'web-0');
-  expect(lists.directory.nodeByInterface(veth, at(nine))).toBeUndefined();
+  expect(lists.directory.nodeByInterface(veth, '10.65.1.4', at(nine))).toBeUndefined();
   // It is bound to a node some time after it was made.
   lists.setPod(pod(), nine + 1);
-  expect(lists.directory.nodeByInterface(veth, at(nine + 1))).toBe('node-a');
+  expect(lists.directory.nodeByInterface(veth, '10.65.1.4', at(nine + 1))).toBe('node-a');
 });
 
 const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
