@@ -46,7 +46,7 @@ export function slimPod(object: Json): Pod {
       owner === undefined ? undefined : { kind: text(at(owner, 'kind')) ?? '', name: text(at(owner, 'name')) ?? '' },
       labels,
     ),
-    role: isDns(labels) ? 'dns' : labels['component'] === 'kube-apiserver' ? 'api-server' : undefined,
+    role: podRole(namespace, labels),
     from,
     until: endOf(object, from),
     ...healthOf(object),
@@ -154,15 +154,19 @@ const tunnelAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-function isDns(labels: Record<string, string>): boolean {
-  return (
-    /^(?:kube-dns|coredns|node-local-dns)$/.test(labels['k8s-app'] ?? '') ||
-    'dns.operator.openshift.io/daemonset-dns' in labels
-  );
+/** Where Kubernetes and OpenShift run their own DNS and API servers: elsewhere whoever creates an object chooses its name and labels. */
+const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
+
+function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {
+  if (!systemNamespaces.has(namespace)) return undefined;
+  if (labels['component'] === 'kube-apiserver') return 'api-server';
+  const isDns = /^(?:kube-dns|coredns|node-local-dns)$/.test(labels['k8s-app'] ?? '');
+  return isDns || 'dns.operator.openshift.io/daemonset-dns' in labels ? 'dns' : undefined;
 }
 
 function serviceRole(namespace: string, name: string): Endpoint['role'] {
   if (namespace === 'default' && name === 'kubernetes') return 'api-server';
+  if (!systemNamespaces.has(namespace)) return undefined;
   return /^(?:kube-dns|coredns|rke2-coredns-rke2-coredns|dns-default)$/.test(name) ? 'dns' : undefined;
 }
 

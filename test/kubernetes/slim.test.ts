@@ -140,12 +140,18 @@ describe('slimPod', () => {
   });
 
   test.each([
-    [{ 'k8s-app': 'kube-dns' }, 'dns'],
-    [{ 'k8s-app': 'node-local-dns' }, 'dns'],
-    [{ 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
-    [{ 'k8s-app': 'metrics-server' }, undefined],
-  ])('labels %j play the part of %j', (labels, role) => {
-    expect(slimPod(savedPod({ metadata: { labels } })).role).toBe(role);
+    ['kube-system', { 'k8s-app': 'kube-dns' }, 'dns'],
+    ['kube-system', { 'k8s-app': 'node-local-dns' }, 'dns'],
+    ['openshift-dns', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
+    ['openshift-kube-apiserver', { component: 'kube-apiserver' }, 'api-server'],
+    ['kube-system', { 'k8s-app': 'metrics-server' }, undefined],
+    // Whoever may create Pods chooses their labels; he does not choose among the namespaces of the system.
+    ['shop', { 'k8s-app': 'kube-dns' }, undefined],
+    ['shop', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, undefined],
+    ['shop', { component: 'kube-apiserver' }, undefined],
+    ['kube-system-shop', { 'k8s-app': 'kube-dns' }, undefined],
+  ])('in %s labels %j play the part of %j', (namespace, labels, role) => {
+    expect(slimPod(savedPod({ metadata: { namespace, labels } })).role).toBe(role);
   });
 
   test.each([
@@ -338,6 +344,8 @@ describe('slimService', () => {
     ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
     ['openshift-dns', 'dns-default', 'dns'],
     ['shop', 'api', undefined],
+    ['shop', 'kube-dns', undefined],
+    ['shop', 'dns-default', undefined],
   ])('%s/%s plays the part of %j', (namespace, name, role) => {
     expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
   });
