@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { longestWait } from '../../src/investigation.ts';
 import { createReverseDns } from '../../src/resolving/reverse-dns.ts';
@@ -12,12 +13,16 @@ interface Answer {
   code: keyof typeof responseCode;
   /** Names as they go over the wire, one for each PTR record. */
   names: Buffer[];
+  /** Addresses of a name, in any case; by default every name is of the address that was asked about. Undefined: the server fails to find them. */
+  addresses?: (name: string) => readonly string[] | undefined;
 }
 
 /** What the server says; undefined: nothing. */
 let answer: Answer | undefined;
 /** `PTR 9.113.0.203.in-addr.arpa` */
 let questions: string[];
+/** The last address whose PTR records were asked for. */
+let asked = '';
 let server: Socket;
 let servers: string[];
 let find: (address: string) => Promise<string | undefined>;
@@ -25,14 +30,19 @@ let find: (address: string) => Promise<string | undefined>;
 beforeAll(async () => {
   server = createSocket('udp4');
   server.on('message', (query, { port }) => {
-    questions.push(questionIn(query));
-    if (answer !== undefined) server.send(reply(query, answer), port, '127.0.0.1');
+    const question = questionIn(query);
+    questions.push(question);
+    const records = answer === undefined ? undefined : recordsFor(question, answer);
+    if (answer === undefined) return;
+    const { code } = records === undefined ? ({ code: 'SERVFAIL' } as const) : answer;
+    server.send(reply(query, code, records ?? []), port, '127.0.0.1');
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
   servers = [`127.0.0.1:${server.address().port}`];
   // Longer than a machine that is busy takes to answer.
-  find = createReverseDns(servers, 20_000);
+  const confirmed = createReverseDns(servers, 20_000);
+  find = (address) => confirmed((asked = address));
 });
 
 beforeEach(() => {
@@ -49,28 +59,40 @@ function questionIn(query: Buffer): string {
     labels.push(query.toString('latin1', at + 1, at + 1 + length));
     at += length + 1;
   }
-  return `${query.readUInt16BE(at + 1) === 12 ? 'PTR' : 'another type'} ${labels.join('.')}`;
+  return `${typeNames[query.readUInt16BE(at + 1)]} ${labels.join('.')}`;
 }
 
-function reply(query: Buffer, { code, names }: Answer): Buffer {
+/** RFC 1035, 3.2.2; RFC 3596, 2.1. */
+const typeNames: Record<number, string> = { 1: 'A', 12: 'PTR', 28: 'AAAA' };
+
+/** What an answer says to a question: the data of each record. */
+function recordsFor(question: string, { names, addresses = () => [asked] }: Answer): Buffer[] | undefined {
+  const [type = '', name = ''] = question.split(' ');
+  if (type === 'PTR') return names;
+  const isFour = type === 'A';
+  return addresses(name.toLowerCase())
+    ?.filter((address) => ipaddr.parse(address).kind() === (isFour ? 'ipv4' : 'ipv6'))
+    .map((address) => Buffer.from(ipaddr.parse(address).toByteArray()));
+}
+
+function reply(query: Buffer, code: Answer['code'], records: Buffer[]): Buffer {
   const question = query.subarray(12, query.indexOf(0, 12) + 5);
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
   // A response, recursion desired and available; one question, so many answers.
   head.writeUInt16BE(0x8180 | responseCode[code], 2);
   head.writeUInt16BE(1, 4);
-  head.writeUInt16BE(names.length, 6);
-  return Buffer.concat([head, question, ...names.map(record)]);
+  head.writeUInt16BE(records.length, 6);
+  return Buffer.concat([head, question, ...records.map((data) => record(question.subarray(-4), data))]);
 }
 
-/** A PTR record of the name in question, not to be cached. */
-function record(name: Buffer): Buffer {
+/** A record of the name in question and of its type and class, not to be cached. */
+function record(typeAndClass: Buffer, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(0xc00c, 0);
-  head.writeUInt16BE(12, 2);
-  head.writeUInt16BE(1, 4);
-  head.writeUInt16BE(name.length, 10);
-  return Buffer.concat([head, name]);
+  typeAndClass.copy(head, 2);
+  head.writeUInt16BE(data.length, 10);
+  return Buffer.concat([head, data]);
 }
 
 /** Each label as it is, whatever is in it. */
@@ -85,12 +107,17 @@ const good = wire('web', 'example', 'org');
 
 describe('a name', () => {
   test.each([
-    ['203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa'],
-    ['2001:db8::1', 'PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
-  ])('of %s is asked for once, as %s', async (address, question) => {
-    answer = { code: 'found', names: [good] };
+    ['203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+    [
+      '2001:db8::1',
+      'PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+      'AAAA web.example.org',
+    ],
+    ['::ffff:203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+  ])('of %s is asked for once, as %s, and confirmed once, by %s', async (address, question, confirmation) => {
+    answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
     expect(await find(address)).toBe('web.example.org');
-    expect(questions).toEqual([question]);
+    expect(questions).toEqual([question, confirmation]);
   });
 
   test.each([
@@ -113,6 +140,40 @@ describe('a name', () => {
   test('is the first that is one', async () => {
     answer = { code: 'found', names: [wire('not one', 'org'), wire('-', 'org'), good, wire('other', 'org')] };
     expect(await find('203.0.113.11')).toBe('web.example.org');
+  });
+});
+
+// Whoever has an address writes its PTR record, and may write any name into it; the name's own addresses he does not write.
+describe('a name that its owner does not confirm', () => {
+  test.each<[string, NonNullable<Answer['addresses']>]>([
+    ['another address', () => ['198.51.100.7']],
+    ['an address of the other family', () => ['2001:db8::1']],
+    ['no address', () => []],
+  ])('is no name: it has %s', async (_, addresses) => {
+    answer = { code: 'found', names: [wire('kubernetes', 'default', 'svc')], addresses };
+    expect(await find('203.0.113.9')).toBeUndefined();
+    expect(questions).toHaveLength(2);
+  });
+
+  test('does not hide one that is confirmed, also when the server fails to look it up', async () => {
+    answer = {
+      code: 'found',
+      names: [wire('forged', 'org'), good],
+      addresses: (name) => (name === 'web.example.org' ? ['203.0.113.9'] : undefined),
+    };
+    expect(await find('203.0.113.9')).toBe('web.example.org');
+  });
+
+  test('is a failure when the server fails to look it up', async () => {
+    answer = { code: 'found', names: [good], addresses: () => undefined };
+    await expect(find('203.0.113.9')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+  });
+
+  test('costs no more questions than three, however many there are', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => wire(`forged-${i}`, 'org'));
+    answer = { code: 'found', names, addresses: () => ['198.51.100.7'] };
+    expect(await find('203.0.113.9')).toBeUndefined();
+    expect(questions.map((question) => question.split(' ')[0])).toEqual(['PTR', 'A', 'A', 'A']);
   });
 });
 
@@ -141,7 +202,8 @@ describe('no answer', () => {
     const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
     answer = { code: 'found', names: [good] };
     expect(await find('203.0.113.17')).toBe('web.example.org');
-    server.send(reply(query, { code: 'found', names: [wire('late', 'org')] }), port, '127.0.0.1');
+    asked = '203.0.113.13';
+    server.send(reply(query, 'found', [wire('late', 'org')]), port, '127.0.0.1');
     expect(await first).toBe('late.org');
   });
 
