@@ -325,6 +325,8 @@ export interface NodeFacts {
     | { kind: 'absent' }
     | { kind: 'unreadable'; reason: 'forbidden' | 'failed' }
     | undefined;
+  /** Whether felix can use eBPF here, as it has logged or as the kernel tells; else it goes on without, whatever its settings say. */
+  ebpf?: boolean | undefined;
   /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere: boolean | undefined;
   conntrack: { count: number | undefined; max: number | undefined } | undefined;

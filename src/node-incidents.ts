@@ -1,5 +1,7 @@
 import { causeOf } from './explaining/causes/catalogue.ts';
+import { ebpfOf } from './explaining/causes/diagnosed.ts';
 import { signOf, signOfTable } from './explaining/causes/sign-of.ts';
+import { tellsOfStart } from './explaining/causes/starting.ts';
 import { diagnose } from './explaining/diagnosis.ts';
 import type { Incident, IncidentChange } from './incidents/incident.ts';
 import type { Sufferer } from './incidents/pointers.ts';
@@ -84,7 +86,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   const reasons: Partial<Record<Failing, Millis>> = { ...restored?.reasons };
   const table = createIncidentTable({
     restored: restored?.table,
-    rhythmOf: (code) => causeOf(code).rhythm,
+    courseOf: causeOf,
     isNeeded: (incident) => reporter.isPointedTo(incident),
     onChange(change) {
       options.onChange?.(change);
@@ -120,8 +122,13 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
         container === undefined
           ? options.podOf(observation.program, line.source)
           : podRef(container.namespace, container.pod, container.uid);
-      const died = container === undefined ? undefined : restarts.take(container, observation, time);
-      if (died !== undefined) table.restarted(died.failing, pod, time, died.lastWords);
+      const died =
+        container === undefined
+          ? restarts.takeBare(line.source, tellsOfStart(observation), observation, time)
+          : restarts.take(container, observation, time);
+      if (died !== undefined) restarted(died, pod, time);
+      const ebpf = ebpfOf(observation);
+      if (ebpf !== undefined) recent.noteEbpf(ebpf);
       const sign = signOf(observation);
       if (sign !== undefined) takeSign(sign, time, pod);
     },
@@ -140,6 +147,15 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     point: (now) => reporter.tick(now),
     nextPointing: () => reporter.nextTick(),
   };
+
+  function restarted(
+    { failing, lastWords }: { failing: Failing; lastWords: string | undefined },
+    pod: ObjectRef | undefined,
+    time: Millis,
+  ): void {
+    if (failing !== 'kube-proxy') recent.noteEbpf(undefined);
+    table.restarted(failing, pod, time, lastWords);
+  }
 
   function takeSign(sign: Sign, time: Millis, pod: ObjectRef | undefined): void {
     if (sign.kind === 'failure' && isToldAlready(sign, time)) return;

@@ -3,11 +3,12 @@ import type { ReplayOptions } from './cli/replay-options.ts';
 import type { RunTotals } from './cli/summary.ts';
 import type { Millis } from './model.ts';
 import { needlesOfAll } from './parsing/formats.ts';
-import { programNeedles } from './parsing/programs/needles.ts';
+import { programNeedles } from './explaining/causes/needles.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Streams } from './replay.ts';
 import { type ClockOptions, createClock } from './sources/clock.ts';
+import { fatalNeedles } from './sources/containers/record-kinds.ts';
 import { createSavedLogReader, isProgramLog } from './sources/containers/saved-log.ts';
 import { readEnvelope } from './sources/envelope.ts';
 import type { Envelope } from './sources/envelopes/envelope.ts';
@@ -15,7 +16,7 @@ import { withoutHalfValue } from './sources/half-value.ts';
 import type { Input } from './sources/input.ts';
 import { createScanner, type Scanner } from './sources/scanner.ts';
 
-const needles = [...needlesOfAll, ...programNeedles];
+const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles];
 
 /** Reads one saved log, of whatever kind, into the pipeline. Rejects with an `InputError`. */
 export async function readLog(

@@ -1,3 +1,4 @@
+import { release } from 'node:os';
 import type { Config } from '../config.ts';
 import { createFactFinder, type FactFinder } from '../incidents/facts.ts';
 import type { Incident, IncidentChange } from '../incidents/incident.ts';
@@ -50,6 +51,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         felix: createFelixReader({ connection, node: config.node, now }).read,
         proc,
         recent,
+        kernel: release(),
         kubeProxyHere: () =>
           knowing.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
         nameOf,

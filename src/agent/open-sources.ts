@@ -1,7 +1,7 @@
 import { type Config, searchPath, type SourceSetting } from '../config.ts';
 import type { LogLine, Millis } from '../model.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
-import { programNeedles } from '../parsing/programs/needles.ts';
+import { programNeedles } from '../explaining/causes/needles.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { chooseKernelSource, type Choice } from '../sources/auto.ts';
 import { zoneTime } from '../sources/clock.ts';

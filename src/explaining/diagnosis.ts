@@ -50,10 +50,10 @@ export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): st
 
 /**
  * In BPF mode felix takes kube-proxy for gone and deletes what it left, unless told not to (felix/dataplane/linux/int_dataplane.go);
- * releases since 2026 delete kube-proxy's nftables tables, too.
+ * releases since 2026 delete kube-proxy's nftables tables, too. Where the kernel has no eBPF it takes that mode for off (felix/daemon/daemon.go).
  */
-function felixDeletesChains({ felix, kubeProxyHere }: NodeFacts, { failing, subjects }: Symptoms): boolean {
-  if (felix?.kind !== 'settings' || !deletes(felix.settings)) return false;
+function felixDeletesChains({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects }: Symptoms): boolean {
+  if (felix?.kind !== 'settings' || !deletes(felix.settings) || ebpf === false) return false;
   // Who complains is there, with a Pod or without: in k3s kube-proxy has none.
   if (failing !== 'kube-proxy' && !(failing === 'unknown' && kubeProxyHere === true)) return false;
   const chains = subjects.filter((subject) => subject.includes('KUBE-'));

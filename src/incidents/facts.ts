@@ -8,6 +8,8 @@ export interface FactFinderOptions {
   /** What /proc tells; undefined where it is another machine's. */
   proc: ConnectionTracking | undefined;
   recent: Recent;
+  /** Linux's, as uname tells it; undefined where it is another machine's. */
+  kernel?: string | undefined;
   /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
@@ -34,8 +36,10 @@ export interface FactFinder {
 }
 
 /** What is known without asking anybody. */
-export function factsOfLog(incident: Incident, recent: Recent): NodeFacts {
+export function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
+  const ebpf = recent.ebpf ?? hasEbpf(kernel);
   return {
+    ...(ebpf === undefined ? {} : { ebpf }),
     ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
     felix: undefined,
     kubeProxyHere: undefined,
@@ -47,7 +51,7 @@ export function factsOfLog(incident: Incident, recent: Recent): NodeFacts {
 }
 
 export function createFactFinder(options: FactFinderOptions): FactFinder {
-  const { felix, proc, recent, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
+  const { felix, proc, recent, kernel, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
 
   return {
     async find(incident) {
@@ -63,7 +67,7 @@ export function createFactFinder(options: FactFinderOptions): FactFinder {
       ]);
       cancel();
       return {
-        ...factsOfLog(incident, recent),
+        ...factsOfLog(incident, recent, kernel),
         felix: configuration,
         kubeProxyHere: attempt(kubeProxyHere),
         conntrack,
@@ -103,6 +107,15 @@ function attempt<T>(ask: () => T): T | undefined {
 /** kube-proxy's trouble may be felix's doing, and felix and BGP go by the configuration; the kernel's tables do not. */
 function felixBears({ code, failing }: Incident): boolean {
   return failing !== 'kernel' && /^KN[123]/.test(code);
+}
+
+/** felix wants 5.3; from 4.18 on Red Hat's may do, which other kernels of that age do not (felix/bpf/bpf.go). Undefined: perhaps. */
+function hasEbpf(kernel = ''): boolean | undefined {
+  const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
+  if (major === undefined) return undefined;
+  const version = Number(major) * 10_000 + Number(minor);
+  if (version >= 50_003) return true;
+  return version < 40_018 ? false : undefined;
 }
 
 /** A namespace of its own has a table of its own: the host and other Pods do not suffer. */

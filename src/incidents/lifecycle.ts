@@ -63,7 +63,8 @@ export function createLifecycle({ rhythmOf, willTell, isTold, counts, onChange }
     },
     confirm,
     succeed(watched, time) {
-      if (watched.incident.phase === 'suspected' && watched.unfinished) takeBackAttempt(watched);
+      const { incident, unfinished } = watched;
+      if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(watched));
       watched.doubtful = false;
       // What failed, was well and failed again is not over because it is well again.
       if (watched.incident.phase === 'open' && !watched.fight) end(watched, time, 'success', time);

@@ -13,6 +13,8 @@ export interface RecentState {
   backends: Partial<Record<Failing, { backend: 'legacy' | 'nf_tables'; time: Millis }>>;
   /** In order of time. */
   runs: Run[];
+  /** What felix said last of eBPF. */
+  ebpf?: boolean | undefined;
 }
 
 /** What was seen on this node lately that may explain an incident. Times are those of the log. */
@@ -20,6 +22,9 @@ export interface Recent {
   noteBackend: (failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis) => void;
   /** Of each program the last one, if it was seen in the hour before. */
   backends: (now: Millis) => NodeFacts['backends'];
+  /** felix has said that it uses eBPF, or that the kernel has none; undefined: it was started again and has not said so yet. */
+  noteEbpf: (on: boolean | undefined) => void;
+  readonly ebpf: boolean | undefined;
   /** A packet dropped by the host's firewall. */
   noteFirewallDrop: (time: Millis) => void;
   /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
@@ -39,6 +44,7 @@ const rareDrops = 3;
 const shape = z.object({
   backends: z.record(z.string(), z.object({ backend: z.enum(['legacy', 'nf_tables']), time: z.number() })),
   runs: z.array(z.object({ first: z.number(), last: z.number(), drops: z.number() })),
+  ebpf: z.optional(z.boolean()),
 });
 
 /** Begins with nothing where `restored` is of another version. */
@@ -46,6 +52,7 @@ export function createRecent(restored?: RecentState): Recent {
   const { data } = shape.safeParse(restored);
   const backends: RecentState['backends'] = { ...data?.backends };
   const runs: Run[] = data?.runs.slice(-runLimit) ?? [];
+  let ebpf = data?.ebpf;
 
   return {
     noteBackend(failing, backend, time) {
@@ -56,6 +63,10 @@ export function createRecent(restored?: RecentState): Recent {
       for (const [failing, { backend, time }] of Object.entries(backends))
         if (now - time <= hour) seen[failing as Failing] = backend;
       return seen;
+    },
+    noteEbpf: (on) => void (ebpf = on),
+    get ebpf() {
+      return ebpf;
     },
     noteFirewallDrop(time) {
       // Almost always the last; logs may be a little out of order among each other.
@@ -71,7 +82,7 @@ export function createRecent(restored?: RecentState): Recent {
       const before = runs.filter(({ first, last }) => first < run.first && last >= run.first - hour);
       return before.reduce((sum, { drops }) => sum + drops, 0) >= rareDrops ? undefined : run.first;
     },
-    state: () => structuredClone({ backends, runs }),
+    state: () => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
   };
 
   function begin(time: Millis): void {

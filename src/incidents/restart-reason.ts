@@ -1,15 +1,18 @@
-import { endsNoProgram, restarting } from './rules.ts';
+import { type CourseOf, restarting } from './rules.ts';
 import type { Watched } from './watched.ts';
 
 /**
  * Why a container was started anew, as far as an incident of its programs tells: what is open before what is suspected, then
  * what failed last. Undefined where nothing does: then that it restarts is the trouble itself.
  */
-export function restartReason(inContainer: readonly Watched[]): Watched | undefined {
+export function restartReason(inContainer: readonly Watched[], courseOf: CourseOf): Watched | undefined {
   const [reason] = inContainer
     .filter(
       ({ incident, inThisLife, healthy }) =>
-        inThisLife && healthy === undefined && incident.phase !== 'over' && !endsNoProgram(incident.code),
+        inThisLife &&
+        healthy === undefined &&
+        incident.phase !== 'over' &&
+        courseOf(incident.code).endsNoProgram !== true,
     )
     .toSorted((a, b) => rankOf(a) - rankOf(b) || b.incident.last - a.incident.last);
   const isKnownLoop = inContainer.some(({ incident }) => incident.code === restarting && incident.phase === 'open');

@@ -17,26 +17,20 @@ const farAhead: Millis = 86_400_000;
 const aheadOfClock: Millis = 300_000;
 const [shortestRetry, longestRetry]: [Millis, Millis] = [1000, 3_600_000];
 
-/**
- * Causes that make a sync fail, so that a sync that succeeds proves them gone. Not among them: what is complained of beside
- * a sync (a clean-up of another mode, KN109; what nft cannot list, KN114; one IPVS service, KN115; rules that somebody overwrites between two syncs, KN204).
- */
-const provenBySync = new Set(
-  'KN102 KN103 KN104 KN105 KN106 KN107 KN108 KN111 KN112 KN113 KN116 KN201 KN202'.split(' '),
-);
-
-/** Causes that no program ever died of: they are complained of at any time, also before it is started anew for another reason. */
-const survived = new Set([restarting, 'KN109', 'KN204', 'KN206', 'KN301', 'KN302']);
-
-/** Whether a program that was started anew was so for another reason. */
-export function endsNoProgram(code: string): boolean {
-  return survived.has(code);
+/** How incidents of a cause begin, last and end: part of its row in the catalogue. */
+export interface Course {
+  /** About how far apart the failures are while it lasts. */
+  rhythm: Millis;
+  /** A sync that succeeds shows that it is gone. */
+  provenBySync?: true;
+  /** A program that was started again was so for another reason. */
+  endsNoProgram?: true;
+  /** Only somebody else can have made away with its subject: two attempts that name one are an incident, whatever succeeds in between. */
+  isForeignHand?: true;
 }
 
-/** Whether a sync that succeeds shows that the cause is gone. */
-export function isProvenBySync(code: string): boolean {
-  return provenBySync.has(code);
-}
+/** The row of a code. Throws for one that is not in the catalogue. */
+export type CourseOf = (code: string) => Course;
 
 /** kube-proxy logs at the end of each attempt that it is complete, also when it failed; others only when it succeeded. */
 export function completesWhatFailed(failing: Failing): boolean {

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import type { Failing, Millis } from '../model.ts';
+import type { Failing } from '../model.ts';
+import type { CourseOf } from './rules.ts';
 import type { Sync } from './syncs.ts';
 import { type Watched, watch } from './watched.ts';
 
@@ -68,20 +69,20 @@ const shape = z.looseObject({
 });
 
 /**
- * What an earlier table was, as a copy; nothing where it is damaged or something else. Never throws, also where `rhythmOf`
+ * What an earlier table was, as a copy; nothing where it is damaged or something else. Never throws, also where `courseOf`
  * does: then a newer release knew a cause that this one does not.
  */
-export function readIncidentsState(kept: unknown, rhythmOf: (code: string) => Millis): IncidentsState {
+export function readIncidentsState(kept: unknown, courseOf: CourseOf): IncidentsState {
   const { success, data } = shape.safeParse(kept);
   if (!success) return { incidents: [], syncs: {}, counts: noCounts() };
   const state = data as unknown as IncidentsState;
-  const known = state.incidents.filter(({ incident }) => hasRhythm(incident.code, rhythmOf));
+  const known = state.incidents.filter(({ incident }) => isKnown(incident.code, courseOf));
   return { ...state, incidents: known.map(whole) };
 }
 
-function hasRhythm(code: string, rhythmOf: (code: string) => Millis): boolean {
+function isKnown(code: string, courseOf: CourseOf): boolean {
   try {
-    return rhythmOf(code) > 0;
+    return courseOf(code).rhythm > 0;
   } catch {
     return false;
   }

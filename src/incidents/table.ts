@@ -3,7 +3,7 @@ import type { Incident, IncidentChange } from './incident.ts';
 import { createLifecycle, increase } from './lifecycle.ts';
 import { noteEnd, noteSuccess } from './proof.ts';
 import { restartReason } from './restart-reason.ts';
-import { containerOf, isProvenBySync, restarting } from './rules.ts';
+import { containerOf, type CourseOf, restarting } from './rules.ts';
 import { type IncidentCounts, type IncidentsState, keyOf, readIncidentsState } from './state.ts';
 import { createSyncs } from './syncs.ts';
 import {
@@ -11,6 +11,7 @@ import {
   noteAttempt,
   noteConsequence,
   noteFamily,
+  noteForeignHand,
   noteRestart,
   shortened,
   type Watched,
@@ -45,8 +46,7 @@ export interface IncidentTable {
 export interface IncidentTableOptions {
   /** What an earlier table was when its `state` was taken; what is none is taken for nothing. */
   restored?: IncidentsState | undefined;
-  /** About how far apart the failures of a cause are while it lasts. */
-  rhythmOf: (code: string) => Millis;
+  courseOf: CourseOf;
   /**
    * Called at once. It may tell later: what it has not told by then (`untold` and `endUntold` of the incident) is offered
    * again by the next table that is restored, before that does anything else.
@@ -56,8 +56,8 @@ export interface IncidentTableOptions {
   isNeeded?: ((incident: Incident) => boolean) | undefined;
 }
 
-export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: IncidentTableOptions): IncidentTable {
-  const kept = readIncidentsState(restored, rhythmOf);
+export function createIncidentTable({ restored, courseOf, onChange, isNeeded }: IncidentTableOptions): IncidentTable {
+  const kept = readIncidentsState(restored, courseOf);
   /** There are no more than there are causes and programs: a node with 10,000 errors a minute has a handful. */
   const table = new Map(kept.incidents.map((watched) => [keyOf(watched.incident), watched]));
   const syncs = createSyncs(kept.syncs);
@@ -68,7 +68,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: 
     isTold: (incident) => incident.untold === 0 && !incident.endUntold && isNeeded?.(incident) !== true,
     willTell: ({ incident: { code, failing } }) => isProvenBySync(code) && syncs.tells(failing),
     rhythmOf: ({ incident: { code, failing } }) =>
-      (isProvenBySync(code) ? syncs.retryOf(failing) : undefined) ?? rhythmOf(code),
+      (isProvenBySync(code) ? syncs.retryOf(failing) : undefined) ?? courseOf(code).rhythm,
   });
   let untoldBefore = untold();
   let mustOffer = untoldBefore > 0;
@@ -143,7 +143,8 @@ export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: 
     describe(watched, sign, culprit);
     watched.unfinished = true;
     watched.inThisLife = true;
-    fail(watched, time, noteAttempt);
+    const isHand = sign.subject !== undefined && courseOf(sign.code).isForeignHand === true;
+    fail(watched, time, isHand ? noteForeignHand : noteAttempt);
   }
 
   function takeSyncFailed({ failing, family, retry }: SyncSign, time: Millis): void {
@@ -178,7 +179,7 @@ export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: 
     time: Millis,
     lastWords: string | undefined,
   ): void {
-    const reason = restartReason(inContainer(container));
+    const reason = restartReason(inContainer(container), courseOf);
     const watched = reason ?? watchedOf(restarting, container, time);
     const { incident } = watched;
     incident.restarts++;
@@ -221,6 +222,10 @@ export function createIncidentTable({ restored, rhythmOf, onChange, isNeeded }: 
     let watched = table.get(key);
     if (watched === undefined) table.set(key, (watched = watch(code, failing, time)));
     return watched;
+  }
+
+  function isProvenBySync(code: string): boolean {
+    return courseOf(code).provenBySync === true;
   }
 
   function inContainer(container: Failing): Watched[] {

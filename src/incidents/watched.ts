@@ -3,11 +3,18 @@ import type { FailureSign, Millis, ObjectRef } from '../model.ts';
 import type { Incident } from './incident.ts';
 import { attemptSpan, isAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
 
+interface Attempt {
+  time: Millis;
+  failures: number;
+  /** It named something that only somebody else can have made away with. */
+  isForeignHand?: boolean | undefined;
+}
+
 /** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
 export interface Watched {
   incident: Incident;
   /** The last attempts that failed, earliest first, and the failures of each; three tell a fight from two flaps. */
-  attempts: { time: Millis; failures: number }[];
+  attempts: Attempt[];
   /** The latest line that told of a failure. `incident.last` may be later: a program that was started anew has not failed since. */
   heard: Millis;
   /** Longest time between two attempts that failed one after the other. */
@@ -126,6 +133,18 @@ export function noteAttempt(watched: Watched, time: Millis, rhythm: Millis): Not
   return { repeats: again || spanOf(watched, attemptsKept) <= memory, flaps };
 }
 
+/** As `noteAttempt`, of what only somebody else can have done: what is well in between is only well until the next time. */
+export function noteForeignHand(watched: Watched, time: Millis, rhythm: Millis): Noted {
+  const { repeats, flaps } = noteAttempt(watched, time, rhythm);
+  const { attempts } = watched;
+  const own = attempts.findLast((attempt) => Math.abs(time - attempt.time) <= attemptSpan) ?? attempts.at(-1);
+  if (own !== undefined) own.isForeignHand = true;
+  const hands = attempts.filter(({ isForeignHand }) => isForeignHand === true).slice(-2);
+  const [first, second] = hands;
+  const isAgain = first !== undefined && second !== undefined && second.time - first.time <= memory;
+  return { repeats: repeats || isAgain, flaps };
+}
+
 /** As `noteAttempt`, of a program that is started anew again and again: each restart is an attempt of its own. */
 export function noteRestart(watched: Watched, time: Millis): Noted {
   const flaps = addAttempt(watched, time);
@@ -140,9 +159,11 @@ export function noteConsequence({ attempts }: Watched): Noted {
   return { repeats: false, flaps: 0 };
 }
 
-/** The attempt that the last failure was of has succeeded: kube-proxy complains of tables that it then makes anew. */
-export function takeBackAttempt({ incident, attempts }: Watched): void {
-  if (attempts.length > 1) incident.failures -= attempts.pop()?.failures ?? 0;
+/** The attempt that the last failure was of has succeeded: kube-proxy complains of tables that it then makes anew. Gives how many were taken back. */
+export function takeBackAttempt({ incident, attempts }: Watched): number {
+  if (attempts.length < 2) return 0;
+  incident.failures -= attempts.pop()?.failures ?? 0;
+  return 1;
 }
 
 function addAttempt(watched: Watched, time: Millis): number {

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import type { IncidentsState } from '../../src/incidents/state.ts';
 import { createIncidentTable } from '../../src/incidents/table.ts';
-import { createListener, failure, kubeProxy, play, rhythmOf, start, sync } from './scripts.ts';
+import type { Course } from '../../src/incidents/rules.ts';
+import { createListener, failure, kubeProxy, play, courseOf, start, sync } from './scripts.ts';
 
 const throughDisk = (state: IncidentsState): IncidentsState => JSON.parse(JSON.stringify(state)) as IncidentsState;
 
 /** Listens, and tells nothing. */
 function startDeaf(restored?: IncidentsState) {
   const heard: string[] = [];
-  const table = createIncidentTable({ restored, rhythmOf, onChange: ({ kind }) => void heard.push(kind) });
+  const table = createIncidentTable({ restored, courseOf, onChange: ({ kind }) => void heard.push(kind) });
   return { heard, table };
 }
 
@@ -112,13 +113,13 @@ test('a cause that only a newer release knows is left out', () => {
   table.take(failure({ code: 'KN199' }), 0, undefined);
   table.take(failure(), 0, undefined);
   const { onChange } = createListener();
-  const older = createIncidentTable({ restored: throughDisk(table.state()), rhythmOf: rhythmOfKnown, onChange });
+  const older = createIncidentTable({ restored: throughDisk(table.state()), courseOf: courseOfKnown, onChange });
   expect(older.incidents.map(({ code }) => code)).toEqual(['KN102']);
 });
 
-function rhythmOfKnown(code: string): number {
+function courseOfKnown(code: string): Course {
   if (code === 'KN199') throw new Error(`no cause has the code ${code}`);
-  return rhythmOf(code);
+  return courseOf(code);
 }
 
 function damaged(damage: (watched: Record<string, unknown>) => void): unknown {
@@ -132,7 +133,7 @@ function damaged(damage: (watched: Record<string, unknown>) => void): unknown {
 test('what somebody is still to be told of is not forgotten', () => {
   let isNeeded = true;
   const { onChange } = createListener();
-  const table = createIncidentTable({ rhythmOf, onChange, isNeeded: () => isNeeded });
+  const table = createIncidentTable({ courseOf, onChange, isNeeded: () => isNeeded });
   for (const time of [0, 30_000]) table.take(failure(), time, kubeProxy);
   table.tick(3_600_000);
   expect(table.incidents).toMatchObject([{ phase: 'over', untold: 0, endUntold: false }]);

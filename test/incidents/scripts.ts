@@ -1,4 +1,6 @@
+import { causes } from '../../src/explaining/causes/catalogue.ts';
 import type { IncidentChange } from '../../src/incidents/incident.ts';
+import type { CourseOf } from '../../src/incidents/rules.ts';
 import type { IncidentsState } from '../../src/incidents/state.ts';
 import { createIncidentTable, type IncidentTable } from '../../src/incidents/table.ts';
 import type { Failing, FailureSign, Millis, ObjectRef, SyncSign } from '../../src/model.ts';
@@ -8,7 +10,10 @@ export const minute: Millis = 60_000;
 /** Of all causes in these tests, unless something else is said; that of restarts is as long as the kubelet's longest back-off. */
 export const rhythm: Millis = 30 * second;
 
-export const rhythmOf = (code: string): Millis => (code === 'KN116' || code === 'KN117' ? 5 * minute : rhythm);
+export const courseOf: CourseOf = (code) => ({
+  ...causes.find((cause) => cause.code === code),
+  rhythm: code === 'KN116' || code === 'KN117' ? 5 * minute : rhythm,
+});
 
 export function failure(given: Partial<FailureSign> = {}): FailureSign {
   return {
@@ -84,7 +89,7 @@ export function play(script: string, { heard, table } = start(), failing: Failin
 
 export function start(restored?: IncidentsState): { heard: string[]; table: IncidentTable } {
   const { heard, onChange } = createListener();
-  return { heard, table: createIncidentTable({ restored, rhythmOf, onChange }) };
+  return { heard, table: createIncidentTable({ restored, courseOf, onChange }) };
 }
 
 function act(table: IncidentTable, failing: Failing, time: Millis, what: string, more: string): void {

@@ -4,7 +4,7 @@ import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
 import { createIncidentTable, type IncidentTable } from '../../src/incidents/table.ts';
 import type { IncidentsState } from '../../src/incidents/state.ts';
 import type { Failing, Millis, Sign } from '../../src/model.ts';
-import { failure, rhythmOf, sync } from '../incidents/scripts.ts';
+import { failure, courseOf, sync } from '../incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
 
 const runs = { numRuns: 500 };
@@ -58,7 +58,7 @@ function run(
   onChange: (change: IncidentChange) => void,
   after: (table: IncidentTable, time: Millis, index: number) => IncidentTable = (table) => table,
 ): IncidentTable {
-  let table = createIncidentTable({ rhythmOf, onChange });
+  let table = createIncidentTable({ courseOf, onChange });
   let time = 1_800_000_000_000;
   for (const [i, next] of steps.entries()) {
     time += next.wait;
@@ -101,7 +101,7 @@ test('one cause alone is as a slow and obvious reference has it', () => {
       const changes: string[] = [];
       let now = 0;
       const table = createIncidentTable({
-        rhythmOf,
+        courseOf,
         onChange({ kind, incident }) {
           changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.untold}`);
           tell(incident);
@@ -197,7 +197,7 @@ describe('whatever comes, in whatever order', () => {
         const [whole, parted]: [string[], string[]] = [[], []];
         const one = run(all, listen(whole));
         const other = run(all, listen(parted), (table, _, i) =>
-          i === at ? createIncidentTable({ rhythmOf, onChange: listen(parted), restored: throughDisk(table) }) : table,
+          i === at ? createIncidentTable({ courseOf, onChange: listen(parted), restored: throughDisk(table) }) : table,
         );
         expect(parted).toEqual(whole);
         expect(throughDisk(other)).toEqual(throughDisk(one));
@@ -217,7 +217,7 @@ describe('whatever comes, in whatever order', () => {
         };
         const silent = run(all.slice(0, at), () => undefined);
         const kept = throughDisk(silent);
-        const next = createIncidentTable({ rhythmOf, onChange: hear, restored: kept });
+        const next = createIncidentTable({ courseOf, onChange: hear, restored: kept });
         expect(next.nextTick === 0).toBe(silent.incidents.some(({ untold, endUntold }) => untold > 0 || endUntold));
         next.tick(0);
         for (const { incident } of kept.incidents) {
@@ -265,7 +265,7 @@ test('how often it ticks only decides how soon an end is known', () => {
 function trace(steps: readonly Step[], interval: Millis): unknown {
   const changes: Record<string, string[]> = {};
   const table = createIncidentTable({
-    rhythmOf,
+    courseOf,
     onChange(change) {
       (changes[`${change.incident.code} ${change.incident.failing}`] ??= []).push(told(change));
       tell(change.incident);
@@ -283,7 +283,7 @@ function trace(steps: readonly Step[], interval: Millis): unknown {
 
 test('100,000 signs of any kind are a small table', () => {
   const [first] = fc.sample(fc.array(disordered, { minLength: 1000, maxLength: 1000 }), { numRuns: 1, seed: 7 });
-  const table = createIncidentTable({ rhythmOf, onChange: ({ incident }) => tell(incident) });
+  const table = createIncidentTable({ courseOf, onChange: ({ incident }) => tell(incident) });
   let time = 1_800_000_000_000;
   for (let i = 0; i < 100_000; i++) {
     const next = first?.[i % 1000] as Step;

@@ -22,7 +22,15 @@ export const bgpDown: Cause = {
   reason: 'BgpSessionsDown',
   overReason: 'BgpSessionsUp',
   rhythm: holdTime,
+  endsNoProgram: true,
   programs: ['bird', 'confd', 'calico-node', 'felix', 'unknown'],
+  needles: [
+    'is not ready: ',
+    'BGP peering established',
+    'Hold timer expired',
+    'Calico is not ready yet',
+    'is not live: ',
+  ],
   match(record) {
     const { message, fields } = record;
     if (record.program === 'bird') {
@@ -65,7 +73,9 @@ export const unknownPeer: Cause = {
   reason: 'BgpUnknownPeer',
   overReason: 'BgpUnknownPeerGone',
   rhythm: 120_000,
+  endsNoProgram: true,
   programs: ['bird'],
+  needles: ['Unexpected connect from'],
   match(record) {
     const found = unknown.exec(record.message);
     return found === null ? undefined : { subject: found[1], quote: record.message };

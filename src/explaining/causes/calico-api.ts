@@ -36,6 +36,7 @@ export const apiUnreachable: Cause = {
   overReason: 'CalicoApiReachable',
   rhythm: 60_000,
   programs: ['felix', 'confd', 'calico-node', 'unknown'],
+  needles: [...alone, ...withNetworkError],
   match(record) {
     // A program that is not known must at least name its source file as Calico's do.
     if (record.program === 'unknown' && !record.caller.includes('/')) return undefined;

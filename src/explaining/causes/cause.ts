@@ -22,8 +22,19 @@ export interface Cause {
   overReason: string;
   /** About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence. */
   rhythm: Millis;
+  /**
+   * A sync of its program that succeeds proves it gone. Not so for what is complained of beside a sync: a clean-up of another mode,
+   * what nft cannot list, one IPVS service, rules that somebody overwrites between two syncs.
+   */
+  provenBySync?: true;
+  /** No program ever died of it: it is complained of at any time, also before a program is started again for another reason. */
+  endsNoProgram?: true;
+  /** Its subject is a chain that its program made and that only somebody else can have deleted: a second time is no accident. */
+  isForeignHand?: true;
   /** Whose records it is looked for in; empty for causes that are diagnosed from others, or are the kernel's. */
   programs: readonly Failing[];
+  /** Printable ASCII of eight characters or more: one of these stands in every record that `match` answers, fatal records of klog apart. */
+  needles: readonly string[];
   /** Undefined: not mine. Never throws; linear in the length of the text. */
   match: (record: ProgramRecord) => Match | undefined;
   /**

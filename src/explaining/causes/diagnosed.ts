@@ -1,4 +1,4 @@
-import type { IncidentStory } from '../../model.ts';
+import type { IncidentStory, ProgramRecord } from '../../model.ts';
 import { objectToPatch } from '../diagnosis.ts';
 import type { Cause } from './cause.ts';
 import { felixSettings, onlyFamily, program, short, subjects } from './texts.ts';
@@ -7,6 +7,17 @@ import { syncEvery, unreachable } from './hurts.ts';
 /* Causes that no line tells: what the lines say is explained by what was found out around them. */
 
 const never = () => undefined;
+
+/** What felix logs at its start where eBPF is asked for: that it is on, or that the kernel has none and it goes on without [3.13 to 3.32]. */
+const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
+
+/** Whether felix says that it uses eBPF, or that it cannot; undefined where it says neither. */
+export function ebpfOf({ program, message }: ProgramRecord): boolean | undefined {
+  if (program !== 'felix') return undefined;
+  const [on, unsupported] = ebpfRecords;
+  if (message.startsWith(on)) return true;
+  return message.startsWith(unsupported) ? false : undefined;
+}
 
 export const felixDeletesChains: Cause = {
   code: 'KN101',
@@ -17,11 +28,14 @@ export const felixDeletesChains: Cause = {
   overReason: 'ServiceChainsRestored',
   rhythm: syncEvery,
   programs: [],
+  needles: ebpfRecords,
   match: never,
   what: (story, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: Calico deletes its chains${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
+    `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: Calico ${story.facts.ebpf === true ? 'deletes' : 'is told to delete'} its chains${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,
   why: (story) =>
-    `FelixConfiguration ${objectName(felixSettings(story)?.bpfFrom)} has bpfEnabled: true and ${cleanup(story)}, so felix removes KUBE- chains while kube-proxy still runs and needs them.`,
+    `FelixConfiguration ${objectName(felixSettings(story)?.bpfFrom)} has bpfEnabled: true and ${cleanup(story)}, so felix removes KUBE- chains while kube-proxy still runs and needs them${
+      story.facts.ebpf === true ? '' : ', unless the kernel lacks eBPF and felix does without'
+    }.`,
   fix: (story) =>
     `Run: ${patch(patched(story), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
     `Or, without eBPF, the same with "bpfEnabled":false. Or, if Calico's eBPF is to replace kube-proxy, remove kube-proxy.`,
@@ -57,6 +71,7 @@ export const mixedBackends: Cause = {
   overReason: 'IptablesBackendsAgree',
   rhythm: syncEvery,
   programs: [],
+  needles: [],
   match: never,
   what: (story, node) =>
     `Programs on ${node} write their rules into two backends of iptables that do not see each other; ${program(story)} fails over it.`,
@@ -85,6 +100,7 @@ export const firewallReload: Cause = {
   overReason: 'FirewallCalm',
   rhythm: 180_000,
   programs: [],
+  needles: [],
   match: never,
   what: (story, node) =>
     `The host's firewall on ${node} was reloaded and changed the rules of ${program(story)}: Pods may have lost the outside world.`,

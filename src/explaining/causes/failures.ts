@@ -39,6 +39,10 @@ const felixNftables = [
   'nftables command failed',
 ];
 
+/** As in `Cause.needles`: of failed calls of iptables, and of nft, also of lines out of the middle of such a record. */
+export const iptablesNeedles = [...kubeProxyIptables, ...felixIptables, '-save command failed', 'tables-restore'];
+export const nftablesNeedles = [...kubeProxyNftables, ...felixNftables, '/dev/stdin:'];
+
 const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 
 /** The text of a failed call of iptables that programs rules; undefined for anything else. */

@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../model.ts';
 import type { Cause } from './cause.ts';
-import { iptablesFailure, nftablesFailure } from './failures.ts';
+import { iptablesFailure, iptablesNeedles, nftablesFailure, nftablesNeedles } from './failures.ts';
 import { find } from './reading.ts';
 import { isComplaint, lineAt, startsWithAny } from './said.ts';
 import { culpritArguments, onlyFamily, subjects } from './texts.ts';
@@ -20,7 +20,9 @@ export const felixGivesUp: Cause = {
   reason: 'FelixGivesUp',
   overReason: 'FelixWorksAgain',
   rhythm: refreshEvery,
+  provenBySync: true,
   programs: ['felix'],
+  needles: ['Failed to program ', 'command failed after retries', 'Failed to update IP sets after multiple retries'],
   match: (record) =>
     isComplaint(record) && givesUp.test(record.message) ? { subject: record.fields['table'] } : undefined,
   what: (story, node) =>
@@ -47,7 +49,9 @@ export const felixRestoreFailed: Cause = {
   reason: 'FelixRestoreFailed',
   overReason: 'FelixRestoreSucceeded',
   rhythm: refreshEvery,
+  provenBySync: true,
   programs: ['felix'],
+  needles: [...iptablesNeedles, ...nftablesNeedles, ...ipsets],
   match(record) {
     const text = iptablesFailure(record) ?? nftablesFailure(record);
     if (text !== undefined) {
@@ -84,6 +88,7 @@ export const foreignNftRules: Cause = {
   overReason: 'ForeignNftRulesGone',
   rhythm: refreshEvery,
   programs: ['felix'],
+  needles: iptablesNeedles,
   match: (record) => {
     const found = find(iptablesFailure(record), [
       /incompatible nft rules in the table/,
@@ -121,7 +126,9 @@ export const rulesOverwritten: Cause = {
   reason: 'FelixRulesOverwritten',
   overReason: 'FelixRulesKept',
   rhythm: refreshEvery,
+  endsNoProgram: true,
   programs: ['felix'],
+  needles: overwritten,
   match: (record) =>
     isComplaint(record) && startsWithAny(record.message, overwritten) && !isCleanup(record)
       ? { subject: record.fields['chainName'] ?? record.fields['chain'], quote: record.message }
@@ -148,7 +155,9 @@ export const dummyProfile: Cause = {
   reason: 'FelixProfileMissing',
   overReason: 'FelixProfileFound',
   rhythm: 300_000,
+  endsNoProgram: true,
   programs: ['felix'],
+  needles: dummies,
   match: (record) =>
     isComplaint(record) && startsWithAny(record.message, dummies)
       ? { subject: record.fields['profileID']?.replace(/^"|"$/g, ''), quote: record.message }

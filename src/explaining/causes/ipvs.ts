@@ -37,6 +37,7 @@ export const ipvsFailed: Cause = {
   overReason: 'IpvsWorksAgain',
   rhythm: syncEvery,
   programs: ['kube-proxy'],
+  needles: heads,
   match(record) {
     if (!isComplaint(record) || !startsWithAny(record.message, heads)) return undefined;
     const { fields } = record;

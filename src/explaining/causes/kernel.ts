@@ -15,6 +15,7 @@ export const conntrackFull: Cause = {
   overReason: 'ConntrackTableHasRoom',
   rhythm,
   programs: [],
+  needles: [],
   match: never,
   what: (story, node) =>
     `${ofNamespaces(story) ? `New connections of ${agreeing(story, 'a Pod', 'Pods')}` : 'New connections'} fail at random on ${node}: the connection tracking table${subjects(story) !== '' ? ` of ${subjects(story)}` : ''} is full${levels(story.facts.conntrack)}.`,
@@ -65,6 +66,7 @@ export const neighbourFull: Cause = {
   overReason: 'NeighbourTableHasRoom',
   rhythm,
   programs: [],
+  needles: [],
   match: never,
   what: (story, node) =>
     `${node} cannot reach addresses that it has not talked to lately: its ${tables(story.families)} table is full.`,
@@ -96,6 +98,7 @@ export const martianPackets: Cause = {
   overReason: 'MartianPacketsGone',
   rhythm,
   programs: [],
+  needles: [],
   match: never,
   what: (story, node) =>
     `The kernel of ${node} drops packets whose source cannot be where they come from${subjects(story) !== '' ? ` (${subjects(story)})` : ''}.`,

@@ -1,6 +1,6 @@
 import { find } from './reading.ts';
 import type { Cause } from './cause.ts';
-import { iptablesFailure, isCleanup, programmingFailure } from './failures.ts';
+import { iptablesFailure, iptablesNeedles, isCleanup, nftablesNeedles, programmingFailure } from './failures.ts';
 import { isComplaint, said } from './said.ts';
 import { agreeing, felixSettings, onlyFamily, program, shellWords, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
@@ -14,6 +14,9 @@ const sharedChains = [
   /Couldn't (?:load|find) target [`'‘](KUBE-[A-Z][A-Z-]{1,22})['’]/,
   /Chain '(KUBE-[A-Z][A-Z-]{1,22})' does not exist/,
 ];
+
+/** What iptables says of them on a line of its own. */
+const chainNeedles = ["Couldn't load ", "Couldn't find "];
 
 /** libxtables and kube-proxy's own lock code for iptables before 1.6.2. */
 const locks = [
@@ -39,7 +42,9 @@ export const xtablesLock: Cause = {
   reason: 'XtablesLockHeld',
   overReason: 'XtablesLockFree',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy', 'felix'],
+  needles: [...iptablesNeedles, 'xtables lock', '/run/xtables', 'iptables lock'],
   match(record) {
     const found = find(iptablesFailure(record), locks);
     return found === undefined ? undefined : { quote: found.quote };
@@ -63,14 +68,17 @@ export const serviceChainMissing: Cause = {
   reason: 'ServiceChainMissing',
   overReason: 'ServiceChainsRestored',
   rhythm: syncEvery,
+  provenBySync: true,
+  isForeignHand: true,
   programs: ['kube-proxy'],
+  needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), serviceChains),
   what: (story, node) =>
     `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: ${agreeing(story, 'a chain it made is', 'chains it made are')} gone (${subjects(story) || 'unnamed'}).`,
   why: () =>
     "Another program deletes or flushes its chains between two full syncs, such as Calico's cleanup for eBPF, a firewall's reload or a second kube-proxy.",
   fix: (story) =>
-    (story.facts.felix?.kind === 'absent' || felixSettings(story)?.bpfEnabled === false
+    (story.facts.felix?.kind === 'absent' || felixSettings(story)?.bpfEnabled === false || story.facts.ebpf === false
       ? ''
       : 'Look at kubectl get felixconfigurations -o yaml: with bpfEnabled: true set bpfKubeProxyIptablesCleanupEnabled: false. ') +
     'Look for firewalld, ufw, iptables -F in scripts, and for a second kube-proxy (pgrep -a kube-proxy).',
@@ -85,7 +93,10 @@ export const sharedChainMissing: Cause = {
   reason: 'SharedChainMissing',
   overReason: 'SharedChainRestored',
   rhythm: syncEvery,
+  provenBySync: true,
+  isForeignHand: true,
   programs: ['kube-proxy'],
+  needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), sharedChains),
   what: (story, node) =>
     `kube-proxy cannot update Services on ${node}${onlyFamily(story)}: ${agreeing(story, 'the chain', 'the chains')} ${subjects(story) || 'KUBE-…'} that all of them use ${agreeing(story, 'is', 'are')} gone.`,
@@ -108,7 +119,9 @@ export const badRule: Cause = {
   reason: 'InvalidRule',
   overReason: 'RulesValidAgain',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy', 'felix'],
+  needles: [...iptablesNeedles, 'Bad argument'],
   match: (record) => find(iptablesFailure(record), badRules),
   what: (story, node) =>
     `${program(story)} cannot update its rules on ${node}${onlyFamily(story)}: it makes one that iptables does not understand.`,
@@ -129,7 +142,9 @@ export const chainBusy: Cause = {
   reason: 'ChainBusy',
   overReason: 'ChainDeleted',
   rhythm: syncEvery,
+  endsNoProgram: true,
   programs: ['kube-proxy', 'felix'],
+  needles: [...iptablesNeedles, ...nftablesNeedles, 'DEL failed', 'Device or resource busy'],
   match(record) {
     const cleanup =
       record.program === 'kube-proxy' &&

@@ -1,5 +1,5 @@
 import type { Cause } from './cause.ts';
-import { nftablesFailure } from './failures.ts';
+import { nftablesFailure, nftablesNeedles } from './failures.ts';
 import { find } from './reading.ts';
 import { lineAt } from './said.ts';
 import { agreeing, culpritArguments, onlyFamily, program, short, subjects } from './texts.ts';
@@ -14,6 +14,7 @@ export const nftWithoutJson: Cause = {
   overReason: 'NftWithJson',
   rhythm: syncEvery,
   programs: ['kube-proxy', 'felix'],
+  needles: nftablesNeedles,
   match: (record) => strip(find(nftablesFailure(record), [/JSON support not compiled-in/])),
   what: (story, node) => `${program(story)} cannot read its nftables rules on ${node}: its nft was built without JSON.`,
   why: () => 'It reads sets and maps with nft -j; without that, stale entries stay and syncs fail.',
@@ -29,7 +30,9 @@ export const nftCrashes: Cause = {
   reason: 'NftCrashes',
   overReason: 'NftRunsAgain',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy', 'felix'],
+  needles: nftablesNeedles,
   match: (record) =>
     strip(
       find(nftablesFailure(record), [
@@ -54,7 +57,9 @@ export const nftInterfaceMissing: Cause = {
   reason: 'NftInterfaceMissing',
   overReason: 'NftInterfaceFound',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy'],
+  needles: [...nftablesNeedles, 'Interface does not exist'],
   match(record) {
     const text = nftablesFailure(record);
     const found = find(text, [/Interface does not exist/]);
@@ -81,7 +86,9 @@ export const nftSyncFailed: Cause = {
   reason: 'NftSyncFailed',
   overReason: 'NftSyncSucceeded',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy'],
+  needles: nftablesNeedles,
   match(record) {
     const text = nftablesFailure(record);
     if (text === undefined) return undefined;

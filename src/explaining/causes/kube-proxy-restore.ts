@@ -1,5 +1,5 @@
 import type { Cause } from './cause.ts';
-import { iptablesFailure } from './failures.ts';
+import { iptablesFailure, iptablesNeedles } from './failures.ts';
 import { lineAt } from './said.ts';
 import { agreeing, culpritArguments, onlyFamily, shellWords, subjects } from './texts.ts';
 import { syncEvery, unreachable } from './hurts.ts';
@@ -16,7 +16,9 @@ export const jumpMissing: Cause = {
   reason: 'ServiceJumpMissing',
   overReason: 'ServiceJumpRestored',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy'],
+  needles: iptablesNeedles,
   match(record) {
     if (!record.message.startsWith('Failed to ensure ')) return undefined;
     const text = iptablesFailure(record);
@@ -51,7 +53,9 @@ export const restoreRefused: Cause = {
   reason: 'RulesRefused',
   overReason: 'RulesAccepted',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy'],
+  needles: iptablesNeedles,
   match(record) {
     const text = iptablesFailure(record);
     if (text === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { Cause } from './cause.ts';
-import { programmingFailure } from './failures.ts';
+import { iptablesNeedles, nftablesNeedles, programmingFailure } from './failures.ts';
 import { syncEvery, unreachable } from './hurts.ts';
-import { moduleMissedByIptables, moduleMissedByNft, modulesMissedByIpvs } from './modules.ts';
+import { moduleMissedByIptables, moduleMissedByNft, moduleNeedles, modulesMissedByIpvs } from './modules.ts';
 import { familyOf } from './reading.ts';
 import { isComplaint, said } from './said.ts';
 import { onlyFamily, program, shellWords, subjects } from './texts.ts';
@@ -14,7 +14,9 @@ export const moduleMissing: Cause = {
   reason: 'KernelModuleMissing',
   overReason: 'KernelModuleFound',
   rhythm: syncEvery,
+  provenBySync: true,
   programs: ['kube-proxy', 'felix'],
+  needles: [...iptablesNeedles, ...nftablesNeedles, ...moduleNeedles],
   match(record) {
     const text = programmingFailure(record);
     if (text !== undefined) {

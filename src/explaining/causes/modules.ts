@@ -58,6 +58,16 @@ const certain: readonly { expression: RegExp; module: (name: string, ipv6: boole
   },
 ];
 
+/** As in `Cause.needles`, of lines of iptables by themselves. */
+export const moduleNeedles = [
+  'unknown option ',
+  'unrecognized option',
+  'missing kernel module',
+  'bad value for option',
+  "can't initialize ip",
+  'required kernel modules are not loaded',
+];
+
 /** A warning only: other things may have failed beside it. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 

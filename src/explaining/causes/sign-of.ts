@@ -33,6 +33,14 @@ const telling: readonly string[] = [
   'Failed to perform list of current data',
 ];
 
+/** As in `Cause.needles`, of what `syncOf` answers. */
+export const syncNeedles = [
+  'Sync failed',
+  'yncProxyRules ',
+  'Succeeded after retry',
+  'Completed first update to dataplane',
+];
+
 /** What a record of a program says of an incident; undefined for most. Never throws; linear in the length of the record. */
 export function signOf(record: ProgramRecord): Sign | undefined {
   const { message, program } = record;

@@ -1,3 +1,4 @@
+import type { ProgramRecord } from '../../model.ts';
 import type { Cause } from './cause.ts';
 import { said, isComplaint, lineAt } from './said.ts';
 import { culpritArguments, plural, program, shellWords } from './texts.ts';
@@ -27,7 +28,9 @@ export const cannotStart: Cause = {
   reason: 'KubeProxyCannotStart',
   overReason: 'KubeProxyStarted',
   rhythm: crashLoop,
+  provenBySync: true,
   programs: ['kube-proxy'],
+  needles: ['Error running ProxyServer', 'command failed'],
   match(record) {
     const { message, severity, caller, error } = record;
     const starts =
@@ -59,6 +62,14 @@ export const cannotStart: Cause = {
   hurts: () => 'Services that are new or have changed are not reachable from this node; after a reboot none is.',
 };
 
+/** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]; nothing else in a k3s writes it. */
+const startNeedle = 'Version info';
+
+/** Whether kube-proxy says that it has been started. */
+export function tellsOfStart({ program, caller, message }: ProgramRecord): boolean {
+  return program === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
+}
+
 /** felix ends so on purpose, or it has already said why. */
 const orderly =
   /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
@@ -71,7 +82,9 @@ export const restarting: Cause = {
   reason: 'NetworkProgramRestarting',
   overReason: 'NetworkProgramStable',
   rhythm: crashLoop,
+  endsNoProgram: true,
   programs: ['kube-proxy', 'felix', 'confd', 'calico-node'],
+  needles: ['[FATAL][', '[PANIC][', ': FATAL ', ': PANIC ', ': CRITICAL ', '] panic: ', 'fatal error: ', startNeedle],
   match({ severity, message }) {
     const crashed = severity === 'fatal' || /^(?:panic|fatal error): /.test(message);
     return crashed && !orderly.test(message) ? {} : undefined;
@@ -82,6 +95,8 @@ export const restarting: Cause = {
     'It crashes, is killed for want of memory, or fails its liveness probe. In between, rules for Services, policy and routes stand still.',
   fix(story) {
     const pod = culpritArguments(story);
+    if (pod === undefined && story.failing === 'kube-proxy' && story.facts.kubeProxyHere === false)
+      return 'kube-proxy is no Pod here. On the node: systemctl status kube-proxy; journalctl -u kube-proxy (k3s, which restarts as a whole: -u k3s), or its log file; dmesg | grep -i oom.';
     return pod === undefined
       ? 'Read kubectl -n kube-system get pods -o wide, then logs --previous and describe of the Pod: look for OOMKilled and failed probes.'
       : `Read kubectl logs ${pod} --all-containers --previous, and kubectl describe pod ${pod}: look for OOMKilled, failed probes and the exit code.`;

@@ -5,11 +5,11 @@ import { newRecord, type Severity } from './record.ts';
 import { logrusProgram, mayBeCalico, type Tag } from './tag.ts';
 
 /**
- * What stands before the message (Calico lib/logrusr/formatter.go): `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `;
- * in a syslog `WARNING table.go 654: `; copied without its beginning `felix/table.go 654: `.
+ * What stands before the message (Calico lib/logrusr/formatter.go): `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `,
+ * of which a reader of envelopes takes the stamp; in a syslog `WARNING table.go 654: `; copied without its beginning `felix/table.go 654: `.
  */
 const headers = [
-  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{1,9} \[(?<level>[A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (?<file>\S{1,256}) \S{1,16}: ?/,
+  /^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{1,9} )?\[(?<level>[A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (?<file>\S{1,256}) \S{1,16}: ?/,
   /^(?<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|CRITICAL) (?<file>\S{1,253}\.go) \S{1,16}: ?/,
   /^(?<file>[\w-]{1,64}\/[\w.-]{1,128}\.go) \d{1,9}: ?/,
 ];

@@ -38,7 +38,9 @@ export function mayBeCalico(tag: Tag): boolean {
 
 /** Who writes with the logrus format of Calico: `felix/table.go` says so; older releases name the file only. */
 export function logrusProgram(tag: Tag, caller: string): Program {
-  const said = caller.includes('/') || caller.startsWith('calico.') ? caller : (tag ?? '');
+  const isTold = caller.includes('/') || caller.startsWith('calico.');
+  // All its parts write into the log of the container: that name tells no more than none.
+  const said = isTold ? caller : tag === undefined || tag === 'calico-node' ? '' : tag;
   if (said.includes('felix')) return 'felix';
   if (said.includes('confd')) return 'confd';
   if (said.includes('/') || said.startsWith('calico')) return 'calico-node';

@@ -9,6 +9,17 @@ const klog = /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,20}(?:\s{1,8}\d{1,10})?\s[^\s:]{
  */
 const other = /^(?:\{|\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d|time="|bird6?: )/;
 
+/**
+ * Latin1; what stands before or in fatal records of klog that journald (as JSON) and a syslog have: their first letter is all that
+ * makes them so, and no word of theirs need be known.
+ */
+export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
+
+/** Whether klog ends its program with this record. */
+export function isFatal(text: string): boolean {
+  return text.startsWith('F') && klog.test(text);
+}
+
 /** Undefined for a line that does not begin a record. */
 export function headerOf(text: string): RecordKind | undefined {
   if (klog.test(text)) return 'klog';

@@ -1,4 +1,5 @@
 import type { LogLine, Millis } from '../../model.ts';
+import { fatalNeedles } from '../containers/record-kinds.ts';
 import { createNeedleSearch } from '../needles.ts';
 import { type Schedule, schedule as inTime } from '../schedule.ts';
 import type { Position, Source, SourceListener } from '../source.ts';
@@ -50,7 +51,7 @@ export function createJournal(options: JournalOptions): Source {
   const names = options.units?.names ?? [];
   // Words of programs are sought in records of units alone: in all of them it would cost the kernel's a tenth of their time.
   const search = createNeedleSearch([...options.needles, byteArrayMessage, ...(names.length === 0 ? [] : [unitMark])]);
-  const wordSearch = createNeedleSearch([...(options.units?.needles ?? []), byteArrayMessage]);
+  const wordSearch = createNeedleSearch([...(options.units?.needles ?? []), ...fatalNeedles, byteArrayMessage]);
   const units = createUnits({ names, saved: saved?.['units'], onLine: handOfUnit, now, schedule });
   const blocks = createLineBlocks({ longest: longestRecord, onLines: takeLines, onTooLong: tooLong });
   const errors = createErrorOutput();

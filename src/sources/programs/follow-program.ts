@@ -1,6 +1,7 @@
 import type { Millis } from '../../model.ts';
 import type { Clock } from '../clock.ts';
 import { createClockOfNow } from '../clock-of-now.ts';
+import { isFatal } from '../containers/record-kinds.ts';
 import { decodeText } from '../containers/records.ts';
 import { readOwnStamp } from '../containers/saved-text.ts';
 import { readEnvelope } from '../envelope.ts';
@@ -38,7 +39,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     schedule,
     onLine(line, _, __, number) {
       const { text, time } = withoutSyslog(line, clockAt(now()));
-      records.take({ text, time, number }, text.endsWith(opensBlock) || anyNeedle.test(text));
+      records.take({ text, time, number }, text.endsWith(opensBlock) || isFatal(text) || anyNeedle.test(text));
     },
     onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
     onNotice: listener.onNotice,
@@ -88,5 +89,8 @@ const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d
 /** rsyslog and its like may write a file for each program. */
 function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
-  return envelope?.program === undefined ? { text: line, time: undefined } : envelope;
+  if (envelope?.program === undefined) return { text: line, time: undefined };
+  // An envelope takes all white space with it; what follows the first space makes a line part of the record before.
+  const indented = / ([ \t]+)$/.exec(line.slice(0, line.length - envelope.text.length))?.[1] ?? '';
+  return { text: indented + envelope.text, time: envelope.time };
 }

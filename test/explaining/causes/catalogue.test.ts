@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/explaining/causes/catalogue.ts';
+import { programNeedles } from '../../../src/explaining/causes/needles.ts';
 import { lines } from './lines.ts';
 
 const folder = new URL('../../../docs/causes/', import.meta.url);
@@ -85,4 +86,23 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))(
 
 it('has forty lines that say nothing', () => {
   expect(lines.filter(({ sign }) => sign === undefined).length).toBeGreaterThanOrEqual(40);
+});
+
+describe('needles', () => {
+  it('are literals that can be searched together', () => {
+    expect(programNeedles.filter((needle) => needle.length < 8 || /[^\x20-\x7e]/.test(needle))).toEqual([]);
+    const covered = programNeedles.filter((each) =>
+      programNeedles.some((other) => other !== each && each.includes(other)),
+    );
+    expect(covered).toEqual([]);
+  });
+
+  it.each(causes.map((cause) => [cause.code, cause] as const))(
+    '%s: one of its own stands in each line that it is told by, fatal records of klog apart',
+    (code, { needles }) => {
+      const told = lines.filter(({ sign }) => sign !== undefined && 'code' in sign && sign.code === code);
+      const without = told.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
+      expect(without.map(({ name }) => name)).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { programNeedles } from '../../../src/parsing/programs/needles.ts';
+import { programNeedles } from '../../../src/explaining/causes/needles.ts';
 import { parseProgramRecord } from '../../../src/parsing/programs/program-record.ts';
 import { createFollowProgram, type FollowProgramOptions } from '../../../src/sources/programs/follow-program.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';

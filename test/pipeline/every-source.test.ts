@@ -1,0 +1,242 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readReplayOptions, type ReplayOptions } from '../../src/cli/replay-options.ts';
+import type { RunTotals } from '../../src/cli/summary.ts';
+import { programNeedles } from '../../src/explaining/causes/needles.ts';
+import { signOf, signOfTable } from '../../src/explaining/causes/sign-of.ts';
+import type { LogLine, Millis } from '../../src/model.ts';
+import { needlesOfAll, parse } from '../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import { readLog } from '../../src/replay-log.ts';
+import { createContainerLogs } from '../../src/sources/containers/container-logs.ts';
+import { createRotatedLog } from '../../src/sources/files/rotated-log.ts';
+import { createFollowFile } from '../../src/sources/follow-file.ts';
+import { openInput } from '../../src/sources/input.ts';
+import { createJournal } from '../../src/sources/journal/journal.ts';
+import { createFollowProgram } from '../../src/sources/programs/follow-program.ts';
+import type { Schedule } from '../../src/sources/schedule.ts';
+import type { Source, SourceListener } from '../../src/sources/source.ts';
+import { lines } from '../explaining/causes/lines.ts';
+import { fakeJournalctl, printed } from '../sources/fake-journalctl.ts';
+import { fakeTime } from '../sources/fake-time.ts';
+import { openAtOnce } from '../sources/files/at-once.ts';
+import { listening } from '../sources/heard.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+/** What tells something tells the same whatever source it comes by, each with the needles that it has in the agent and in replay. */
+
+const present: Millis = Date.UTC(2026, 10, 21, 12);
+const newPath = temporaryFolder();
+let files = 0;
+
+/** What a program writes, and the name that a syslog has for it. */
+interface Written {
+  text: string;
+  program: string;
+}
+
+interface Common {
+  saved: undefined;
+  listener: SourceListener;
+  now: () => Millis;
+  schedule: Schedule;
+}
+
+type Reading = (written: Written) => readonly LogLine[] | Promise<readonly LogLine[]>;
+
+/** Lets a source read what is written after its start. */
+function live(create: (common: Common) => Source, write: () => void): readonly LogLine[] {
+  const { heard, listener } = listening();
+  const { now, schedule, advance } = fakeTime(present);
+  const source = create({ saved: undefined, listener, now, schedule });
+  source.start();
+  advance(1000);
+  write();
+  advance(60_000);
+  source.stop();
+  return heard.lines;
+}
+
+const each = (text: string, toLine: (line: string) => string): string =>
+  text
+    .split('\n')
+    .map((line) => `${toLine(line)}\n`)
+    .join('');
+
+function container(toLine: (line: string) => string): Reading {
+  return ({ text }) => {
+    const root = newPath(`pods-${files++}`);
+    const log = `${root}/kube-system_kube-proxy-x_1/kube-proxy`;
+    mkdirSync(root);
+    return live(
+      (common) =>
+        createContainerLogs({
+          ...common,
+          root,
+          createLog: (options) => createRotatedLog({ ...options, openContent: openAtOnce }),
+        }),
+      () => {
+        mkdirSync(log, { recursive: true });
+        writeFileSync(`${log}/0.log`, each(text, toLine));
+      },
+    );
+  };
+}
+
+function followed(toText: (written: Written) => string, create: (common: Common, path: string) => Source): Reading {
+  return (written) => {
+    const path = newPath(`${files++}.log`);
+    writeFileSync(path, '');
+    return live(
+      (common) => create(common, path),
+      () => appendFileSync(path, toText(written)),
+    );
+  };
+}
+
+const programFile = (toLine: (line: string, program: string) => string): Reading => {
+  return (written) =>
+    followed(
+      ({ text, program }) => each(text, (line) => toLine(line, program)),
+      (common, path) =>
+        createFollowProgram({
+          ...common,
+          path,
+          program: written.program,
+          needles: programNeedles,
+          from: 'end',
+          openContent: openAtOnce,
+        }),
+    )(written);
+};
+
+function journal(fieldsOf: (program: string) => Record<string, string>): Reading {
+  return ({ text, program }) => {
+    const { spawn, started } = fakeJournalctl();
+    const units = { names: [`${program}.service`], needles: programNeedles };
+    return live(
+      (common) => createJournal({ ...common, since: 0, needles: needlesOfAll, units, spawn }),
+      () => {
+        const records = text.split('\n').map((message, i) => ({ number: i + 1, message, fields: fieldsOf(program) }));
+        started[0]?.print(records.map((record) => printed(record)).join(''));
+      },
+    );
+  };
+}
+
+function replayed(toText: (written: Written) => string): Reading {
+  return async (written) => {
+    const path = newPath(`${files++}.log`);
+    writeFileSync(path, toText(written));
+    const taken: LogLine[] = [];
+    const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
+    const streams = { stdin: Readable.from([]), out: () => {}, err: () => {}, terminal: undefined };
+    const options = readReplayOptions(['--quiet', path]) as ReplayOptions;
+    const totals = { lines: 0, bytes: 0, tooLong: 0, guessedTimes: 0 } as RunTotals;
+    await readLog(
+      openInput(path, () => streams.stdin),
+      { latest: present },
+      pipeline,
+      totals,
+      streams,
+      options,
+    );
+    return taken;
+  };
+}
+
+const ofUnit = (program: string) => ({
+  _TRANSPORT: 'stdout',
+  SYSLOG_FACILITY: '3',
+  SYSLOG_IDENTIFIER: program,
+  _SYSTEMD_UNIT: `${program}.service`,
+});
+const cri = (line: string): string => `2026-11-21T11:59:03.250000000Z stderr F ${line}`;
+const syslog = (line: string, program: string): string => `Nov 21 11:59:03 node-a ${program}[77]: ${line}`;
+/** rsyslog keeps a record with several lines on one. */
+const escaped = ({ text, program }: Written): string =>
+  `${syslog(text.replaceAll('\n', '#012').replaceAll('\t', '#011'), program)}\n`;
+const savedJournal = ({ text, program }: Written): string =>
+  printed({ number: 1, message: text, fields: ofUnit(program) });
+
+const ofPrograms: readonly (readonly [string, Reading])[] = [
+  ['container, CRI', container(cri)],
+  [
+    'container, docker',
+    container((log) => JSON.stringify({ log: `${log}\n`, stream: 'stderr', time: '2026-11-21T11:59:03.25Z' })),
+  ],
+  ['file that a program writes itself', programFile((line) => line)],
+  ['file that a syslog writes for it', programFile(syslog)],
+  ['unit in the journal', journal(ofUnit)],
+  ['replay of a copy of the log of a container', replayed(({ text }) => each(text, cri))],
+  ['replay of what kubectl logs printed', replayed(({ text }) => `${text}\n`)],
+  ['replay of a syslog', replayed(escaped)],
+  ['replay of a journal', replayed(savedJournal)],
+];
+
+const telling = lines.flatMap(({ name, text, sign }) => {
+  if (sign === undefined) return [];
+  // Some are quoted with the name that a syslog has given them.
+  const [tag = '', named] = /^([\w-]+)\[\d+\]: /.exec(text) ?? [];
+  const program = named ?? (parseProgramRecord(text)?.program === 'kube-proxy' ? 'kube-proxy' : 'calico-node');
+  return [{ name, written: { text: text.slice(tag.length), program } }];
+});
+
+test.each(ofPrograms)('all that tells of an incident: %s', async (_, read) => {
+  const missed: string[] = [];
+  for (const { name, written } of telling) {
+    const expected = toldBy([{ text: written.text, program: undefined }]);
+    if (expected === '') throw new Error(`${name} tells nothing by itself`);
+    const found = toldBy(await read(written));
+    if (found !== expected) missed.push(`${name}: ${found}`);
+  }
+  expect(missed).toEqual([]);
+  expect(telling.length).toBeGreaterThanOrEqual(133);
+});
+
+/** Each sign once, as far as it makes an incident: two lines by themselves may tell the same. */
+function toldBy(handed: readonly Pick<LogLine, 'text' | 'program'>[]): string {
+  const signs = handed.flatMap(({ text, program }) => {
+    const record = parseProgramRecord(text, program);
+    const sign = record && signOf(record);
+    if (sign === undefined) return [];
+    const about = sign.kind === 'failure' ? [sign.code, sign.subject] : [sign.retry];
+    return [[sign.kind, sign.failing, ...about].join(' ')];
+  });
+  return [...new Set(signs)].join(', ');
+}
+
+const tables = [
+  ['nf_conntrack: nf_conntrack: table full, dropping packet', 'KN401'],
+  ['nf_conntrack: table full in netns 4026532317, dropping packet', 'KN401'],
+  ['neighbour: arp_cache: neighbor table overflow!', 'KN402'],
+  ['IPv6: Neighbour table overflow', 'KN402'],
+] as const;
+
+const kernelLine = ({ text }: Written): string => `Nov 21 11:59:03 node-a kernel: [ 3161.662745] ${text}\n`;
+const ofKernel: readonly (readonly [string, Reading])[] = [
+  [
+    "file with the kernel's lines",
+    followed(kernelLine, (common, path) =>
+      createFollowFile({ ...common, path, needles: needlesOfAll, from: 'end', openContent: openAtOnce }),
+    ),
+  ],
+  ['journal', journal(() => ({}))],
+  ['replay of kern.log', replayed(kernelLine)],
+  ['replay of /dev/kmsg', replayed(({ text }) => `4,1234,3161662745,-;${text}\n`)],
+];
+
+test.each(ofKernel)('all that tells of a table that is full: %s', async (_, read) => {
+  for (const [text, code] of tables) {
+    const handed = await read({ text, program: 'kernel' });
+    const told = handed.flatMap((line) => {
+      const observation = parse(line.text, createPrefixTable());
+      return observation?.kind === 'conntrack-full' || observation?.kind === 'neighbour-overflow'
+        ? signOfTable(observation).code
+        : [];
+    });
+    expect(told).toEqual([code]);
+  }
+});
