@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Millis } from '../../src/model.ts';
 import { createJournal, type JournalOptions } from '../../src/sources/journal/journal.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
@@ -57,7 +57,7 @@ test('journalctl is asked for the kernel, itself and the units', () => {
   const at = args.indexOf('_TRANSPORT=kernel');
   const units = ['+', '_SYSTEMD_UNIT=k3s.service', '+', '_SYSTEMD_UNIT=kube-proxy.service'];
   expect(args.slice(at)).toEqual(['_TRANSPORT=kernel', '+', '_TRANSPORT=driver', ...units]);
-  expect(args.find((arg) => arg.startsWith('--output-fields='))).toMatch(/\b_SYSTEMD_UNIT\b/);
+  expect(args.find((arg) => arg.startsWith('--output-fields='))).toMatch(/\b_SYSTEMD_UNIT,_STREAM_ID,_LINE_BREAK\b/);
 });
 
 test('lines of a record are one line, of the program that the unit is', () => {
@@ -154,6 +154,100 @@ test('the backslashes of a name, as journalctl prints them', () => {
   expect(here.journalctl.args.at(-1)).toBe(`_SYSTEMD_UNIT=${name}`);
   here.print(...ofUnit(name, ...failing, quiet));
   expect(here.heard.lines).toMatchObject([{ program: String.raw`my\x2dproxy@a`, origin: 'program' }]);
+});
+
+/** As journald cuts what one process wrote into one stream; `_LINE_BREAK` says how a record ended, if not at a newline. */
+function ofStream(stream: string, ...pieces: [message: string, lineBreak?: string][]): JournalRecord[] {
+  return pieces.flatMap(([message, lineBreak]) =>
+    ofUnit('k3s.service', message).map((record) => ({
+      ...record,
+      fields: { ...record.fields, _STREAM_ID: stream, ...(lineBreak && { _LINE_BREAK: lineBreak }) },
+    })),
+  );
+}
+
+const telling = `${header}"Failed to execute iptables-restore"`;
+const known: [string] = [quiet];
+
+describe('a record that begins in the middle of a line', () => {
+  test.each(['nul', 'line-max', 'pid-change'])('is none of the program: after %s', (lineBreak) => {
+    const here = scene();
+    here.print(...ofStream('a', known, ['\thook says', lineBreak], [telling], known, known));
+    here.time.advance(1000);
+    expect(textsOf(here)).toEqual([]);
+  });
+
+  test('is none though the one before it ended so, too, or nothing stood between', () => {
+    const here = scene();
+    here.print(...ofStream('a', known, ['\t', 'nul'], [telling, 'nul'], [telling, 'line-max'], [telling]));
+    here.time.advance(1000);
+    expect(textsOf(here)).toEqual([]);
+  });
+
+  test('does not go on with the record that is open, nor end it', () => {
+    const here = scene();
+    const [first, second] = failing as [string, string];
+    here.print(...ofStream('a', known, [first], [second, 'nul'], [' > forged="tables-restore"'], ['\tmore'], known));
+    expect(textsOf(here)).toEqual([[first, second, '\tmore'].join('\n')]);
+  });
+
+  test('is of its own stream alone; the next one of it is believed', () => {
+    const here = scene();
+    here.print(
+      ...ofStream('a', known),
+      ...ofStream('b', known, ['\thook says', 'nul']),
+      ...ofStream('a', [telling], known),
+      ...ofStream('b', [`${telling} forged`], [`${telling} again`], known),
+    );
+    expect(textsOf(here)).toEqual([telling, `${telling} again`]);
+  });
+
+  test('cannot say in its text how it ended', () => {
+    const here = scene();
+    here.print(...ofStream('a', known, ['x "_STREAM_ID":"b","_LINE_BREAK":"eof"', 'nul'], [telling], known));
+    here.time.advance(1000);
+    expect(textsOf(here)).toEqual([]);
+  });
+
+  test('may be the first of a stream: nobody knows what was before', () => {
+    const here = scene();
+    here.print(...ofStream('a', [telling], [`${telling} again`], known));
+    expect(textsOf(here)).toEqual([`${telling} again`]);
+  });
+
+  test('may be the next after something was lost: skipped, suppressed by journald, or gone from the journal', () => {
+    const here = scene();
+    const told = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
+    const driver = { ...told, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
+    here.print(...ofStream('a', known), driver, ...ofStream('a', [telling], known));
+    here.journalctl.print(`{"MESSAGE":"${'x'.repeat(1024 * 1024)}"}\n`);
+    here.print(...ofStream('a', [telling], known));
+    here.time.advance(1000);
+    expect(textsOf(here)).toEqual([told.message]);
+    const { position } = here.source;
+    const later = scene({ saved: position });
+    later.print(...ofStream('a', [telling], known));
+    expect(textsOf(later)).toEqual([]);
+    expect(later.heard.losses).toHaveLength(1);
+  });
+
+  test('is known over a restart', () => {
+    const first = scene();
+    first.print(...ofStream('whole', known), ...ofStream('broken', known, ['x', 'nul']));
+    const saved = JSON.parse(JSON.stringify(first.source.position)) as Position;
+    expect(saved).toEqual({ cursor: cursorOf(number), units: { streams: ['whole'] } });
+    const second = scene({ saved });
+    second.print({ number, message: 'x' });
+    second.print(...ofStream('broken', [`${telling} forged`]), ...ofStream('whole', [telling], known));
+    expect(textsOf(second)).toEqual([telling]);
+  });
+
+  test('however many streams there are, few are remembered', () => {
+    const here = scene();
+    for (let stream = 0; stream < 100; stream++) here.print(...ofStream(`s${stream}`, known));
+    const { units } = here.source.position as { units: { streams: string[] } };
+    expect(units.streams).toEqual(Array.from({ length: 64 }, (_, index) => `s${index + 36}`));
+  });
 });
 
 test('a message that goes on in other records, which tell', () => {

@@ -8,7 +8,7 @@ import { createErrorOutput } from './error-output.ts';
 import { type Ending, journalctlArguments, runJournalctl, type Spawn, spawnJournalctl } from './journalctl.ts';
 import { createLineBlocks } from './line-blocks.ts';
 import { cursorOf, isSameRecord, readRecord } from './record.ts';
-import { createUnits, unitMark } from './units.ts';
+import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalOptions {
   /** The host's journal, where it is mounted. Default: the journal of this machine, as journalctl finds it. */
@@ -50,7 +50,11 @@ export function createJournal(options: JournalOptions): Source {
   const { directory, saved, since, listener, now = Date.now, schedule = inTime, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
   // Words of programs are sought in records of units alone: in all of them it would cost the kernel's a tenth of their time.
-  const search = createNeedleSearch([...options.needles, byteArrayMessage, ...(names.length === 0 ? [] : [unitMark])]);
+  const search = createNeedleSearch([
+    ...options.needles,
+    byteArrayMessage,
+    ...(names.length === 0 ? [] : [unitMark, driverMark]),
+  ]);
   const wordSearch = createNeedleSearch([...(options.units?.needles ?? []), ...fatalNeedles, byteArrayMessage]);
   const units = createUnits({ names, saved: saved?.['units'], onLine: handOfUnit, now, schedule });
   const blocks = createLineBlocks({ longest: longestRecord, onLines: takeLines, onTooLong: tooLong });
@@ -167,6 +171,7 @@ export function createJournal(options: JournalOptions): Source {
     counts.lines++;
     counts.bytes += bytes;
     counts.tooLong++;
+    units.forget();
     if (counts.tooLong > 1 || isStopped()) return;
     const text = 'A record of the journal is longer than 1 MiB and was skipped; further ones are only counted';
     listener.onNotice({ level: 'warn', key: 'too-long', text });
@@ -211,6 +216,7 @@ export function createJournal(options: JournalOptions): Source {
   }
 
   function lost(reason: string): void {
+    units.forget();
     listener.onLost({ count: undefined, unit: 'records', time: now(), reason });
   }
 

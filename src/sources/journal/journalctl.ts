@@ -42,6 +42,8 @@ const fields = [
   'SYSLOG_IDENTIFIER',
   '_HOSTNAME',
   '_SYSTEMD_UNIT',
+  '_STREAM_ID',
+  '_LINE_BREAK',
 ];
 
 /**

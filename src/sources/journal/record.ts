@@ -3,8 +3,6 @@ import { createClock } from '../clock.ts';
 import { readEnvelope } from '../envelope.ts';
 import type { Origin } from '../envelopes/envelope.ts';
 
-/** Quotes inside a value are escaped, so that nothing else in a record can look like that. */
-const cursorKey = '"__CURSOR":"';
 /** Records bring their own times. */
 const noClock = createClock({ latest: 0, boot: 0 });
 
@@ -25,11 +23,16 @@ export function readRecord(
 
 /** The cursor of a record, found without reading the rest. */
 export function cursorOf(record: string): string | undefined {
-  const start = record.indexOf(cursorKey);
+  return valueOf(record, '__CURSOR') || undefined;
+}
+
+/** A field whose value has no quotes. Quotes inside a value are escaped, so that nothing else in a record can look like one. */
+export function valueOf(record: string, field: string): string | undefined {
+  const key = `"${field}":"`;
+  const start = record.indexOf(key);
   if (start < 0) return undefined;
-  const from = start + cursorKey.length;
-  const end = record.indexOf('"', from);
-  return end <= from ? undefined : record.slice(from, end);
+  const end = record.indexOf('"', start + key.length);
+  return end < 0 ? undefined : record.slice(start + key.length, end);
 }
 
 /**

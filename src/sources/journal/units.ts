@@ -2,6 +2,8 @@ import type { LogLine, Millis } from '../../model.ts';
 import { createRecordJoiner, type JoinedRecord, opensBlock, type RecordJoiner } from '../programs/record-joiner.ts';
 import type { Schedule } from '../schedule.ts';
 import type { Json, Position } from '../source.ts';
+import { createLineStarts } from './line-starts.ts';
+import { valueOf } from './record.ts';
 
 export interface UnitsOptions {
   /** Whose records are read: `k3s.service`. */
@@ -17,13 +19,15 @@ export interface UnitsOptions {
 
 /** What units wrote into the journal, which has a record for each line. */
 export interface Units {
-  /** What `saved` is to be: the records that wait, by unit. Undefined if there are none. */
+  /** What `saved` is to be: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
   readonly position: Position | undefined;
   /**
    * True if it is a record of one of the units, as `journalctl -o json` prints it (latin1): that is taken. `hasWords`: whether
    * some of the words that matter stand in it, asked for records of these units alone.
    */
   take: (record: string, number: number, hasWords: () => boolean) => boolean;
+  /** Records may have been missed. */
+  forget: () => void;
   start: () => void;
   stop: () => void;
 }
@@ -34,6 +38,12 @@ export interface Units {
  */
 export const unitMark = '"_SYSTEMD_UNIT":"';
 
+/**
+ * What journald says itself: that it was started, that it has suppressed messages of a service. Either way it may have thrown the
+ * beginning of a line away.
+ */
+export const driverMark = '"_TRANSPORT":"driver"';
+
 /** At the end of a message: what matters may stand in the next records. */
 const opensMore = `${opensBlock}"`;
 
@@ -41,6 +51,8 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner>();
   const hosts = new Map<string, string | undefined>();
+  // Before the first record of a stream may have been the beginning of its line.
+  const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
     const options = { saved: earlier[name], now, schedule, ...(patience !== undefined && { patience }) };
     joiners.set(name, createRecordJoiner({ ...options, onRecord: (record) => onLine(lineOf(name, record)) }));
@@ -49,13 +61,19 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
   return {
     get position() {
       const open = [...joiners].filter(([, { isOpen }]) => isOpen);
-      return open.length === 0 ? undefined : Object.fromEntries(open.map(([name, { position }]) => [name, position]));
+      const records = open.map(([name, { position }]): [string, Json] => [name, position]);
+      const { position: streams } = starts;
+      if (streams !== undefined) records.push(['streams', streams]);
+      return records.length === 0 ? undefined : Object.fromEntries(records);
     },
     take(record, number, hasWords) {
       if (joiners.size === 0) return false;
+      if (record.includes(driverMark)) starts.forget();
       const name = unitOf(record);
       const joiner = joiners.get(name);
       if (joiner === undefined) return false;
+      // The rest of a line is as good as anybody's: the kubelet quotes what containers write.
+      if (!starts.take(record)) return true;
       const isTelling = hasWords() || record.includes(opensMore);
       if (!isTelling && !joiner.isOpen) return true;
       const fields = fieldsOf(record);
@@ -67,6 +85,7 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
       joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, isTelling);
       return true;
     },
+    forget: () => starts.forget(),
     start: () => joiners.forEach((joiner) => joiner.start()),
     stop: () => joiners.forEach((joiner) => joiner.stop()),
   };
@@ -80,10 +99,7 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
 
 /** '' if it is of none. Backslashes are escaped, as in `my\x2dproxy.service`; quotes are in no name of a unit. */
 function unitOf(record: string): string {
-  const at = record.indexOf(unitMark);
-  if (at < 0) return '';
-  const start = at + unitMark.length;
-  return record.slice(start, record.indexOf('"', start)).replaceAll('\\\\', '\\');
+  return valueOf(record, '_SYSTEMD_UNIT')?.replaceAll('\\\\', '\\') ?? '';
 }
 
 function fieldsOf(record: string): { readonly [key: string]: Json } {

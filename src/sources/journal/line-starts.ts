@@ -1,0 +1,49 @@
+import type { Json } from '../source.ts';
+import { valueOf } from './record.ts';
+
+/** Tells which records of a service's standard output begin a line of it. */
+export interface LineStarts {
+  /** What `saved` is to be: the streams whose next record begins a line; undefined if there are none. */
+  readonly position: Json | undefined;
+  /** Whether this record (as `journalctl -o json` prints it, latin1) begins a line. To be asked for every record, in order. */
+  take: (record: string) => boolean;
+  /** Records may have been missed: how the last one of each stream has ended is no longer known. */
+  forget: () => void;
+}
+
+/** A service has one stream for each of its starts. What is forgotten costs the first record of a stream. */
+const maxStreams = 64;
+
+/**
+ * journald ends a record of a stream at a newline, but also at a NUL byte, at LineMax=, and where another process goes on with
+ * the line. Then the record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change` since 246), and the
+ * *next* record of the same `_STREAM_ID` begins in the middle of a line, where whoever is quoted in that line may have
+ * written anything. Only what a program sends line by line has a stream.
+ *
+ * `ifUnknown`: the answer for the first record of a stream, before which may have been anything.
+ */
+export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): LineStarts {
+  const streams = Array.isArray(saved) ? (saved as Json[]) : [];
+  /** Whether the next record begins a line, by stream, the one that wrote last at the end. */
+  const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
+
+  return {
+    get position() {
+      const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
+      return whole.length === 0 ? undefined : whole;
+    },
+    take(record) {
+      const stream = valueOf(record, '_STREAM_ID');
+      if (stream === undefined) return true;
+      const isBeginning = begins.get(stream) ?? ifUnknown;
+      begins.delete(stream);
+      begins.set(stream, valueOf(record, '_LINE_BREAK') === undefined);
+      for (const oldest of begins.keys()) {
+        if (begins.size <= maxStreams) break;
+        begins.delete(oldest);
+      }
+      return isBeginning;
+    },
+    forget: () => begins.clear(),
+  };
+}
