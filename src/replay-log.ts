@@ -1,3 +1,4 @@
+import { copy } from './address.ts';
 import { createProgress } from './cli/progress.ts';
 import type { ReplayOptions } from './cli/replay-options.ts';
 import type { RunTotals } from './cli/summary.ts';
@@ -16,6 +17,8 @@ import { withoutHalfValue } from './sources/half-value.ts';
 import type { Input } from './sources/input.ts';
 import { createScanner, type Scanner } from './sources/scanner.ts';
 
+/** So that no log can fill the memory with them. */
+const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles];
 
 /** Reads one saved log, of whatever kind, into the pipeline. Rejects with an `InputError`. */
@@ -91,6 +94,8 @@ export async function readLog(
     stamped: Millis | undefined,
   ): void {
     lastTime = stamped ?? time ?? lastTime;
+    if (host !== undefined && options.node !== undefined && totals.hosts.size < maxHosts && !totals.hosts.has(host))
+      totals.hosts.add(copy(host));
     const isExact = stamped !== undefined || (time !== undefined && timeIsExact);
     const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: isExact, host, program };
     pipeline.take(line, origin);

@@ -10,6 +10,7 @@ import { createPipeline, type Pipeline } from './pipeline.ts';
 import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.ts';
 import { chooseInputs } from './replay-inputs.ts';
 import { readLog } from './replay-log.ts';
+import { strangeNode } from './replay-node.ts';
 import { auditRow } from './publishing/audit.ts';
 import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
@@ -62,6 +63,8 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     lines: 0,
     bytes: 0,
     tooLong: 0,
+    hosts: new Set(),
+    strangeNode: undefined,
     guessedTimes: 0,
     events: 0,
     incidents: 0,
@@ -93,6 +96,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   totals.incidents = incidents.opened();
   totals.events = recorder.events.size;
   totals.packetsPastLimits = pastLimits(recorder.tables());
+  totals.strangeNode = strangeNode(options.node, snapshot.objects, totals.hosts);
   const stranger = ofAnotherCluster(options, directory, statistics);
   if (stranger !== undefined) complain(stranger);
 

@@ -8,6 +8,10 @@ export interface RunTotals {
   lines: number;
   bytes: number;
   tooLong: number;
+  /** Host names in the lines, where `--node` is given: what it is checked against. */
+  hosts: Set<string>;
+  /** What is wrong with `--node`. */
+  strangeNode: string | undefined;
   /** Lines whose time was guessed. */
   guessedTimes: number;
   events: number;
@@ -71,6 +75,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     ]);
   if (statistics.nodeUnknown > 0)
     rows.push(['no node', `${number(statistics.nodeUnknown)} lines about a node that nothing names: use --node`]);
+  if (totals.strangeNode !== undefined) rows.push(['node', totals.strangeNode]);
   if (totals.guessedTimes > 0)
     rows.push([
       'time',

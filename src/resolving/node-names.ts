@@ -24,6 +24,6 @@ export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node |
 }
 
 /** `ip-10-0-1-3.ec2.internal` → `ip-10-0-1-3`; an address stays whole. */
-function shorten(name: string): string {
+export function shorten(name: string): string {
   return /^[\d.]+$/.test(name) ? name : (name.split('.', 1)[0] ?? name);
 }

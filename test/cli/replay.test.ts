@@ -19,6 +19,10 @@ async function nodeOfRow(...args: string[]): Promise<unknown> {
   return (JSON.parse(out) as { node: unknown }).node;
 }
 
+async function withoutObjects(node: string, stdin: string): Promise<string> {
+  return (await replay(['-o', 'audit', '--node', node, '-'], { stdin })).err;
+}
+
 describe.concurrent('options', () => {
   // 10:15:04 in the zone, in UTC.
   test.each<[string, string]>([
@@ -81,6 +85,31 @@ describe.concurrent('options', () => {
   test('--node', async () => {
     expect(await nodeOfRow()).toBe('node-b');
     expect(await nodeOfRow('--node', 'worker-7')).toBe('worker-7');
+  });
+
+  test.each<[string, string[], RegExp | undefined]>([
+    [
+      'of another name',
+      ['--node', 'worker-7'],
+      /^node +no object and no line knows worker-7 \(--node\); they name node-a, .*node-b.*$/m,
+    ],
+    ['that is misspelt', ['--node', 'nod-b'], /^node .* knows nod-b .*; did you mean node-b\?$/m],
+    ['that a Node has', ['--node', 'node-a'], undefined],
+    ['in capitals, with a domain', ['--node', 'NODE-B.example.com'], undefined],
+    ['that is not given', [], undefined],
+  ])('--node %s: what nothing knows is said, and read all the same', async (_, args, expected) => {
+    const { status, err } = await replay(['--pods', cluster, '-o', 'audit', ...args, '-'], { stdin: stamped });
+    expect(status).toBe(0);
+    if (expected === undefined) expect(err).not.toMatch(/^node /m);
+    else expect(err).toMatch(expected);
+  });
+
+  test('--node without objects: lines may know it, and where they name no host there is nothing to know', async () => {
+    expect(await withoutObjects('node-b', stamped)).not.toMatch(/^node /m);
+    expect(await withoutObjects('node-c', stamped)).toMatch(
+      /^node +no object and no line knows node-c .* they name node-b; did/m,
+    );
+    expect(await withoutObjects('node-c', `[ 4504.000000] ${drop}\n`)).not.toMatch(/^node /m);
   });
 
   test('--prefix comes before the built-in meanings', async () => {
