@@ -17,6 +17,8 @@ import { withoutHalfValue } from './sources/half-value.ts';
 import type { Input } from './sources/input.ts';
 import { createScanner, type Scanner } from './sources/scanner.ts';
 
+/** How the output of `kubectl get -o json` begins. */
+const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
 /** So that no log can fill the memory with them. */
 const maxHosts = 256;
 const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles];
@@ -42,7 +44,9 @@ export async function readLog(
     await input.read((block) => {
       if (reader === undefined) {
         if (block.includes(0)) streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
-        reader = isProgramLog(block.toString('latin1')) ? programReader() : lineReader();
+        const head = block.toString('latin1');
+        if (savedObjects.test(head)) streams.err(`${input.name}: looks like saved objects; they are given by --pods\n`);
+        reader = isProgramLog(head) ? programReader() : lineReader();
       }
       reader.scanner.write(block);
       progress.step();

@@ -37,10 +37,12 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   };
   const snapshot = readSavedObjects(options.pods);
   for (const problem of snapshot.problems) complain(problem);
-  if (snapshot.objects.pods.length === 0 && !options.quiet) {
-    const why = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
-    streams.err(`${why}, so no address can be given to a Pod, and no Pod gets an Event.\n`);
-  }
+  const note = (text: string): void => {
+    if (!options.quiet) streams.err(`${text}\n`);
+  };
+  const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
+  if (snapshot.objects.pods.length === 0)
+    note(`${without}, so no address can be given to a Pod, and no Pod gets an Event.`);
   const directory = createDirectory(snapshot.objects);
   const statistics = createStatistics();
   const writes: Write[] = [];
@@ -71,10 +73,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     packetsPastLimits: { uncounted: 0, overflowed: 0 },
     now: undefined,
   };
-  const inputs = await chooseInputs(options, (repeat) => {
-    if (!options.quiet) streams.err(`${repeat}\n`);
-  });
-  for (const { name, clock } of inputs) {
+  for (const { name, clock } of await chooseInputs(options, note)) {
     try {
       const input = openInput(name, () => streams.stdin);
       await readLog(

@@ -74,6 +74,11 @@ describe.concurrent('logs that cannot be read', () => {
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z', 2));
   });
 
+  test('saved objects without --pods before them: what to do', async () => {
+    const { status, err } = await replay(['-q', policyDeny, cluster]);
+    expect([status, err]).toStrictEqual([0, `${cluster}: looks like saved objects; they are given by --pods\n`]);
+  });
+
   test('100 MB of nothing on disk, without a newline', async () => {
     const file = write('sparse.log', stamped);
     truncateSync(file, 100_000_000);
