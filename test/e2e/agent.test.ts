@@ -163,8 +163,8 @@ describe('counts are exact', () => {
     await last.untilReady();
     const isExact = (all: StoredEvent[]): boolean => sumOf(all, 'db') === written && sumOf(all, 'web') === written;
     // The last of them may have to wait for half a minute.
-    await rig.untilEvents(namespace, isExact, undefined, 90_000);
-  }, 180_000);
+    await rig.untilEvents(namespace, isExact);
+  });
 
   test('over an orderly restart, with what is due written at the end', async () => {
     const { namespace, log } = await scene('restarted', { web: ['10.80.3.3'] });
@@ -222,7 +222,7 @@ describe('the API server', () => {
     await rig.untilEvents(namespace, (all) => sumOf(all) === 30);
     expect(agent.log.filter(({ msg }) => /cannot be reached/.test(String(msg)))).toHaveLength(1);
     await agent.untilLog(({ msg }) => /answers again/.test(String(msg)));
-  }, 60_000);
+  });
 
   test('goes away and comes back', async () => {
     const { namespace, log } = await scene('away', { web: ['10.80.4.2'] });
@@ -243,7 +243,7 @@ describe('the API server', () => {
       if (sumOf(all, 'late') === 0) appendFileSync(log, known);
       return sumOf(all, 'late') > 0;
     });
-  }, 60_000);
+  });
 
   test('does not believe the token: said once, and cured by a new one', async () => {
     const { namespace, log } = await scene('token', { web: ['10.80.4.4'] });
@@ -256,8 +256,8 @@ describe('the API server', () => {
     // In one step: the agent may read it at any time.
     writeFileSync(`${kubeconfig}.new`, readFileSync(rig.kubeconfig));
     renameSync(`${kubeconfig}.new`, kubeconfig);
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 2, undefined, 40_000);
-  }, 60_000);
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
+  });
 
   test('a namespace that is being deleted is left alone, others are told', async () => {
     const { namespace, log } = await scene('terminating', { web: ['10.80.4.5'] });
@@ -282,8 +282,8 @@ describe('the API server', () => {
     await controlPlane.kubectl(['delete', 'events', '--all', '-n', namespace]);
     appendFileSync(log, dropLine('203.0.113.9', '10.80.4.7', 80).repeat(2));
     // Due half a minute after the first write.
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 2, undefined, 45_000);
-  }, 60_000);
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
+  });
 });
 
 describe('rights', () => {
@@ -309,9 +309,9 @@ describe('rights', () => {
 
     // Tried again a minute later.
     await accountWith(controlPlane, 'no-services', [watching, rule(['events'], ['create', 'patch', 'get'])]);
-    await rig.untilEvents(namespace, (all) => sumOf(all) === 3, undefined, 80_000);
+    await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
     await agent.untilLog(({ msg }) => /The right to create events is there now/.test(String(msg)));
-  }, 120_000);
+  });
 });
 
 describe('settings and state', () => {

@@ -85,7 +85,7 @@ test('RBAC refuses a ServiceAccount until it is bound', async () => {
   await succeed(['create', 'role', 'reader', '--verb=list', '--resource=pods', '-n', 'rbac']);
   await succeed(['create', 'rolebinding', 'reader', '--role=reader', '--serviceaccount=rbac:agent', '-n', 'rbac']);
   // The authorizer learns of the binding through a watch, a moment later.
-  await expect.poll(() => listPods(token), { timeout: 10_000 }).toBe(200);
+  await expect.poll(() => listPods(token), { timeout: 60_000 }).toBe(200);
   expect(await kubectl(['get', 'pods', '-n', 'rbac'], { kubeconfig })).toMatchObject({ code: 0 });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from './control-plane/connection.ts';
 
-const WITHIN_MS = 20_000;
+const WITHIN_MS = 60_000;
 
 /** Of a ClusterRole; those of addresses that are no resources have the last alone. */
 export interface Rule {
@@ -34,7 +34,7 @@ async function succeed({ kubectl }: Connection, args: readonly string[], input =
   return stdout;
 }
 
-/** Rejects after 20 s. */
+/** Rejects after a minute. */
 async function untilGranted(connection: Connection, token: string, rules: readonly Rule[]): Promise<void> {
   const deadline = performance.now() + WITHIN_MS;
   for (const right of rules.flatMap(rightsOf))

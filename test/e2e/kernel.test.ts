@@ -105,7 +105,7 @@ describe.each<[Backend, number]>([
         new RegExp(`${times(count)} +Warning +PacketDrop +Pod/server-\\d+ +Packet dropped when receiving .*514/UDP`),
       );
     expect(stdout).not.toContain('Pod/client');
-  }, 120_000);
+  });
 
   async function describePod(name: string): Promise<string> {
     const { code, stdout, stderr } = await controlPlane.kubectl(['describe', 'pod', name, '-n', namespace]);

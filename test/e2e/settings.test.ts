@@ -68,13 +68,13 @@ test('a prefix in a mounted ConfigMap is followed without a restart, and what wa
   await agent.untilLog(({ msg }) => msg === 'Settings have changed');
   await agent.untilLog(({ msg }) => msg === 'Changed, but needs a restart: maxNodes');
   appendFileSync(log, lines('first:', '10.83.1.2', 1) + lines('second:', '10.83.1.2', 4));
-  const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 7, undefined, 50_000);
+  const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 7);
   expect(events.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual([3, 4]);
 
   mountRevision(mount, '..3', 'prefixes: {first: accepted}\nlogLevel: x\n');
   const { problems } = await agent.untilLog(({ msg }) => String(msg).includes('is wrong: the settings stay'));
   expect(problems).toEqual([expect.stringMatching(/settings\.yaml:2:11: logLevel "x": must be debug/)]);
-}, 120_000);
+});
 
 /** A Pod with that address; the path of an empty log. */
 async function scene(namespace: string, address: string): Promise<string> {

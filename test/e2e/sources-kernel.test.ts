@@ -52,9 +52,9 @@ test('a packet that the journal and the ring buffer both have is counted once, a
     await next.untilReady();
     // Killed before the first snapshot of both, some of the seven may come again through one of them.
     await untilMetric(next, /^kube_netfilter_tailer_repeated_lines_total ([5-9]|\d{2,})$/m);
-    await rig.untilEvents(namespace, (all) => sumOf(all, 'db') === 12 && sumOf(all, 'web') === 12, undefined, 60_000);
+    await rig.untilEvents(namespace, (all) => sumOf(all, 'db') === 12 && sumOf(all, 'web') === 12);
   } finally {
     await network.destroy();
     await journald.stop();
   }
-}, 120_000);
+});

@@ -11,7 +11,8 @@ const kernel = [
   'sources-kernel.test.ts',
 ];
 
-const timeouts = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 20_000 };
+/** Only what hangs; a loaded machine is slow. */
+const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
 
 /**
  * Two projects, one after another; `.ci/run` runs them at the same time, each with a control plane of its own.

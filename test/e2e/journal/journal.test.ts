@@ -31,7 +31,7 @@ import { type Journald, startJournald } from './rig.ts';
 const mark = randomBytes(4).toString('hex');
 const prefix = `journal-${mark}: `;
 const [from, to] = ['shop/web-0', 'shop/postgres-0'];
-const patience = { timeout: 10_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 let journald: Journald;
 let network: Network;

@@ -75,13 +75,13 @@ describe('of the group crd.projectcalico.org', () => {
       expect(text).toContain(patch);
       expect(text).toContain('[KN101, KN102]');
     }
-  }, 120_000);
+  });
 
   test('for this node alone the clean-up is off, so it is not felix', async (context) => {
     const { events } = await fight(context, 'incident-spared', 103);
     expect(gist(events)).toEqual([plain]);
     expect(events[0]?.message).not.toContain('kubectl patch');
-  }, 120_000);
+  });
 
   test('who may not read it, nor EndpointSlices, is told all the same, and what is missing', async (context) => {
     const token = await accountWith(connection, 'no-felix', [
@@ -100,7 +100,7 @@ describe('of the group crd.projectcalico.org', () => {
     expect(events[0]?.message).not.toContain('behind it');
     await untilMetric(agent, missing('get', 'felixconfigurations'));
     await untilMetric(agent, missing('list', 'endpointslices'));
-  }, 120_000);
+  });
 });
 
 describe('of the group projectcalico.org alone', () => {
@@ -114,5 +114,5 @@ describe('of the group projectcalico.org alone', () => {
     const { events } = await fight(context, 'incident-v3', 109);
     expect(gist(events)).toEqual([diagnosed]);
     expect(events[0]?.message).toContain(patch);
-  }, 120_000);
+  });
 });

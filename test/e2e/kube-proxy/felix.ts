@@ -55,7 +55,7 @@ async function deletion(
   return { input: restore.join('\n'), chains: chains.length };
 }
 
-const SERVED_WITHIN_MS = 20_000;
+const SERVED_WITHIN_MS = 60_000;
 
 /** Where Calico keeps it, and what its API server, or newer releases themselves, serve. */
 export type FelixVersion = 'crd.projectcalico.org/v1' | 'projectcalico.org/v3';

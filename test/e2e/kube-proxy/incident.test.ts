@@ -50,7 +50,7 @@ describe.concurrent('incidents', () => {
     expect(await told.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
     expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
     // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
-    const pointed = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined, undefined, 60_000);
+    const pointed = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
     expect(typesOf(pointed)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
     expect(await told.describe('pod', 'sick', '-n', name)).toMatch(
       new RegExp(`Warning +NodeNetworkDegraded .*kubectl describe node ${name} \\[KN101, KN102\\]`),
@@ -174,7 +174,7 @@ describe.concurrent('incidents', () => {
       await stage.startAgent(context, here);
       const letGo = await here.place.holdLock();
       await here.change();
-      await told.until('default', (all) => all.length === 1, here.name, 60_000);
+      await told.until('default', (all) => all.length === 1, here.name);
       await letGo();
     });
     expect(await told.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);

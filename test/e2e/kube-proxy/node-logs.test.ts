@@ -43,7 +43,7 @@ describe.concurrent('the log of kube-proxy is', () => {
         const sources = `program:kube-proxy=${path},containers`;
         const agent = await stage.startAgent(context, here, { sources, stateDir });
         await fight(here);
-        await told.until('default', (all) => failuresIn(all) === 3, here.name, 60_000);
+        await told.until('default', (all) => failuresIn(all) === 3, here.name);
         await agent.kill();
         copyFileSync(path, `${path}.1`);
         truncateSync(path);
@@ -57,7 +57,7 @@ describe.concurrent('the log of kube-proxy is', () => {
       ['default', name],
       [name, 'db'],
     ] as const) {
-      const events = await told.until(namespace, (all) => failuresIn(all) === 4, object, 60_000);
+      const events = await told.until(namespace, (all) => failuresIn(all) === 4, object);
       expect(gist(events)).toEqual([code]);
     }
   }, 300_000);
@@ -75,7 +75,7 @@ describe.concurrent('the log of kube-proxy is', () => {
       await fight(here);
     });
     expect(failures()).toBe(3);
-    const events = await told.until('default', (all) => failuresIn(all) >= 3, name, 60_000);
+    const events = await told.until('default', (all) => failuresIn(all) >= 3, name);
     expect(failuresIn(events)).toBe(3);
   }, 300_000);
 
@@ -103,13 +103,13 @@ describe.concurrent('the log of kube-proxy is', () => {
       const stateDir = rig.newFolder();
       const agent = await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
       await fight(here);
-      await told.until('default', (all) => failuresIn(ofProxy(all)) === 3, here.name, 60_000);
+      await told.until('default', (all) => failuresIn(ofProxy(all)) === 3, here.name);
       await agent.kill();
       await here.fail();
       await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
     });
     expect(failures()).toBe(4);
-    const events = ofProxy(await told.until('default', (all) => failuresIn(ofProxy(all)) === 4, name, 60_000));
+    const events = ofProxy(await told.until('default', (all) => failuresIn(ofProxy(all)) === 4, name));
     expect(gist(events)).toEqual([code]);
     expect(await told.describe('node', name)).toMatch(/Warning +ServiceChainMissing .*\[KN102\]/);
     expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +ServiceChainMissing +Service\/db /);

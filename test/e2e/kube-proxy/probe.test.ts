@@ -59,7 +59,7 @@ async function start(options: {
 
 /** Until its rules have it: with -v=0 nothing else tells. */
 async function untilRule(pattern: RegExp): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     // Before it looks: what is late may be this process.
     const isLast = performance.now() > deadline;

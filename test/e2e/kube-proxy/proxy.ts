@@ -23,7 +23,7 @@ export interface KubeProxyOptions {
 export interface KubeProxy {
   /** All that it has printed. */
   readonly lines: readonly string[];
-  /** The number of the first line from `from` on (default: the next one) that matches; rejects after 30 s. */
+  /** The number of the first line from `from` on (default: the next one) that matches; rejects after a minute. */
   readonly untilLine: (pattern: RegExp, from?: number, within?: number) => Promise<number>;
   readonly stop: () => Promise<void>;
 }
@@ -51,7 +51,7 @@ export function startKubeProxy(options: KubeProxyOptions): KubeProxy {
   const closed = once(child, 'close').then(() => changes.emit('change'));
   return {
     lines,
-    async untilLine(pattern, from = lines.length, within = 30_000) {
+    async untilLine(pattern, from = lines.length, within = 60_000) {
       const signal = AbortSignal.timeout(within);
       for (;;) {
         const found = lines.findIndex((line, index) => index >= from && pattern.test(line));

@@ -76,7 +76,7 @@ describe.each<Dataplane>(['iptables-legacy', 'iptables-nft', 'nftables'])('Felix
     // More than the burst, and none of them is logged.
     await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 54, count: 70 });
     await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 53, count: 50 });
-    await vi.waitFor(async () => expect(await dropped(dataplane)).toBe(120), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await dropped(dataplane)).toBe(120), { timeout: 60_000 });
     expect(log.take(networkPolicy.name).length).toBeLessThan(50);
   });
 });

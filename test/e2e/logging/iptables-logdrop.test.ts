@@ -31,7 +31,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 5432, count: 3 });
     // The kernel may still be at them when they have been sent.
     const dropped = (): Promise<string> => scene.node.run(backend, ['-L', 'MINE', '-v', '-n', '-x']);
-    await vi.waitFor(async () => expect(await dropped()).toMatch(/\n +3 +\d+ DROP +/), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await dropped()).toMatch(/\n +3 +\d+ DROP +/), { timeout: 60_000 });
     expect(log.take(scene.prefix)).toEqual([]);
   });
 

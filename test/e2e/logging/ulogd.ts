@@ -8,10 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { libraries } from '../../programs/table.ts';
 import { run } from '../network/command.ts';
 
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 60_000;
 
 export interface Ulogd {
-  /** The lines of its output file as soon as there are `count` or more; rejects after 10 s. */
+  /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
   readonly untilLines: (count: number) => Promise<readonly string[]>;
   readonly stop: () => Promise<void>;
 }

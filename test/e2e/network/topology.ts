@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { run } from './command.ts';
 
-const UP_WITHIN_MS = 5000;
+const UP_WITHIN_MS = 60_000;
 
 // What Calico gives the node's end of each veth, and the gateways of every Pod; that of IPv6 follows from the MAC.
 const NODE_MAC = 'ee:ee:ee:ee:ee:ee';

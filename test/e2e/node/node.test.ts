@@ -158,7 +158,7 @@ test('nothing of it is left when it has ended, nor of a Pod that was being start
   expect(existsSync(folder)).toBe(true);
   expect(networks().length).toBeGreaterThan(before.length);
   await create('starting', { command: wait }, { spec: { nodeName: other.name } });
-  await expect.poll(async () => (await getPod('starting')).status, { timeout: 30_000 }).toHaveProperty('podIP');
+  await expect.poll(async () => (await getPod('starting')).status, { timeout: 60_000 }).toHaveProperty('podIP');
   await other.destroy();
   expect(existsSync(folder)).toBe(false);
   expect(networks()).toEqual(before);
@@ -227,7 +227,7 @@ async function untilStatus(name: string, matches: (status: Status) => boolean): 
         found = (status.containerStatuses ?? []).find(matches);
         return found;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
     .toBeDefined();
   return found;
