@@ -34,7 +34,7 @@ console.log(options.join('\n'));
 function source(name) {
   const { path, type } = volumes.find((volume) => volume.name === name).hostPath;
   // What the kernel shows cannot be stood for by a folder.
-  if (path === '/proc') return path;
+  if (path === '/proc' || path.startsWith('/proc/')) return path;
   const folder = join(node, path);
   if (type === 'DirectoryOrCreate') mkdirSync(folder, { recursive: true });
   return folder;

@@ -87,10 +87,24 @@ test.each(daemonSets)('$file mounts from the host read-only, but for the state',
   const { volumes = [] } = manifest.spec.template.spec;
   for (const { name, volumeMounts = [] } of containersOf(manifest)) {
     expect(name).toBe('agent');
-    const writable = volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+    // A patch may also take one away.
+    const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
+    const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
     expect(writable.filter((path) => path !== settings.stateDir.default)).toEqual([]);
-    for (const mount of volumeMounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
+    for (const mount of mounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
   }
+});
+
+test("the host's processes are seen by conntrack-owners only: their files are behind /proc/PID/root, also where it is read-only", () => {
+  const seen = daemonSets.flatMap(({ file, manifest }) =>
+    (manifest.spec.template.spec.volumes ?? []).map(({ hostPath }) => ({ file, path: hostPath?.path ?? '' })),
+  );
+  const ofProc = seen.filter(({ path }) => path === '/' || path.startsWith('/proc'));
+  expect(ofProc).toEqual([
+    { file: 'deploy/components/conntrack-details/conntrack-details.yaml', path: '/proc/1/net' },
+    { file: 'deploy/components/conntrack-details/conntrack-details.yaml', path: '/proc/sys/net/netfilter' },
+    { file: 'deploy/components/conntrack-owners/conntrack-owners.yaml', path: '/proc' },
+  ]);
 });
 
 test('only the base grants rights, and they are those that the end-to-end tests run under', () => {

@@ -5,14 +5,14 @@ import type { ReadFile } from './kernel-switches.ts';
 export function checkProcRoot(procRoot: string, readFile: ReadFile): Check[] {
   const name = 'proc-root';
   if (procRoot === '/proc') return [];
-  // Everybody may read it, and nothing but a /proc has it.
-  const version = readFile(`${procRoot}/sys/kernel/osrelease`);
-  if (version !== undefined) return [ok(name, `${procRoot} is there (Linux ${version})`)];
+  // Of all that may be mounted there, what everybody may read; the second is all that conntrack-details has of the two.
+  const files = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];
+  if (files.some((file) => readFile(`${procRoot}/${file}`) !== undefined)) return [ok(name, `${procRoot} is there`)];
   return [
     warning(
       name,
       `${procRoot} is no /proc, or cannot be read: incidents do not tell who fills the connection tracking table`,
-      "mount the host's /proc there, read-only (deploy/components/conntrack-details), or leave PROC_ROOT out",
+      "mount there what deploy/components/conntrack-details mounts of the host's /proc, read-only, or leave PROC_ROOT out",
     ),
   ];
 }

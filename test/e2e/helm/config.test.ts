@@ -54,7 +54,9 @@ test('port and folders follow their settings', async () => {
   expect(daemonSet.spec.template.spec.volumes?.find(({ name }) => name === 'state')?.hostPath?.path).toBe(
     '/var/lib/tailer',
   );
-  expect(mountOf(daemonSet, 'proc').mountPath).toBe('/node/proc');
+  expect(mountOf(daemonSet, 'proc-net').mountPath).toBe('/node/proc/self/net');
+  const { daemonSet: owners } = await withConfig(everything, { conntrack: { owners: true } });
+  expect(mountOf(owners, 'proc').mountPath).toBe('/node/proc');
 });
 
 const changes = {

@@ -10,9 +10,16 @@
   mountPath: /run/log
   readOnly: true
 {{- end }}
-{{- if include "kube-netfilter-tailer.conntrack" . }}
+{{- if .Values.conntrack.owners }}
 - name: proc
   mountPath: {{ include "kube-netfilter-tailer.procRoot" . | quote }}
+  readOnly: true
+{{- else if .Values.conntrack.details }}
+- name: proc-net
+  mountPath: {{ printf "%s/self/net" (include "kube-netfilter-tailer.procRoot" .) | quote }}
+  readOnly: true
+- name: proc-sys-netfilter
+  mountPath: {{ printf "%s/sys/net/netfilter" (include "kube-netfilter-tailer.procRoot" .) | quote }}
   readOnly: true
 {{- end }}
 {{- if .Values.dockerRuntime }}
@@ -47,10 +54,19 @@
     path: /run/log
     type: DirectoryOrCreate
 {{- end }}
-{{- if include "kube-netfilter-tailer.conntrack" . }}
+{{- if .Values.conntrack.owners }}
 - name: proc
   hostPath:
     path: /proc
+    type: Directory
+{{- else if .Values.conntrack.details }}
+- name: proc-net
+  hostPath:
+    path: /proc/1/net
+    type: Directory
+- name: proc-sys-netfilter
+  hostPath:
+    path: /proc/sys/net/netfilter
     type: Directory
 {{- end }}
 {{- if .Values.dockerRuntime }}
