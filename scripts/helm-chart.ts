@@ -7,7 +7,11 @@ const root = join(import.meta.dirname, '..');
 export const chartFolder = 'deploy/helm/kube-netfilter-tailer';
 
 /** Files that the chart has a copy of: a chart cannot read what is outside its folder. */
-export const copied = ['deploy/monitoring/dashboard.json', 'deploy/monitoring/prometheus-rules.yaml'];
+export const copied = [
+  'deploy/components/admission-policy/admission-policy.yaml',
+  'deploy/monitoring/dashboard.json',
+  'deploy/monitoring/prometheus-rules.yaml',
+];
 
 /** JSON Schema, draft 7, as far as the chart's uses it. */
 export interface Schema {

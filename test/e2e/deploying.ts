@@ -7,8 +7,8 @@ import type { CommandResult, Connection } from './control-plane/connection.ts';
 export interface Deploying {
   /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as somebody's own overlay would have them. */
   render: (base: string, components?: readonly string[]) => Promise<string>;
-  /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. */
-  apply: (input: string) => Promise<CommandResult>;
+  /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
+  apply: (input: string, more?: readonly string[]) => Promise<CommandResult>;
   /** Lets the API server look at a Pod as if it were created. */
   admit: (spec: PodSpec, namespace: string) => Promise<CommandResult>;
 }
@@ -23,8 +23,8 @@ export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder
       await writeFile(join(own, 'kustomization.yaml'), JSON.stringify(kustomization));
       return succeed(kubectl(['kustomize', own]));
     },
-    apply(input) {
-      const how = ['--server-side', '--validate=strict', '--force-conflicts'];
+    apply(input, more = []) {
+      const how = ['--server-side', '--validate=strict', '--force-conflicts', ...more];
       return kubectl(['apply', ...how, '-f', '-'], { input });
     },
     admit(spec, namespace) {

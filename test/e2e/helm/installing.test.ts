@@ -65,6 +65,7 @@ describe.each<[string, Values]>([
       rbac: { create: false },
       priorityClass: { create: false },
       networkPolicy: { enabled: false },
+      admissionPolicy: { enabled: false },
       resources: null,
       affinity: null,
       tolerations: null,
@@ -140,6 +141,8 @@ test('releases of one name in two namespaces leave each other alone', async () =
     'networkpolicy/kube-netfilter-tailer',
     'priorityclass/helm-second.kube-netfilter-tailer',
     'serviceaccount/kube-netfilter-tailer',
+    'validatingadmissionpolicy/helm-second.kube-netfilter-tailer',
+    'validatingadmissionpolicybinding/helm-second.kube-netfilter-tailer',
   ]);
 });
 
@@ -170,14 +173,21 @@ test('the commands of docs/deploy.md, one after the other', async () => {
   expect(await left('helm-documented')).toBe('');
 });
 
+const clusterKinds = [
+  'clusterrole',
+  'clusterrolebinding',
+  'priorityclass',
+  'securitycontextconstraints',
+  'validatingadmissionpolicy',
+  'validatingadmissionpolicybinding',
+];
+
 /** Names of all that is there of a release in a namespace, one a line. */
 async function left(namespace: string): Promise<string> {
   const kinds = 'daemonset,configmap,serviceaccount,networkpolicy,podmonitor';
   const selector = ['-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name'];
   const inside = await succeed(kubectl(['get', kinds, '-n', namespace, ...selector]));
-  const outside = await succeed(
-    kubectl(['get', 'clusterrole,clusterrolebinding,priorityclass,securitycontextconstraints', ...selector]),
-  );
+  const outside = await succeed(kubectl(['get', clusterKinds.join(), ...selector]));
   const own = outside.split('\n').filter((line) => line.includes(`/${namespace}.`));
   return [...inside.trim().split('\n'), ...own].filter((line) => line !== '').join('\n');
 }

@@ -19,6 +19,7 @@ afterAll(() => helm.remove());
 const overlays = foldersOf('overlays');
 /** The values that stand for each component. */
 const components: Readonly<Record<string, Values>> = {
+  'admission-policy': { admissionPolicy: { enabled: true } },
   'conntrack-details': { conntrack: { details: true } },
   'conntrack-owners': { conntrack: { owners: true } },
   'docker-runtime': { dockerRuntime: true },
@@ -36,13 +37,40 @@ test('every component has its values', () => {
 });
 
 test.each(ways)('preset %s with %j is the overlay with these components', async (overlay, added) => {
-  const values = Object.assign({ preset: overlay }, ...added.map((name) => components[name]));
+  const without = { preset: overlay, admissionPolicy: { enabled: false } };
+  const values = Object.assign(without, ...added.map((name) => components[name]));
   const ours = parseManifests(await helm.template(values));
   const theirs = await deploying.render(
     `overlays/${overlay}`,
     added.map((name) => `components/${name}`),
   );
   expect(comparable(withoutHelmsLabels(ours))).toEqual(comparable(withoutNamespace(parseManifests(theirs))));
+});
+
+describe('the admission policy', () => {
+  test('is there where nothing is said, of the ServiceAccount of the release', async () => {
+    const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
+    const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };
+    expect(find(rendered, 'ValidatingAdmissionPolicy')).toMatchObject({
+      ...named,
+      spec: {
+        matchConditions: [
+          { expression: "request.userInfo.username == 'system:serviceaccount:' + 'drops' + ':' + 'own'" },
+        ],
+      },
+    });
+    const binding = { ...named, spec: { policyName: 'drops.kube-netfilter-tailer', validationActions: ['Deny'] } };
+    expect(find(rendered, 'ValidatingAdmissionPolicyBinding')).toMatchObject(binding);
+  });
+
+  test.each([
+    ['v1.29.15', 0],
+    ['v1.30.0-eks-1234567', 2],
+    ['v1.36.3+k3s1', 2],
+  ])('for Kubernetes %s: %i objects', async (version, objects) => {
+    const { stdout } = await helm.run(['template', 'x', chart, '--kube-version', version]);
+    expect(stdout.match(/^kind: ValidatingAdmissionPolicy/gm) ?? []).toHaveLength(objects);
+  });
 });
 
 test('on OpenShift the constraints allow what the Pods ask for', async () => {

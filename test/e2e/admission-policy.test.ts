@@ -1,0 +1,421 @@
+import { appendFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { chainHash } from '../../src/resolving/chains/chain-name.ts';
+import { root } from '../deploy/manifests.ts';
+import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf } from './agent-rig.ts';
+import { bundle, bundleNode } from './bundle.ts';
+import { type Answer, connect } from './control-plane/connection.ts';
+import type { KubernetesObject } from './control-plane/creatable.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { createDeploying, succeed } from './deploying.ts';
+import { createCriLog } from './kube-proxy/cri-log.ts';
+import { kubeProxyPod } from './kube-proxy/objects.ts';
+import { run } from './network/command.ts';
+import { createInQuietHours } from './quiet-hours.ts';
+import { failedSync } from './slack/failed-sync.ts';
+
+/**
+ * deploy/components/admission-policy at a real API server, with tokens as the kubelet fetches them for a Pod. In a namespace of its
+ * own: the policy of the agents of other test files, whose tokens belong to no Pod, would refuse them all.
+ */
+
+const connection = connect(inject('controlPlane'));
+const { request, kubectl } = connection;
+const namespace = 'admitted';
+const account = 'kube-netfilter-tailer';
+const [nodeA, nodeB] = ['admitted-a', 'admitted-b'] as const;
+const tenant = 'admitted-tenant';
+const WITHIN_MS = 30_000;
+
+let folder: string;
+let rig: AgentRig;
+/** Bound to the agent's Pod on that node; `unbound`: to nothing, as `kubectl create token` makes it. */
+let tokens: Record<'a' | 'b' | 'unbound' | 'stranger', string>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-admission-'));
+  rig = await createAgentRig(connection);
+  const { apply } = createDeploying(connection, folder);
+  await succeed(apply(await renderInNamespace()));
+  await createObjects(connection, {
+    items: [
+      nodeObject(nodeA, '192.168.81.1'),
+      nodeObject(nodeB, '192.168.81.2'),
+      agentPod('agent-a', nodeA),
+      agentPod('agent-b', nodeB),
+      podObject({ namespace: tenant, name: 'web', node: nodeA, addresses: ['10.81.1.1'] }),
+    ],
+  });
+  await succeed(kubectl(['create', 'serviceaccount', 'stranger', '-n', namespace]));
+  await grant('admitted-stranger', 'stranger', [
+    { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+  ]);
+  // More than the agent has: the newer group is another way to the same Events.
+  await grant('admitted-newer', account, [
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'get'] },
+  ]);
+  tokens = {
+    a: await tokenOf(account, 'agent-a'),
+    b: await tokenOf(account, 'agent-b'),
+    unbound: await tokenOf(account),
+    stranger: await tokenOf('stranger'),
+  };
+  await untilInForce();
+});
+afterAll(async () => {
+  await rig.killAll();
+  await succeed(kubectl(['delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', account]));
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('what an agent may write', () => {
+  test.each([
+    ['a Pod', event({})],
+    ['a Pod of another node, which lost a packet here', event({ involvedObject: { name: 'elsewhere' } })],
+    ['its own Node', event({ metadata: { namespace: 'default' }, involvedObject: nodeReference(nodeA) })],
+    ['a Service', event({ involvedObject: { kind: 'Service', name: 'db' } })],
+  ])('an Event on %s, and changes of it', async (_, body) => {
+    const created = await create(tokens.a, body);
+    expect(created).toMatchObject({ status: 201 });
+    expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test('a change through the newer API group', async () => {
+    const name = nameOf(await create(tokens.a, event({})));
+    expect(await annotateNewer(name)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('what is refused', () => {
+  const foreignHost =
+    /the token is bound to node admitted-a: an agent writes only Events whose source\.host is its node, and changes no others$/;
+  const foreignComponent =
+    /an agent writes only Events whose source\.component and reportingComponent are kube-netfilter-tailer, and changes no others$/;
+
+  test.each<[string, TestEvent, RegExp]>([
+    ['the host of another node', event({ source: { host: nodeB } }), foreignHost],
+    ['no host', event({ source: { host: undefined } }), foreignHost],
+    ['the component of the kubelet', event({ source: { component: 'kubelet' } }), foreignComponent],
+    ['no component', event({ source: { component: undefined } }), foreignComponent],
+    ['another reporting component', event({ reportingComponent: 'kubelet' }), foreignComponent],
+    [
+      'another Node',
+      event({ metadata: { namespace: 'default' }, involvedObject: nodeReference(nodeB) }),
+      /the token is bound to node admitted-a: an agent writes Events of no other Node$/,
+    ],
+  ])('an Event with %s', async (_, body, message) => {
+    expectRefusal(await create(tokens.a, body), message);
+  });
+
+  test('what one token may, with the token of another node', async () => {
+    expect(await create(tokens.a, event({}))).toMatchObject({ status: 201 });
+    expectRefusal(await create(tokens.b, event({})), /the token is bound to node admitted-b: .* source\.host/);
+  });
+
+  test('a token that belongs to no Pod', async () => {
+    expectRefusal(
+      await create(tokens.unbound, event({})),
+      /the token is bound to no node: .* Kubernetes 1\.30 or newer$/,
+    );
+  });
+
+  test.each<[string, TestEvent, RegExp]>([
+    ['of the kubelet', event({ source: { component: 'kubelet' }, reportingComponent: 'kubelet' }), foreignComponent],
+    ['of the agent of another node', event({ source: { host: nodeB } }), foreignHost],
+    [
+      'of a program that says no source',
+      event({ source: { component: undefined, host: undefined } }),
+      foreignComponent,
+    ],
+  ])('a change of an Event %s, also one that makes it look like its own', async (_, body, message) => {
+    const name = nameOf(await create(connection.adminToken, body));
+    expectRefusal(await patch(tokens.a, name, { message: 'nothing is wrong' }), message);
+    const { source, reportingComponent } = event({});
+    expectRefusal(await patch(tokens.a, name, { source, reportingComponent }), message);
+  });
+
+  test('its own Event given away', async () => {
+    const name = nameOf(await create(tokens.a, event({})));
+    expectRefusal(await patch(tokens.a, name, { source: { host: nodeB } }), foreignHost);
+    expectRefusal(await patch(tokens.a, name, { source: { component: 'kubelet' } }), foreignComponent);
+  });
+
+  test('through the newer API group, an Event: there, the API server takes none with a source', async () => {
+    const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events`;
+    expectRefusal(await request('POST', path, { body: newer({}), token: tokens.a }), foreignComponent);
+    const body = newer({ deprecatedSource: { component: account, host: nodeA } });
+    expect(await request('POST', path, { body, token: tokens.a })).toMatchObject({ status: 422 });
+  });
+
+  test.each<[string, TestEvent, RegExp]>([
+    ['of the kubelet', event({ source: { component: 'kubelet' } }), foreignComponent],
+    ['of the agent of another node', event({ source: { host: nodeB } }), foreignHost],
+  ])('through the newer API group, a change of an Event %s', async (_, body, message) => {
+    expectRefusal(await annotateNewer(nameOf(await create(connection.adminToken, body))), message);
+  });
+
+  test('by RBAC, to delete; by the API server, an Event in another namespace than its object', async () => {
+    const name = nameOf(await create(tokens.a, event({})));
+    const gone = await request('DELETE', `/api/v1/namespaces/${tenant}/events/${name}`, { token: tokens.a });
+    expect(gone).toMatchObject({ status: 403, body: { message: expect.stringContaining('cannot delete resource') } });
+    const elsewhere = event({ metadata: { namespace: 'default' } });
+    expect(await create(tokens.a, elsewhere)).toMatchObject({ status: 422 });
+  });
+});
+
+test('others are left alone', async () => {
+  const body = event({ source: { component: 'anything', host: 'anywhere' }, reportingComponent: 'anything' });
+  expect(await create(tokens.stranger, body)).toMatchObject({ status: 201 });
+  expect(await create(connection.adminToken, body)).toMatchObject({ status: 201 });
+});
+
+describe('the agent itself', () => {
+  test('writes all its kinds of Events, and goes on with them', async () => {
+    const [here, there] = ['admitted-first', 'admitted-second'];
+    const [proxyHere, proxyThere] = [`kube-proxy-${here}`, `kube-proxy-${there}`];
+    await createInQuietHours(connection, [
+      nodeObject(here, '192.168.81.3'),
+      nodeObject(there, '192.168.81.4'),
+      agentPod('agent-first', here),
+      agentPod('agent-second', there),
+      kubeProxyPod(proxyHere, here, '192.168.81.3'),
+      kubeProxyPod(proxyThere, there, '192.168.81.4'),
+      { ...podObject({ namespace: tenant, name: 'sick', node: here, addresses: ['10.81.3.1'] }) },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'db', namespace: tenant },
+        spec: { ports: [{ port: 5432, protocol: 'TCP' }] },
+      },
+    ]);
+    const first = await startReading('agent-first', here, proxyHere);
+    const second = await startReading('agent-second', there, proxyThere);
+    await Promise.all([first.agent.untilReady(), second.agent.untilReady()]);
+
+    appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432));
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const full = `${new Date().toISOString()} ${here} kernel: nf_conntrack: nf_conntrack: table full, dropping packet\n`;
+      appendFileSync(first.log, full);
+      for (const { proxyLog } of [first, second])
+        for (const line of failedSync(`KUBE-SVC-${chainHash(`${tenant}/dbtcp`)}`, new Date())) proxyLog.write(line);
+      // What is told within two seconds is one attempt.
+      await delay(3000);
+    }
+    await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'NodeNetworkDegraded'), 'sick', 60_000);
+    await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'PacketDrop'), 'sick');
+    await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ConntrackTableFull'), here);
+    await rig.untilEvents('kube-system', (all) => all.length === 1, proxyHere);
+    await rig.untilEvents('kube-system', (all) => all.length === 1, proxyThere);
+    // One for all nodes: the other agent finds it, and leaves it alone.
+    const told = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
+    expect(told).toHaveLength(1);
+
+    // A second write of the same Event, 30 s after the first, is an UPDATE.
+    appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432).repeat(4));
+    await rig.untilEvents(
+      tenant,
+      (all) => sumOf(all.filter(({ reason }) => reason === 'PacketDrop')) === 5,
+      'sick',
+      60_000,
+    );
+    for (const { agent } of [first, second]) {
+      const { body } = await agent.get('/metrics');
+      expect(body).toMatch(/event_writes_total\{verb="create",result="ok"\} [1-9]/);
+      expect(body).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|invalid|failed)"\} [1-9]/);
+    }
+  }, 150_000);
+
+  test('sends its test Event', async () => {
+    const KUBECONFIG = await connection.writeKubeconfig('admitted-doctor', tokens.a);
+    const env = [`KUBECONFIG=${KUBECONFIG}`, `NODE_NAME=${nodeA}`];
+    const { stdout } = await run('env', ['-i', ...env, bundleNode, bundle, 'doctor', '--send-test-event']);
+    expect(stdout).toContain(`Node ${nodeA}`);
+    expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
+  });
+
+  test('with a token that was stolen from another node writes nothing, and says why', async () => {
+    const { agent, log } = await startReading('agent-a', nodeB);
+    await agent.untilReady();
+    const before = await rig.events(tenant, 'web');
+    appendFileSync(log, dropLine('203.0.113.9', '10.81.1.1', 8443));
+    const entry = await agent.untilLog((each) => JSON.stringify(each).includes('ValidatingAdmissionPolicy'));
+    expect(JSON.stringify(entry)).toContain(
+      `the token is bound to node ${nodeA}: an agent writes only Events whose source.host`,
+    );
+    expect(await rig.events(tenant, 'web')).toEqual(before);
+  });
+});
+
+interface TestEvent {
+  metadata: { generateName: string; namespace: string };
+  [field: string]: unknown;
+}
+
+/** An Event as the agent of `admitted-a` writes it, with some fields changed. */
+function event(fields: Readonly<Record<string, string | object>>): TestEvent {
+  const { metadata, involvedObject, source, ...others } = fields as Record<string, object>;
+  const time = new Date().toISOString().replace(/\.\d+/, '');
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { generateName: 'web-', namespace: tenant, ...metadata },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: tenant, name: 'web', ...involvedObject },
+    reason: 'PacketDrop',
+    message: 'Packet dropped',
+    type: 'Warning',
+    count: 1,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    source: { component: account, host: nodeA, ...source },
+    reportingComponent: account,
+    reportingInstance: `${account}-${nodeA}`,
+    ...others,
+  };
+}
+
+function nodeReference(name: string): object {
+  return { kind: 'Node', namespace: undefined, name, uid: name };
+}
+
+/** The same Event in the newer group, without a source. */
+function newer(fields: object): object {
+  return {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { generateName: 'web-', namespace: tenant },
+    eventTime: new Date().toISOString().replace('Z', '000Z'),
+    action: 'Dropped',
+    regarding: { apiVersion: 'v1', kind: 'Pod', namespace: tenant, name: 'web' },
+    reason: 'PacketDrop',
+    note: 'Packet dropped',
+    type: 'Warning',
+    reportingController: account,
+    reportingInstance: `${account}-${nodeA}`,
+    ...fields,
+  };
+}
+
+function create(token: string, body: TestEvent): Promise<Answer> {
+  return request('POST', `/api/v1/namespaces/${body.metadata.namespace}/events`, { body, token });
+}
+
+/** What may still be changed there. */
+function annotateNewer(name: string): Promise<Answer> {
+  const body = { metadata: { annotations: { read: 'yes' } } };
+  const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}`;
+  return request('PATCH', path, { body, token: tokens.a, contentType: 'application/merge-patch+json' });
+}
+
+function patch(token: string, name: string, body: object, place = tenant): Promise<Answer> {
+  const path = `/api/v1/namespaces/${place}/events/${name}`;
+  return request('PATCH', path, { body, token, contentType: 'application/merge-patch+json' });
+}
+
+function nameOf({ status, body }: Answer): string {
+  if (status !== 201) throw new Error(`not created: ${status} ${JSON.stringify(body)}`);
+  return (body as { metadata: { name: string } }).metadata.name;
+}
+
+function expectRefusal({ status, body }: Answer, message: RegExp): void {
+  expect({ status, body }).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+  expect((body as { message: string }).message).toMatch(message);
+  expect((body as { message: string }).message).toContain(`ValidatingAdmissionPolicy '${account}'`);
+}
+
+/** The base in a namespace of its own, and the component on top of that, as docs/deploy.md tells. */
+async function renderInNamespace(): Promise<string> {
+  const [inner, outer] = [join(folder, 'inner'), join(folder, 'outer')];
+  await Promise.all([inner, outer].map((path) => mkdir(path)));
+  const kustomizations: [string, object][] = [
+    [inner, { namespace, resources: [deployFrom(inner, 'base')] }],
+    [outer, { resources: ['../inner'], components: [deployFrom(outer, 'components/admission-policy')] }],
+  ];
+  for (const [path, content] of kustomizations)
+    await writeFile(join(path, 'kustomization.yaml'), JSON.stringify(content));
+  const rendered = await succeed(kubectl(['kustomize', outer]));
+  // What all overlays share is of other test files, too.
+  return rendered
+    .split(/^---\n/m)
+    .filter((text) => !/^kind: (?:DaemonSet|PriorityClass|ClusterRole)$/m.test(text))
+    .join('---\n')
+    .replace(/^(kind: ClusterRoleBinding\n.*?\n {2}name: )kube-netfilter-tailer$/ms, '$1admitted');
+}
+
+function deployFrom(from: string, name: string): string {
+  return relative(from, join(root, 'deploy', name));
+}
+
+async function grant(name: string, serviceAccount: string, rules: readonly object[]): Promise<void> {
+  const rbac = 'rbac.authorization.k8s.io';
+  const items = [
+    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name: serviceAccount, namespace }],
+    },
+  ];
+  await succeed(kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) }));
+}
+
+function agentPod(name: string, node: string): KubernetesObject {
+  const pod = podObject({ namespace, name, node, addresses: ['10.81.0.1'] });
+  return { ...pod, spec: { ...pod.spec, serviceAccountName: account } };
+}
+
+/** As the kubelet asks for it, which names the Pod that it is for. */
+async function tokenOf(serviceAccount: string, pod?: string): Promise<string> {
+  const bound = pod === undefined ? [] : ['--bound-object-kind', 'Pod', '--bound-object-name', pod];
+  return (await succeed(kubectl(['create', 'token', serviceAccount, '-n', namespace, ...bound]))).trim();
+}
+
+/** The API server takes up policies, and what RBAC grants, a moment after it has stored them. */
+async function untilInForce(): Promise<void> {
+  const deadline = performance.now() + WITHIN_MS;
+  for (;;) {
+    const answers = [
+      await create(tokens.a, event({ source: { host: nodeB } })),
+      await annotateNewer(nameOf(await create(connection.adminToken, event({ source: { host: nodeB } })))),
+    ];
+    const messages = answers.map(({ body }) => (body as { message?: string }).message ?? '');
+    const stranger = await create(tokens.stranger, event({}));
+    if (messages.every((text) => text.includes('denied request')) && stranger.status === 201) return;
+    if (performance.now() > deadline) throw new Error(`not in force: ${JSON.stringify([...answers, stranger])}`);
+    await delay(50);
+  }
+}
+
+/** An agent with the token of `pod` that takes itself for one on `node`, and its logs. */
+async function startReading(
+  pod: string,
+  node: string,
+  proxyPod?: string,
+): Promise<{ agent: ReturnType<AgentRig['start']>; log: string; proxyLog: ReturnType<typeof createCriLog> }> {
+  const podLogs = rig.newFolder();
+  const log = join(rig.newFolder(), 'kern.log');
+  appendFileSync(log, '');
+  const uid = proxyPod === undefined ? 'none' : await uidOf('kube-system', proxyPod);
+  const proxyLog = createCriLog({
+    podLogs,
+    namespace: 'kube-system',
+    pod: proxyPod ?? 'none',
+    uid,
+    container: 'kube-proxy',
+  });
+  proxyLog.write('I1121 15:10:03.000000       1 server.go:1] "Started"');
+  const KUBECONFIG = await connection.writeKubeconfig(`admitted-${pod}-${node}`, await tokenOf(account, pod));
+  const env = { KUBECONFIG, NODE_NAME: node, SOURCES: `file:${log},containers`, POD_LOGS: podLogs };
+  return { agent: rig.start(env), log, proxyLog };
+}
+
+async function uidOf(place: string, pod: string): Promise<string> {
+  return await succeed(kubectl(['get', 'pod', pod, '-n', place, '-o', 'jsonpath={.metadata.uid}']));
+}
