@@ -41,14 +41,16 @@ trap cleanup EXIT
 echo '── the images'
 bases=${1:-$work/bases}
 [ -d "$bases" ] || scripts/image-bases.sh "$bases" || exit 1
-pod import -q "$bases/debian.tar" docker.io/library/debian:bookworm-slim > /dev/null
-pod import -q "$bases/node.tar" docker.io/library/node:24-bookworm-slim > /dev/null
+# Under names of their own: what the Dockerfile names by digest cannot be stood for.
+pod import -q "$bases/debian.tar" localhost/stand-in/debian > /dev/null
+pod import -q "$bases/node.tar" localhost/stand-in/node > /dev/null
 version=$(node -p 'require("./package.json").version')
 secret=()
 [ -f "$HOME/.npmrc" ] && secret=(--secret "id=npmrc,src=$HOME/.npmrc")
 arch=$(dpkg --print-architecture)
 build() {
   buildah "${storage[@]}" build --quiet --layers --pull-never --isolation chroot --platform "linux/$arch" "${secret[@]}" \
+    --build-arg NODE_IMAGE=localhost/stand-in/node --build-arg DEBIAN_IMAGE=localhost/stand-in/debian \
     --target "$1" --tag "kube-netfilter-tailer:$2" .
 }
 check 'target plain builds' '^[0-9a-f]{64}$' 0 build plain "$version"
@@ -58,12 +60,13 @@ for tag in "$version" "$version-journal"; do
   packed=$(tar -C "$folder" -c . | gzip -6 | wc -c)
   echo "size    $tag: $(du -sm "$folder" | cut -f 1) MiB, packed $((packed / 1048576)) MiB, $(find "$folder" -type f | wc -l) files"
   check "$tag has no shell and no package manager" '^$' 0 bash -c "ls $folder/bin/sh $folder/usr/bin/dpkg $folder/usr/bin/apt 2>/dev/null; echo"
+  check "$tag tells what it is made of" '^[0-9]+ packages of npm, [0-9]+ of Debian, the bundle and node [0-9.]+$' 0 node scripts/image-bill.mjs "$folder"
 done
 other=arm64
 [ "$arch" = arm64 ] && other=amd64
 cross() {
   pod run --rm --pull=never --network=host --ulimit=nofile=1024:1024 --ulimit=nproc=1024:1024 \
-    "--volume=$root/scripts/image-root.sh:/image-root:ro" docker.io/library/debian:bookworm-slim \
+    "--volume=$root/scripts/image-root.sh:/image-root:ro" localhost/stand-in/debian \
     sh -c "/image-root $other /target base-files libc6 libgcc-s1 libstdc++6 systemd libsystemd-shared >&2 && od -An -tx1 -j 18 -N 2 /target/bin/journalctl"
 }
 # e_machine of ELF: 183 is AArch64, 62 is x86-64.
@@ -144,16 +147,23 @@ echo "── conntrack: the host's /proc"
 # With all capabilities, as the host's own services.
 sleep 600 &
 other=$!
-look="try { console.log('namespace', fs.readlinkSync('/host/proc/$other/ns/net')) } catch (error) { console.log('namespace', error.code) }
-  try { fs.writeFileSync('/host/proc/sys/kernel/domainname', 'a') } catch (error) { console.log('write', error.code) }"
+device=kntproof0
+ip link add "$device" type dummy
+look="try { console.log('namespace', fs.readlinkSync('/host/proc/$other/ns/net')) } catch (error) { console.log('namespace', error.code) }"
+write="try { fs.writeFileSync('/host/proc/sys/net/netfilter/nf_conntrack_max', '1') } catch (error) { console.log('write', error.code) }"
 pod_of journal conntrack-details
 pod_options+=(--entrypoint=node)
-check 'details: no sysctl can be written' '^write EROFS' 0 run "$version-journal" -e "$look"
-check 'details: nothing of processes with more rights' '^namespace EACCES' 0 run "$version-journal" -e "$look"
+check 'details: no sysctl can be written' '^write EROFS' 0 run "$version-journal" -e "$write"
+check 'details: nothing of processes' '^namespace ENOENT' 0 run "$version-journal" -e "$look"
+folders="console.log('folders', fs.readdirSync('/host/proc').join(), fs.readdirSync('/host/proc/self').join(), fs.readdirSync('/host/proc/sys/net').join())"
+check 'details: two folders of /proc and no more' '^folders self,sys net netfilter$' 0 run "$version-journal" -e "$folders"
+table="console.log('table', fs.readFileSync('/host/proc/sys/net/netfilter/nf_conntrack_count', 'utf8').trim(), fs.readFileSync('/host/proc/self/net/dev', 'utf8').includes('$device:'))"
+check "details: the host's network namespace" '^table [0-9]+ true$' 0 run "$version-journal" -e "$table"
 pod_of journal conntrack-owners
 pod_options+=(--entrypoint=node)
 check 'owners: whose namespace it is' '^namespace net:' 0 run "$version-journal" -e "$look"
 kill "$other"
+ip link delete "$device"
 
 echo
 echo "$passed passed, $failed failed"

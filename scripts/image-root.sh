@@ -36,10 +36,12 @@ done
 
 # Libraries, too, but ones that nothing here loads: character sets, PAM's, what belongs to systemd's other programs.
 rm -rf "$root"/usr/share/gdb "$root"/usr/lib/*/gconv "$root"/usr/lib/*/security "$root"/lib/*/security "$root"/lib/systemd
+# A package's folder in share/doc may be a link to that of another one, which has the copyright for both.
 find "$root" -mindepth 1 -not -type d \
   -not -name '*.so' -not -name '*.so.*' \
   -not -path "$root/bin/journalctl" -not -path "$root/usr/bin/journalctl" \
-  -not -path '*/doc/*/copyright' -not -path '*/common-licenses/*' -not -name os-release -not -name debian_version \
+  -not -path '*/doc/*/copyright' -not \( -type l -path '*/share/doc/*' -not -path '*/share/doc/*/*' \) \
+  -not -path '*/common-licenses/*' -not -name os-release -not -name debian_version \
   -not -path "$status/*" -delete
 find "$root" -mindepth 1 -type d -empty -delete
 

