@@ -11,6 +11,7 @@ import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import { createPrefixTable, type PrefixTable } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
 import { flagNames } from './publishing/audit.ts';
+import { cutBytes } from './publishing/event.ts';
 import { alignColumns } from './publishing/describe.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from './resolving/resolver.ts';
@@ -22,6 +23,9 @@ import type { Envelope } from './sources/envelopes/envelope.ts';
 
 type Row = [step: string, found: string];
 
+/** Of the table, in bytes: an Event's message and what stands before it. */
+const longestCell = 1536;
+
 /** `replay --explain LINE`: each stage's answer for one line. Returns the exit status. */
 export function explainLine(
   line: string,
@@ -29,12 +33,15 @@ export function explainLine(
   { out, err }: { out: (text: string) => void; err: (text: string) => void },
 ): 0 | 1 {
   const snapshot = readSavedObjects(options.pods);
-  for (const problem of snapshot.problems) err(`${problem}\n`);
+  for (const problem of snapshot.problems) err(`${printable(problem)}
+`);
   const directory = createDirectory(snapshot.objects);
   const prefixes = createPrefixTable(options.prefixes);
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
-    const rows = explain(each, options, directory, prefixes).map((row) => row.map(printable));
+    const rows = explain(each, options, directory, prefixes).map((row) =>
+      row.map((cell) => cutBytes(printable(cell), longestCell)),
+    );
     out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
   }
   return snapshot.problems.length > 0 ? 1 : 0;

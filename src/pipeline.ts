@@ -1,3 +1,4 @@
+import { copy } from './address.ts';
 import { explainMartian } from './explaining/findings.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-memo.ts';
 import type {
@@ -68,6 +69,8 @@ export interface Pipeline {
 
 /** Longer than any line that a kernel prints. */
 const longLine = 1024;
+/** Longer than any name or prefix in one. */
+const longText = 256;
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { prefixes, directory, statistics, includeNoise, onDrop, hold } = options;
@@ -187,7 +190,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
-/** What is cut out of a text keeps the whole of it in memory, for as long as its flow is remembered: 64 KiB, where somebody writes lines of his own. */
+/**
+ * What is cut out of a text keeps the whole of it in memory, for as long as its flow is remembered: 64 KiB, where somebody writes
+ * lines of his own. Nor may his names be as long as that.
+ */
 function unbound(text: string, observation: Observation | undefined): Observation | undefined {
-  return text.length > longLine ? structuredClone(observation) : observation;
+  if (observation === undefined || text.length <= longLine) return observation;
+  return JSON.parse(JSON.stringify(observation), shortened) as Observation;
+}
+
+function shortened(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? copy(value.slice(0, longText)) : value;
 }

@@ -1,4 +1,29 @@
-/** Log text fit for a terminal and for one line: control characters are shown, not sent. */
+/**
+ * Log text fit for a terminal and for one line: control characters, those that are not seen (zero width, direction of text), line
+ * separators and halves of characters are shown, not sent.
+ */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    if (code.length > 4) return `\\u{${code}}`;
+    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
+  });
+}
+
+/** JSON fit for a terminal. The value is the same; line ends between its parts stay. */
+export function printableJson(json: string): string {
+  return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
+/**
+ * Text in which a chat program finds neither a mention nor a link: Slack reads `<!channel>` and `<https://…|text>`, and links a bare URL.
+ * `>` does nothing without the other, and commands have it.
+ */
+export function withoutMarkup(text: string): string {
+  return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }

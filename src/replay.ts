@@ -11,6 +11,7 @@ import { createReplayIncidents, type ReplayIncidents } from './replay-incidents.
 import { chooseInputs } from './replay-inputs.ts';
 import { readLog } from './replay-log.ts';
 import { strangeNode } from './replay-node.ts';
+import { printable } from './printable.ts';
 import { auditRow } from './publishing/audit.ts';
 import { createRecorder, type Recorder, type Write } from './publishing/recorder.ts';
 import { createDirectory, type Directory } from './resolving/directory.ts';
@@ -33,7 +34,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   const problems: string[] = [];
   const complain = (problem: string): void => {
     problems.push(problem);
-    streams.err(`${problem}\n`);
+    streams.err(`${printable(problem)}\n`);
   };
   const snapshot = readSavedObjects(options.pods);
   for (const problem of snapshot.problems) complain(problem);

@@ -1,4 +1,5 @@
 import type { Millis } from '../model.ts';
+import { printable, printableJson } from '../printable.ts';
 import { describeEvents } from '../publishing/describe.ts';
 import type { CoreEvent } from '../publishing/event.ts';
 import type { Write } from '../publishing/recorder.ts';
@@ -15,12 +16,12 @@ export function writeResult(
 ): Millis | undefined {
   if (options.writes) {
     for (const write of writes.toSorted((a, b) => a.time - b.time))
-      out(options.output === 'json' ? `${JSON.stringify(write)}\n` : writeLine(write));
+      out(options.output === 'json' ? jsonLine(write) : writeLine(write));
     return undefined;
   }
   if (options.output === 'audit') return undefined;
   if (options.output === 'json') {
-    for (const event of events) out(`${JSON.stringify(event)}\n`);
+    for (const event of events) out(jsonLine(event));
     return undefined;
   }
   const now =
@@ -52,11 +53,19 @@ function head(kind: string, namespace: string | undefined, name: string, pod: Po
     const owner = pod.workload && `${pod.workload.kind}/${pod.workload.name}`;
     rows.push(['Node', pod.node], ['IPs', pod.addresses.join(', ')], ['Workload', owner]);
   }
-  return rows.map(([key, value]) => (value === undefined ? '' : `${`${key}:`.padEnd(14)}${value}\n`)).join('');
+  return rows
+    .map(([key, value]) => (value === undefined ? '' : `${`${key}:`.padEnd(14)}${printable(value)}\n`))
+    .join('');
+}
+
+function jsonLine(value: CoreEvent | Write): string {
+  return `${printableJson(JSON.stringify(value))}\n`;
 }
 
 /** `09:15:01.204  create  shop/web-… x1  PacketDrop  message`. */
 function writeLine({ time, verb, event }: Write): string {
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
-  return `${new Date(time).toISOString()}  ${verb}  ${event.metadata.namespace}/${event.metadata.name}  ${event.involvedObject.kind} ${namespace}/${name}  x${event.count}  ${event.reason}  ${event.message}\n`;
+  const { metadata, involvedObject, count, reason, message } = event;
+  const text = `${new Date(time).toISOString()}  ${verb}  ${metadata.namespace}/${metadata.name}  ${involvedObject.kind} ${namespace}/${name}  x${count}  ${reason}  ${message}`;
+  return `${printable(text)}\n`;
 }

@@ -98,9 +98,11 @@ function prefixHint({ loggedPrefixes }: Statistics): string {
   const [most] = [...loggedPrefixes]
     .filter(([prefix]) => prefix !== '' && !prefix.startsWith('TRACE'))
     .toSorted((a, b) => b[1] - a[1]);
-  return most
-    ? ` (most: "${most[0]}"; if its rule stands before a drop: --prefix '${most[0].split(/[\s:]/, 1)[0]}=dropped')`
-    : '';
+  if (most === undefined) return '';
+  const [word = ''] = most[0].split(/[\s:]/, 1);
+  // Anybody may have written it, and it is to be copied to a shell.
+  const option = /^[\w.-]+$/.test(word) ? `--prefix '${word}=dropped'` : '--prefix';
+  return ` (most: "${most[0]}"; if its rule stands before a drop: ${option})`;
 }
 
 function unresolved({ unresolved: addresses }: Statistics): string {

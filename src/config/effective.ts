@@ -1,5 +1,5 @@
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
-import { printable } from '../printable.ts';
+import { printable, printableJson } from '../printable.ts';
 import type { Given, Layer } from './layer.ts';
 import { placeOf } from './origin.ts';
 import { settingNames } from './settings.ts';
@@ -32,7 +32,7 @@ export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));
   const from = Object.fromEntries(entries.map(([name, { origin }]) => [name, placeOf(origin)]));
-  return `${JSON.stringify({ config, from, warnings }, undefined, 2)}\n`;
+  return `${printableJson(JSON.stringify({ config, from, warnings }, undefined, 2))}\n`;
 }
 
 /** What somebody has set. */

@@ -4,6 +4,7 @@ import { type Config, version } from '../config.ts';
 import { loadConfig } from '../kubernetes/config.ts';
 import { createConnection } from '../kubernetes/connection.ts';
 import type { Millis } from '../model.ts';
+import { printable, printableJson } from '../printable.ts';
 import { createPrefixTable } from '../parsing/prefixes.ts';
 import { schedule } from '../sources/schedule.ts';
 import { type Api, noApi } from './api.ts';
@@ -36,7 +37,7 @@ export async function doctor(
   if (options.sendTestEvent) {
     const sent = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
     const result = withProblems(sent, problems);
-    out(output === 'json' ? `${JSON.stringify({ testEvent: result }, null, 2)}\n` : textOf(result));
+    out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
   const prefixes = createPrefixTable(config.prefixes);
@@ -71,6 +72,7 @@ function withProblems(result: TestEventResult, problems: readonly string[]): Tes
 }
 
 function textOf(result: TestEventResult): string {
-  if (result.kind === 'failed') return `No test Event was sent: ${result.reason}\n→ ${result.advice}\n`;
+  if (result.kind === 'failed')
+    return `No test Event was sent: ${printable(result.reason)}\n→ ${printable(result.advice)}\n`;
   return `A test Event was written on ${result.on}. To see it:\n\n  ${result.look}\n\nIt should come in Slack, or wherever Events are sent, within a few seconds.\n`;
 }

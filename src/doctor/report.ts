@@ -1,5 +1,5 @@
 import type { Millis } from '../model.ts';
-import { printable } from '../printable.ts';
+import { printable, printableJson } from '../printable.ts';
 import type { Check, Status } from './check.ts';
 
 export interface Report {
@@ -23,7 +23,7 @@ export function jsonReport({ version, node, time, checks }: Report): string {
   const summary = Object.fromEntries(order.toReversed().map((status) => [status, countOf(checks, status)]));
   const all = checks.map(({ name, status, finding, advice }) => ({ name, status, finding, advice: advice ?? null }));
   const report = { version, node, time: new Date(time).toISOString(), status: statusOf(checks), summary, checks: all };
-  return `${JSON.stringify(report, null, 2)}\n`;
+  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
 }
 
 /** Puts colour around a status; leaves it alone where there is no terminal. */

@@ -1,3 +1,4 @@
+import { isLabel, isPlainInterface, isSubdomain } from '../api-names.ts';
 import type { FlowStory, PolicyName } from '../model.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './names.ts';
@@ -66,7 +67,7 @@ const table: readonly Advice[] = [
     applies: ({ martian }) => martian,
     say: ({ path }) =>
       `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${path}. ` +
-      `Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/${path}/rp_filter to 2.`,
+      `Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/${isPlainInterface(path) ? path : 'INTERFACE'}/rp_filter to 2.`,
   },
   {
     name: 'ufw',
@@ -160,20 +161,18 @@ const resources = new Map([
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
 ]);
 
-/** Names of policies are taken from logs: nothing but what may be the name of an object goes into a command. */
-function isName(text: string): boolean {
-  return /^[a-z0-9][a-z0-9.-]{0,252}$/.test(text);
-}
-
-/** There is an object to look at. */
+/**
+ * There is an object to look at. Names of policies are taken from logs: nothing but what may name a kind or an object goes into a command.
+ */
 function isShown({ kind, namespace, name }: PolicyName): boolean {
-  return namespace === undefined ? kind !== undefined || isName(name) : isName(namespace);
+  if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
+  return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
 }
 
 /** The command that shows a policy; Calico's own kinds are best shown by its own tool. */
 function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   const kind = resources.get(given ?? '') ?? given;
-  const object = isName(name) ? ` ${name}` : '';
+  const object = isSubdomain(name) ? ` ${name}` : '';
   const where = namespace === undefined ? '' : ` -n ${namespace}`;
   if (kind === undefined || kind === 'NetworkPolicy') return `kubectl${where} describe networkpolicy${object}`;
   if (/^(?:Staged|Global)|calico/.test(kind))

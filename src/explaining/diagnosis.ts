@@ -1,3 +1,4 @@
+import { isSubdomain } from '../api-names.ts';
 import type { Failing, FelixSettings, IncidentStory, Millis, NodeFacts } from '../model.ts';
 
 /** What a diagnosis goes by, beside the facts. */
@@ -66,10 +67,11 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
 
 /**
  * The FelixConfiguration in which a patch of the cleanup, or of `bpfEnabled`, holds for this node: the node's own goes over
- * `default`, so what it says of either hides what `default` says.
+ * `default`, so what it says of either hides what `default` says. It goes into a command: no name that is none, or that leaves no room.
  */
 export function objectToPatch({ bpfFrom, cleanupFrom }: FelixSettings): string {
-  return [cleanupFrom, bpfFrom].find((name) => name?.startsWith('node.')) ?? 'default';
+  const own = [cleanupFrom, bpfFrom].find((name) => name?.startsWith('node.'));
+  return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
 }
 
 /** Not KUBE-MARK-MASQ and its like, KUBE-SVL- or KUBE-EXT- (felix/rules/rule_defs.go). */

@@ -1,5 +1,7 @@
+import { isSubdomain } from '../api-names.ts';
 import { humanDuration } from '../duration.ts';
 import type { IncidentStory, Millis, NamedService } from '../model.ts';
+import { withoutMarkup } from '../printable.ts';
 import { causeOf } from './causes/catalogue.ts';
 import { quotable } from './causes/said.ts';
 import { list, plural, short } from './causes/texts.ts';
@@ -68,7 +70,7 @@ function pointer(story: IncidentStory, node: string): string {
       ],
       [3, servicesText(story, true), servicesText(story, false)],
       // The name of a host in a log may be none of a Node.
-      [2, /^[a-z0-9.-]+$/.test(node) ? `All about it: kubectl describe node ${node}` : ''],
+      [2, isSubdomain(node) ? `All about it: kubectl describe node ${node}` : ''],
     ],
     story,
   );
@@ -104,7 +106,8 @@ function fitted(parts: readonly Part[], { diagnosis, code }: IncidentStory): str
 
 /** Not the last line: the one that began it stays for as long as it goes on. */
 function quoteText({ quote }: IncidentStory): string {
-  const text = quotable(quote);
+  // Before it is fitted: it gets longer.
+  const text = withoutMarkup(quotable(quote));
   if (text === '') return '';
   return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
 }

@@ -1,5 +1,5 @@
 import type { Endpoint, FlowStory, PolicyName, Series, Tally } from '../model.ts';
-import { printable } from '../printable.ts';
+import { printable, withoutMarkup } from '../printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf } from './endpoint-name.ts';
 import { incidentMessage } from './incident-wording.ts';
@@ -8,7 +8,7 @@ import { icmpName, portName } from './names.ts';
 /**
  * The message of an Event, from what a series has counted so far. The opening phrases `Packet dropped when receiving
  * traffic from` and `Packet dropped when sending traffic to` are what people's alert rules match: they stay.
- * One line, without tabs; its length is the publisher's to cut.
+ * One line, without tabs, mentions and links; its length is the publisher's to cut.
  */
 export function messageOf(series: Series): string {
   const { story, node } = series.finding;
@@ -26,7 +26,8 @@ export function messageOf(series: Series): string {
         return story satisfies never;
     }
   })();
-  return printable([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
+  // Here rather than where each of the strangers' texts comes in: none can be forgotten.
+  return withoutMarkup(printable([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' ')));
 }
 
 function flowSentences(story: FlowStory, series: Series): string[] {

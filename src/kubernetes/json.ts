@@ -20,6 +20,12 @@ export function text(value: Json): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** A text that is spelled as `grammar` wants it. */
+export function spelled(value: Json, grammar: (text: string) => boolean): string | undefined {
+  const given = text(value);
+  return given !== undefined && grammar(given) ? given : undefined;
+}
+
 export function strings(value: Json): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {};
   return Object.fromEntries(

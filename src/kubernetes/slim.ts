@@ -1,12 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../address.ts';
+import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../api-names.ts';
 import type { Endpoint, Millis } from '../model.ts';
 import { packEndpoints } from '../resolving/chains/endpoints.ts';
 import { sharedPorts } from '../resolving/chains/shared-ports.ts';
 import type { Backend, EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
-import { workloadOf } from '../resolving/workload.ts';
+import { type Owner, workloadOf } from '../resolving/workload.ts';
 import { healthOf } from './pod-health.ts';
-import { at, instant, type Json, list, strings, text } from './json.ts';
+import { at, instant, type Json, list, spelled, strings, text } from './json.ts';
 
 export type { Json } from './json.ts';
 
@@ -27,15 +28,14 @@ export function slimPod(object: Json): Pod {
   const labels = strings(at(object, 'metadata', 'labels'));
   const annotations = strings(at(object, 'metadata', 'annotations'));
   const owners = list(at(object, 'metadata', 'ownerReferences'));
-  const owner = owners.find((each) => at(each, 'controller') === true) ?? owners[0];
   const from =
     instant(at(object, 'status', 'startTime')) ?? instant(at(object, 'metadata', 'creationTimestamp')) ?? -Infinity;
   return {
     namespace,
     name,
     resourceVersion,
-    uid: annotations['kubernetes.io/config.mirror'] ?? uid,
-    node: text(at(object, 'spec', 'nodeName')),
+    uid: spelled(annotations['kubernetes.io/config.mirror'], isConfigHash) ?? uid,
+    node: spelled(at(object, 'spec', 'nodeName'), isSubdomain),
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
     addresses: addresses([
       ...list(at(object, 'status', 'podIPs')).map((each) => at(each, 'ip')),
@@ -43,7 +43,7 @@ export function slimPod(object: Json): Pod {
     ]),
     workload: workloadOf(
       namespace,
-      owner === undefined ? undefined : { kind: text(at(owner, 'kind')) ?? '', name: text(at(owner, 'name')) ?? '' },
+      ownerIn(owners.find((each) => at(each, 'controller') === true) ?? owners[0]),
       labels,
     ),
     role: podRole(namespace, labels),
@@ -51,6 +51,21 @@ export function slimPod(object: Json): Pod {
     until: endOf(object, from),
     ...healthOf(object),
   };
+}
+
+/** The API server takes any text for an owner, of any length, from whoever may make a Pod. */
+function ownerIn(reference: Json): Owner | undefined {
+  const kind = spelled(at(reference, 'kind'), isKind);
+  const name = spelled(at(reference, 'name'), isSubdomain);
+  return kind === undefined || name === undefined ? undefined : { kind, name };
+}
+
+/**
+ * As the kubelet names a static Pod: an MD5 in hexadecimal. Anybody may write the annotation; in the spelling of a uid it would
+ * make one Pod pass for another.
+ */
+function isConfigHash(annotation: string): boolean {
+  return /^[0-9a-f]{32}$/.test(annotation);
 }
 
 /** v1 Node → the fields that are kept. */
@@ -66,11 +81,9 @@ export function slimNode(object: Json): Node {
     addresses: addresses([...status.map((each) => at(each, 'address')), ...tunnels]),
     podRanges: ranges([...list(at(object, 'spec', 'podCIDRs')), at(object, 'spec', 'podCIDR')]),
     hostNames: [
-      ...status
-        .filter((each) => /Hostname|DNS$/.test(text(at(each, 'type')) ?? ''))
-        .map((each) => text(at(each, 'address')) ?? ''),
-      strings(at(object, 'metadata', 'labels'))['kubernetes.io/hostname'] ?? '',
-    ].filter((each) => each !== ''),
+      ...status.filter((each) => /Hostname|DNS$/.test(text(at(each, 'type')) ?? '')).map((each) => at(each, 'address')),
+      at(object, 'metadata', 'labels', 'kubernetes.io/hostname'),
+    ].flatMap((each) => spelled(each, isHostName) ?? []),
   };
 }
 
@@ -101,7 +114,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
     namespace,
     name,
     resourceVersion,
-    service: strings(at(object, 'metadata', 'labels'))['kubernetes.io/service-name'] ?? '',
+    service: spelled(at(object, 'metadata', 'labels', 'kubernetes.io/service-name'), isLabel) ?? '',
     ports: ports(at(object, 'ports')),
     endpoints: packEndpoints(
       namespace,
@@ -115,12 +128,12 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
   if (address === undefined) return [];
   const target = at(endpoint, 'targetRef');
-  const name = at(target, 'kind') === 'Pod' ? text(at(target, 'name')) : undefined;
+  const name = at(target, 'kind') === 'Pod' ? spelled(at(target, 'name'), isSubdomain) : undefined;
   return [
     {
       address,
-      pod: name === undefined ? undefined : { namespace: text(at(target, 'namespace')) ?? namespace, name },
-      node: text(at(endpoint, 'nodeName')),
+      pod: name === undefined ? undefined : { namespace: spelled(at(target, 'namespace'), isLabel) ?? namespace, name },
+      node: spelled(at(endpoint, 'nodeName'), isSubdomain),
       ready: at(endpoint, 'conditions', 'ready') !== false,
     },
   ];
@@ -133,7 +146,7 @@ function ports(value: Json): readonly ServicePort[] {
       // TCP is what it is where nothing is said.
       const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
       if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
-      return [{ name: text(at(each, 'name')) ?? '', port, protocol }];
+      return [{ name: spelled(at(each, 'name'), isLabel) ?? '', port, protocol }];
     }),
   );
 }
@@ -191,16 +204,20 @@ function identity(
   object: Json,
   namespaced: boolean,
 ): { namespace: string; name: string; uid: string; resourceVersion: string | undefined } {
-  const name = text(at(object, 'metadata', 'name'));
-  const namespace = text(at(object, 'metadata', 'namespace'));
-  if (name === undefined) throw new UnusableObject('has no metadata.name');
-  if (namespaced && namespace === undefined) throw new UnusableObject('has no metadata.namespace', name);
+  const name = required(object, 'name', isSubdomain);
   return {
     name,
-    namespace: namespace ?? '',
-    uid: text(at(object, 'metadata', 'uid')) ?? '',
-    resourceVersion: text(at(object, 'metadata', 'resourceVersion')),
+    namespace: namespaced ? required(object, 'namespace', isLabel, name) : '',
+    uid: spelled(at(object, 'metadata', 'uid'), isOpaqueId) ?? '',
+    resourceVersion: spelled(at(object, 'metadata', 'resourceVersion'), isOpaqueId),
   };
+}
+
+function required(object: Json, field: string, grammar: (text: string) => boolean, name?: string): string {
+  const value = at(object, 'metadata', field);
+  const found = spelled(value, grammar);
+  if (found !== undefined) return found;
+  throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
 }
 
 /** Canonical and unique; host names, `None` and a CIDR's length are dropped. */

@@ -7,6 +7,7 @@ import {
   type PacketObservation,
   TcpFlag,
 } from '../model.ts';
+import { printableJson } from '../printable.ts';
 
 /** One line of NDJSON for one dropped or rejected packet; fields that are unknown are left out. */
 export function auditRow(
@@ -16,7 +17,7 @@ export function auditRow(
   node: string,
   noise: string | undefined,
 ): string {
-  return `${JSON.stringify({
+  const row = JSON.stringify({
     time: new Date(line.time).toISOString(),
     timeEstimated: line.timeIsExact ? undefined : true,
     node: node || undefined,
@@ -26,7 +27,8 @@ export function auditRow(
     destination: endOf(ends.destination),
     ...(observation.kind === 'martian' ? martianFields(observation) : lineFields(observation, ends)),
     noise,
-  })}\n`;
+  });
+  return `${printableJson(row)}\n`;
 }
 
 function martianFields({ impossible, device }: Martian): object {

@@ -1,5 +1,6 @@
 import { humanDuration } from '../duration.ts';
 import type { Millis } from '../model.ts';
+import { printable } from '../printable.ts';
 import type { CoreEvent } from './event.ts';
 
 /**
@@ -9,7 +10,8 @@ import type { CoreEvent } from './event.ts';
 export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
   const rows = events
     .toSorted(byLastTimestamp)
-    .map((event) => [event.type, event.reason, ageOf(event, now), event.source.component, event.message.trim()]);
+    .map((event) => [event.type, event.reason, ageOf(event, now), event.source.component, event.message.trim()])
+    .map((row) => row.map(printable));
   const header = [
     ['Type', 'Reason', 'Age', 'From', 'Message'],
     ['----', '------', '----', '----', '-------'],

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model.ts';
 import { type ChainIndex, createChainIndex } from './chains/chain-index.ts';
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
@@ -204,8 +205,11 @@ function isEqual<T extends { resourceVersion: string | undefined }>(a: T | undef
   );
 }
 
-/** The same few texts stand in thousands of Pods, each in a copy of its own as JSON.parse makes them. */
-const texts = new Map<string, string>();
+/**
+ * The same few texts stand in thousands of Pods, each in a copy of its own as JSON.parse makes them. What is kept here outlives its
+ * Pod: it is bounded by characters.
+ */
+const texts = new LRUCache<string, string>({ maxSize: 1 << 20, sizeCalculation: (text) => text.length || 1 });
 
 function intern(pod: Pod): Pod {
   pod.namespace = once(pod.namespace);
@@ -222,7 +226,6 @@ function intern(pod: Pod): Pod {
 function once(text: string): string {
   const known = texts.get(text);
   if (known !== undefined) return known;
-  if (texts.size > 50_000) texts.clear();
   texts.set(text, text);
   return text;
 }

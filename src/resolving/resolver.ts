@@ -1,3 +1,4 @@
+import { isHostName } from '../api-names.ts';
 import type { Endpoint, Ends, Martian, PacketObservation } from '../model.ts';
 import type { Directory, Moment } from './directory.ts';
 import { isPodInterface } from './interface-name.ts';
@@ -58,7 +59,8 @@ export function resolveMartian({ source, destination, device }: Martian, directo
 
 /**
  * The node a line was logged on: the host name if it is a node's, else the node of the Pod whose interface is named
- * (interfaces exist on one node only), else the host name as it stands, else the only node there is. '' when nothing tells.
+ * (interfaces exist on one node only), else the host name as it stands, if it is spelled as one, else the only node there is. '' when
+ * nothing tells.
  */
 export function nodeOf(
   host: string | undefined,
@@ -78,7 +80,7 @@ export function nodeOf(
     const node = isPodInterface(name) ? directory.nodeByInterface(name, address ?? '', at) : undefined;
     if (node !== undefined) return node;
   }
-  if (host !== undefined) return host;
+  if (host !== undefined && isHostName(host)) return host;
   return directory.nodes.length === 1 ? (directory.nodes[0]?.name ?? '') : '';
 }
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
 import type { LegacyMetricSetting } from '../config/types.ts';
 import type { Endpoint, Ends } from '../model.ts';
+import { printable } from '../printable.ts';
 import type { Statistics } from '../statistics.ts';
 
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
@@ -118,7 +119,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
 
   function nameOf({ kind, address, object, workload }: Endpoint): string {
     const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(kind, object, workload);
-    return name.slice(0, longest);
+    return printable(name).slice(0, longest).toWellFormed();
   }
 
   /** A Pod on its node's network is the node here, as it was there. */

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { errorFields } from './error-fields.ts';
+import { printable, printableJson } from '../printable.ts';
 import { writeAll } from '../write-all.ts';
 
 /** From what is always said to what is said to those who search for a fault. */
@@ -34,7 +35,7 @@ export interface LoggerOptions {
 
 /** JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
 export async function createLogger({ level, terminal, node, write = toStandardOutput }: LoggerOptions): Promise<Log> {
-  const format = terminal ? await loadFormat() : asItIs;
+  const format = terminal ? await loadFormat() : printableJson;
   const log: Log = pino(
     {
       level,
@@ -63,12 +64,8 @@ async function loadFormat(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty');
   // The formatter alone: the stream around it would write later, and lose lines when the process ends.
   const format = prettyFactory({ ignore: 'node', translateTime: 'SYS:HH:MM:ss', singleLine: true });
-  // It takes control characters off, but not those that follow ASCII's, one of which begins an escape sequence too.
-  return (line) => format(line.replace(/[\x80-\x9f]/g, ''));
-}
-
-function asItIs(line: string): string {
-  return line;
+  // It takes off control characters of ASCII, and no other: an escape is one of its own, for colours.
+  return (line) => format(line)?.replace(/(?![\n\t\x1b])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, printable) ?? '';
 }
 
 function toStandardOutput(line: string): void {

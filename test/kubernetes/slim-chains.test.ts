@@ -180,7 +180,7 @@ describe('slimEndpointSlice', () => {
       ['web-0', 'web'],
       ['web', 'db'],
       ['web', 'web'],
-      ['"', '\\'],
+      ['w', 'd'],
     ])
       expect(endpointsOf(...list.map(named)).map(({ pod: own, node }) => [own?.name, node])).toEqual(
         list.map((name) => [name, name]),

@@ -75,13 +75,16 @@ describe('slimPod', () => {
         name: 'kube-apiserver-node-a',
         namespace: 'kube-system',
         labels: { component: 'kube-apiserver', tier: 'control-plane' },
-        annotations: { 'kubernetes.io/config.mirror': 'b5b3a9b1f2', 'kubernetes.io/config.source': 'file' },
+        annotations: {
+          'kubernetes.io/config.mirror': 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
+          'kubernetes.io/config.source': 'file',
+        },
         ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node-a', controller: true, uid: 'x' }],
       },
       spec: { hostNetwork: true },
     });
     expect(slimPod(mirror)).toMatchObject({
-      uid: 'b5b3a9b1f2',
+      uid: 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
       hostNetwork: true,
       workload: undefined,
       role: 'api-server',

@@ -174,8 +174,6 @@ describe('a saved FelixConfiguration', () => {
       { kind, metadata, spec: { bpfEnabled: 'true', iptablesBackend: { a: 1 }, logSeverityScreen: ['x'] } },
     ],
     ['of another node', { kind, metadata: { name: 'node.node-z' }, spec: { bpfEnabled: true } }],
-    ['with a name that is a command', { kind, metadata: { name: 'node.node-a; reboot' }, spec: { bpfEnabled: true } }],
-    ['with a name of JavaScript’s', { kind, metadata: { name: '__proto__' }, spec: { bpfEnabled: true } }],
     [
       'that one for this node overrides',
       {
@@ -193,12 +191,15 @@ describe('a saved FelixConfiguration', () => {
   });
 
   test.each([
-    ['without a name', { kind, spec: { bpfEnabled: true } }],
-    ['with a number for a name', { kind, metadata: { name: 7 }, spec: { bpfEnabled: true } }],
-  ])('%s is told of', async (_, document) => {
-    const outcome = await of(document);
+    ['without a name', {}, 'no'],
+    ['with a number for a name', { name: 7 }, 'no'],
+    ['with a name that is a command', { name: 'node.node-a; reboot' }, 'an impossible'],
+    ['with a name of JavaScript’s', { name: '__proto__' }, 'an impossible'],
+  ])('%s is told of', async (_, named, fault) => {
+    const outcome = await of({ kind, metadata: named, spec: { bpfEnabled: true } });
     expect(outcome.status).toBe(1);
-    expect(outcome.err).toContain('the FelixConfiguration has no metadata.name');
+    expect(outcome.err).toContain(`the FelixConfiguration has ${fault} metadata.name`);
+    expect(Object.keys(eventsOfNode(outcome))).toEqual(['ServiceChainMissing']);
   });
 
   test('of a version that nobody knows is read as far as it can be', async () => {

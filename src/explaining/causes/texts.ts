@@ -1,8 +1,10 @@
+import { isLabel, isSubdomain } from '../../api-names.ts';
 import type { IncidentStory } from '../../model.ts';
 
 /*
- * Names in texts are foreign. Those of Kubernetes, of chains and of modules are ASCII: what is not becomes a question mark, what is
- * no printable character a space, and the rest is cut, so that each text stays one line of bounded length in bytes.
+ * Names in texts are foreign. Those of Kubernetes, of chains and of modules are ASCII: what is not becomes a question mark, as does what
+ * a chat program reads as a mention or a link; what is no printable character becomes a space, and the rest is cut, so that each text
+ * stays one line of bounded length in bytes.
  */
 
 /** A name for a sentence, at most `limit` characters. */
@@ -10,7 +12,7 @@ export function short(name: string, limit = 40): string {
   const text = name
     .slice(0, 4 * limit)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/[^\x20-\x7e…]/gu, '?')
+    .replace(/[^\x20-\x7e…]|<|(?<=:\/)\//gu, '?')
     .trim();
   return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
 }
@@ -76,8 +78,9 @@ export function program(story: IncidentStory): string {
 
 /** The Pod that fails as `kubectl` wants it: `-n kube-system kube-proxy-x7k2p`; undefined where it is not known. */
 export function culpritArguments(story: IncidentStory): string | undefined {
-  const parts = /^([a-z0-9][a-z0-9-]{0,62})\/([a-z0-9][a-z0-9.-]{0,79})$/.exec(story.culprit ?? '');
-  return parts === null ? undefined : `-n ${parts[1]} ${parts[2]}`;
+  const [namespace = '', pod = ''] = story.culprit?.split('/') ?? [];
+  // A longer one would leave no room for the rest.
+  return isLabel(namespace) && isSubdomain(pod) && pod.length <= 80 ? `-n ${namespace} ${pod}` : undefined;
 }
 
 /** What FelixConfiguration says, where it could be read. */

@@ -1,3 +1,4 @@
+import { isLabel, isOpaqueId, isSubdomain } from '../../api-names.ts';
 import type { PodName } from './rules.ts';
 
 /** Whose log it is. */
@@ -20,5 +21,5 @@ export function containerOf(path: string): ContainerName | undefined {
 export function podOf(folder: string): PodName | undefined {
   const [namespace, pod, uid, more] = folder.split('_');
   if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;
-  return namespace === '' || pod === '' || uid === '' ? undefined : { namespace, pod, uid };
+  return isLabel(namespace) && isSubdomain(pod) && isOpaqueId(uid) ? { namespace, pod, uid } : undefined;
 }

