@@ -51,14 +51,12 @@ describe('kubernetes-event-exporter', () => {
     expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
   });
 
-  test('no line of a log can mention a channel', () => {
+  test('no field of an Event can mention a channel', () => {
     const text = receivers[0]?.webhook.layout.text ?? '';
-    const event = {
-      reason: 'PacketDrop',
-      message: 'as "<!channel> & co"',
-      involvedObject: { kind: 'Node', name: 'node-a' },
-    };
-    expect(render(text, event)).toBe('*PacketDrop* Node node-a: as "&lt;!channel&gt; &amp; co"');
+    const evil = '<!channel> & co';
+    const event = { reason: evil, message: evil, involvedObject: { kind: 'Node', namespace: evil, name: evil } };
+    const escaped = '&lt;!channel&gt; &amp; co';
+    expect(render(text, event)).toBe(`*${escaped}* Node ${escaped}/${escaped}: ${escaped}`);
   });
 
   test('the secret is put in, and no expression is harmed by that', () => {
@@ -80,6 +78,19 @@ test('Alertmanager: what is routed and what is held back are alerts that there a
   const isName = (pattern: string): boolean => names.some((name) => new RegExp(`^(?:${pattern})$`).test(name));
   expect(patterns.filter((pattern) => !isName(pattern))).toEqual([]);
   expect(load(text)).toMatchObject({ route: { routes: [{ group_interval: '1h' }] } });
+});
+
+test('Alertmanager: no value that is put into a text can mention a channel', () => {
+  const { receivers: all } = load(textOf('deploy/exporters/alertmanager.yaml')) as {
+    receivers: { slack_configs?: { title: string; text: string }[] }[];
+  };
+  const [{ title, text } = { title: '', text: '' }] = all.flatMap(({ slack_configs: slack = [] }) => slack);
+  const values = [...`${title}${text}`.matchAll(/\{\{ (.*?) \}\}/g)].flatMap(([, action = '']) =>
+    /^(?:if|with|range|end|else)\b|^len |^"\\n"$/.test(action) ? [] : [action],
+  );
+  expect(values).toHaveLength(5);
+  for (const value of values)
+    expect(value).toMatch(/ \| reReplaceAll "&" "&amp;" \| reReplaceAll "<" "&lt;" \| reReplaceAll ">" "&gt;"$/);
 });
 
 test('Alertmanager: what an alert is held back by has the labels that both must share', () => {
@@ -106,6 +117,9 @@ test('Botkube: the reasons and messages that it matches are ours', () => {
     const { event } = values.sources[source]?.['botkube/kubernetes'].config ?? {};
     return allows(event?.reason, reason) && allows(event?.message, message);
   };
+  const [drop] = toldBy('policy-deny') as [CoreEvent];
+  for (const source of ['kube-netfilter-tailer-drops', 'kube-netfilter-tailer-incidents'])
+    expect(allowed(source, { ...drop, message: '<!channel> [KN102]' })).toBe(false);
   const drops = toldBy('policy-deny');
   expect(told(drops.filter((event) => allowed('kube-netfilter-tailer-drops', event)))).toEqual([
     'PacketDrop shop/postgres-0',

@@ -196,6 +196,8 @@ describe('nodeOf', () => {
     },
     { name: 'a host of no known node', host: 'node-z', given: {}, known: directory, expected: 'node-z' },
     { name: 'a host where no node is known', host: 'node-z', given: {}, known: empty, expected: 'node-z' },
+    { name: 'nothing: a host that is no name of one', host: '<!here>', given: {}, known: empty, expected: '' },
+    { name: 'nothing: a host that is too long', host: 'x'.repeat(254), given: {}, known: empty, expected: '' },
     { name: 'the only node', host: undefined, given: {}, known: single, expected: 'node-a' },
     { name: 'nothing: several nodes', host: undefined, given: { inInterface: 'eth0' }, known: directory, expected: '' },
     { name: 'nothing at all', host: undefined, given: {}, known: empty, expected: '' },
