@@ -52,6 +52,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         proc,
         recent,
         kernel: release(),
+        now,
         kubeProxyHere: () =>
           knowing.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
         nameOf,

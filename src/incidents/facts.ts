@@ -10,6 +10,8 @@ export interface FactFinderOptions {
   recent: Recent;
   /** Linux's, as uname tells it; undefined where it is another machine's. */
   kernel?: string | undefined;
+  /** The clock that stamps the lines. */
+  now: () => Millis;
   /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
@@ -51,28 +53,35 @@ export function factsOfLog(incident: Incident, recent: Recent, kernel?: string):
 }
 
 export function createFactFinder(options: FactFinderOptions): FactFinder {
-  const { felix, proc, recent, kernel, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
+  const { felix, proc, recent, kernel, now, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
 
   return {
     async find(incident) {
       const { promise: late, resolve } = Promise.withResolvers<undefined>();
       const cancel = schedule(() => resolve(undefined), timeout);
-      const isTable = incident.code === 'KN401';
-      const netns = isTable ? namespaceIn(incident.subjects) : undefined;
-      const [configuration, conntrack, talkers, namespacePod] = await Promise.all([
+      const netns = incident.code === 'KN401' ? namespaceIn(incident.subjects) : undefined;
+      const tables = incident.code === 'KN401' && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
+      const [configuration, table, talkers, namespacePod] = await Promise.all([
         inTime(felixBears(incident) ? felix : undefined),
-        inTime(isTable && proc !== undefined ? () => proc.conntrack(netns) : undefined),
-        inTime(isTable && proc !== undefined ? () => proc.talkers(netns) : undefined),
-        inTime(netns !== undefined && proc !== undefined ? () => proc.podOf(netns) : undefined),
+        inTime(tables && (() => tables.conntrack(netns))),
+        inTime(tables && (() => tables.talkers(netns))),
+        inTime(tables && netns !== undefined ? () => tables.podOf(netns) : undefined),
       ]);
       cancel();
+      // Then it is not the host's table that is full, unless it was some time ago.
+      const hasRoom = isUnnamed(incident) && isRoomy(table);
+      const isLate = Math.abs(now() - incident.last) > shortestLife;
       return {
         ...factsOfLog(incident, recent, kernel),
         felix: configuration,
         kubeProxyHere: attempt(kubeProxyHere),
-        conntrack,
+        conntrack: hasRoom && isLate ? { count: undefined, max: table?.max } : table,
         ...(namespacePod === undefined ? {} : { namespacePod }),
-        talkers: talkers?.top.map(({ address, connections }) => ({ name: named(address), connections })) ?? [],
+        ...(hasRoom && !isLate ? { namespacePod: null } : {}),
+        talkers: (hasRoom ? [] : (talkers?.top ?? [])).map(({ address, connections }) => ({
+          name: named(address),
+          connections,
+        })),
       };
 
       async function inTime<T>(ask: (() => Promise<T | undefined>) | undefined): Promise<T | undefined> {
@@ -116,6 +125,19 @@ function hasEbpf(kernel = ''): boolean | undefined {
   const version = Number(major) * 10_000 + Number(minor);
   if (version >= 50_003) return true;
   return version < 40_018 ? false : undefined;
+}
+
+/** An entry of a flow without answers stays so long at least (net.netfilter.nf_conntrack_udp_timeout): until then a full table is seen. */
+const shortestLife: Millis = 30_000;
+
+/** No line names a namespace: a kernel that does so for none may mean any. */
+function isUnnamed({ subjects }: Incident): boolean {
+  return !subjects.some((subject) => /\d/.test(subject));
+}
+
+/** At 95 % the kernel begins to make room (net/netfilter/nf_conntrack_core.c), so that a table that was full is not far below. */
+function isRoomy(table: NodeFacts['conntrack']): boolean {
+  return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
 /** A namespace of its own has a table of its own: the host and other Pods do not suffer. */

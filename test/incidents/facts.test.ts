@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFactFinder, factsOfLog, type FactFinderOptions } from '../../src/incidents/facts.ts';
+import type { NodeFacts } from '../../src/model.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import { createRecent } from '../../src/incidents/recent.ts';
 import { nine } from '../builders.ts';
@@ -58,6 +59,7 @@ function finder(some: Partial<FactFinderOptions> = {}) {
       podOf: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
     },
     recent,
+    now: () => nine + 30_000,
     kubeProxyHere: () => true,
     nameOf: (address) => (address === '10.244.0.7' ? 'shop/crawler-0' : undefined),
     schedule(task, delay) {
@@ -130,6 +132,61 @@ test('of several tables: that of the host', async () => {
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: ['4026532317', 'the host'] }));
   expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
   expect(facts.namespacePod).toBeUndefined();
+});
+
+const tableOf = (conntrack: NodeFacts['conntrack'], some: Partial<FactFinderOptions> = {}) =>
+  finder({
+    proc: {
+      conntrack: () => Promise.resolve(conntrack),
+      talkers: () => Promise.resolve({ top: [{ address: '10.244.0.7', connections: 100 }] }),
+      podOf: never,
+    },
+    ...some,
+  }).find(incident({ code: 'KN401', failing: 'kernel', subjects: ['the host'] }));
+
+describe('a full table that no line calls a namespace’s', () => {
+  test.each([262_144, 240_000])('is the host’s own, which holds %i of 262144', async (count) => {
+    const facts = await tableOf({ count, max: 262_144 });
+    expect(facts).toMatchObject({ conntrack: { count }, talkers: [{ connections: 100 }] });
+    expect(facts.namespacePod).toBeUndefined();
+  });
+
+  // Older kernels do not say whose it is, and a Pod can fill its own.
+  test.each([0, 120, 230_000])('is another namespace’s where the host’s own holds %i of 262144', async (count) => {
+    const facts = await tableOf({ count, max: 262_144 });
+    expect(facts).toMatchObject({ conntrack: { count, max: 262_144 }, namespacePod: null, talkers: [] });
+  });
+
+  test.each([
+    ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
+    ['long before it, by a clock that was set back', { count: 120, max: 262_144 }, -31_000],
+    ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
+  ])('is nobody knows whose %s', async (_, conntrack, after) => {
+    const facts = await tableOf(conntrack, { now: () => nine + 30_000 + after });
+    expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
+    expect(facts.namespacePod).toBeUndefined();
+  });
+
+  test('is the host’s own where the kernel does name namespaces', async () => {
+    const { find } = finder({
+      proc: { conntrack: () => Promise.resolve({ count: 120, max: 262_144 }), talkers: never, podOf: never },
+      schedule: (task) => (task(), () => undefined),
+    });
+    const subjects = ['network namespace 4026532317', 'the host'];
+    const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects }));
+    expect(facts.namespacePod).toBeUndefined();
+  });
+});
+
+test('of the tables of several namespaces: the host’s is none of them', async () => {
+  const { find, asked } = finder();
+  const subjects = ['network namespace 4026532317', 'network namespace 4026532318'];
+  expect(await find(incident({ code: 'KN401', failing: 'kernel', subjects }))).toMatchObject({
+    conntrack: undefined,
+    talkers: [],
+    namespacePod: null,
+  });
+  expect(asked).toEqual([]);
 });
 
 test('where nobody can be asked, what the log tells is left', async () => {

@@ -17,8 +17,19 @@ export const conntrackFull: Cause = {
   programs: [],
   needles: [],
   match: never,
-  what: (story, node) =>
-    `${ofNamespaces(story) ? `New connections of ${agreeing(story, 'a Pod', 'Pods')}` : 'New connections'} fail at random on ${node}: the connection tracking table${subjects(story) !== '' ? ` of ${subjects(story)}` : ''} is full${levels(story.facts.conntrack)}.`,
+  what(story, node) {
+    const { conntrack, namespacePod } = story.facts;
+    const whose = subjects(story) === '' ? '' : ` of ${subjects(story)}`;
+    const figures = levels(conntrack);
+    const fail = `fail at random on ${node}: `;
+    if (ofNamespaces(story))
+      return `New connections of ${agreeing(story, 'a Pod', 'Pods')} ${fail}the connection tracking table${whose} is full${figures}.`;
+    if (namespacePod !== undefined)
+      return `New connections of a Pod ${fail}the connection tracking table of a network namespace is full, not the node's own${figures}.`;
+    if (isUnsure(story))
+      return `New connections ${fail}a connection tracking table is full, the node's own or that of a network namespace${figures}.`;
+    return `New connections ${fail}the connection tracking table${whose} is full${figures}.`;
+  },
   why({ facts: { talkers } }) {
     if (talkers.length === 0)
       return 'Each flow has an entry until it times out; too many Pods, clients without keep-alive, UDP floods or scans fill the table.';
@@ -28,11 +39,17 @@ export const conntrackFull: Cause = {
     );
     return `Most entries have ${list(named, 0, 3, 68)}.`;
   },
-  fix({ facts: { conntrack, namespacePod }, subjects: named }) {
-    const inode = namespacePod === null ? /\d{1,10}/.exec(named[0] ?? '')?.[0] : undefined;
+  fix(story) {
+    const { conntrack, namespacePod } = story.facts;
+    const inode = namespacePod === null ? /\d{1,10}/.exec(story.subjects[0] ?? '')?.[0] : undefined;
+    if (namespacePod === null && inode === undefined)
+      return 'Whose it is: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows how full its table is; reuse connections there.';
     const max = asCount(conntrack?.max);
+    const raise = `sysctl -w net.netfilter.nf_conntrack_max=${max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max}. To keep it: conntrack.maxPerCore and conntrack.min`;
     return (
-      `At once: sysctl -w net.netfilter.nf_conntrack_max=${max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max}. To keep it: conntrack.maxPerCore and conntrack.min in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. ` +
+      (isUnsure(story)
+        ? `If sysctl net.netfilter.nf_conntrack_count is near the limit: ${raise} of kube-proxy. `
+        : `At once: ${raise} in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. `) +
       (inode === undefined
         ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
         : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
@@ -40,6 +57,11 @@ export const conntrackFull: Cause = {
   },
   hurts: () => 'New connections from and to this Pod may fail at random.',
 };
+
+/** A kernel that names no namespace may mean any, and how full the host's table is could not be read. */
+function isUnsure({ subjects: named, facts: { conntrack } }: IncidentStory): boolean {
+  return asCount(conntrack?.count) === undefined && !named.some((name) => /\d/.test(name));
+}
 
 /** The host's table is not among those that are full. */
 function ofNamespaces({ subjects: named }: IncidentStory): boolean {

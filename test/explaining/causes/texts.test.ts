@@ -106,6 +106,39 @@ it('KN401 has the figures and the talkers where they are known', () => {
   expect(cause.fix(storyOf({ facts }), 'node-a')).toContain('conntrack.maxPerCore');
 });
 
+describe('KN401 says whose table it is', () => {
+  const max = 262_144;
+  it.each([
+    [
+      'the host’s own, by its count',
+      { subjects: ['the host'], facts: factsOf({ conntrack: { count: max, max } }) },
+      /^New connections fail at random on node-a: the connection tracking table of the host is full \(262144 of 262144 entries\)\.$/,
+      /^At once: sysctl -w net\.netfilter\.nf_conntrack_max=524288/,
+    ],
+    [
+      'a namespace’s, by the line',
+      { subjects: ['network namespace 4026532317'], facts: factsOf({ namespacePod: null }) },
+      /^New connections of a Pod fail at random on node-a: the connection tracking table of network namespace 4026532317 is full\.$/,
+      /Whose it is: lsns -t net \| grep 4026532317;/,
+    ],
+    [
+      'a namespace’s, since the host’s own has room',
+      { subjects: ['the host'], facts: factsOf({ conntrack: { count: 120, max }, namespacePod: null }) },
+      /^New connections of a Pod fail at random on node-a: the connection tracking table of a network namespace is full, not the node's own \(120 of 262144 entries\)\.$/,
+      /^Whose it is: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows/,
+    ],
+    [
+      'nobody knows whose',
+      { subjects: ['the host'], facts: factsOf({ conntrack: { count: undefined, max } }) },
+      /^New connections fail at random on node-a: a connection tracking table is full, the node's own or that of a network namespace \(it holds 262144\)\.$/,
+      /^If sysctl net\.netfilter\.nf_conntrack_count is near the limit: sysctl -w net\.netfilter\.nf_conntrack_max=524288/,
+    ],
+  ])('%s', (_, story, what, fix) => {
+    expect(causeOf('KN401').what(storyOf(story), 'node-a')).toMatch(what);
+    expect(causeOf('KN401').fix(storyOf(story), 'node-a')).toMatch(fix);
+  });
+});
+
 it.each([
   [['IPv4'], 'net.ipv4.neigh.default.gc_thresh1=4096, and'],
   [['IPv6'], 'net.ipv6.neigh.default.gc_thresh1=4096, and'],
