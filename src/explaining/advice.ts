@@ -66,8 +66,8 @@ const table: readonly Advice[] = [
     name: 'martian',
     applies: ({ martian }) => martian,
     say: ({ path }) =>
-      `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${path}. ` +
-      `Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/${isPlainInterface(path) ? path : 'INTERFACE'}/rp_filter to 2.`,
+      `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${isLoosened(path) ? path : 'that device'}. Fix the route back` +
+      (isLoosened(path) ? `; if it comes another way on purpose, loosen net/ipv4/conf/${path}/rp_filter to 2.` : '.'),
   },
   {
     name: 'ufw',
@@ -119,6 +119,11 @@ const table: readonly Advice[] = [
     say: (story, { namespace }) => policyAdvice(story, namespace),
   },
 ];
+
+/** A device of the node that more than one way may lead to. A Pod's must stay strict, and a container names its own as it likes. */
+function isLoosened(device: string): boolean {
+  return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
+}
 
 function isTooBig(error: FlowStory['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);

@@ -37,7 +37,9 @@ function flowSentences(story: FlowStory, series: Series): string[] {
     story.ownAddressIsForeign ? `It used the address ${story.ownAddress}, which is not its own.` : '',
     decidedBy(story, series.finding.node),
     adviseOn(story, own),
-    story.martian ? '[KN403]' : '',
+    story.martian
+      ? 'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]'
+      : '',
   ];
 }
 

@@ -77,6 +77,14 @@ test.each<[string, Partial<FlowStory>, string]>([
     { martian: true, path: 'eth1.100', prefix: 'martian source' },
     'net/ipv4/conf/eth1.100/rp_filter to 2',
   ],
+  // A container names its devices as it likes, and what it names is to be pasted.
+  ...['a;reboot', '$(reboot)', '../all', '`id`', 'all', 'default', 'cali0da23704f98', 'eni0da23704f98'].map(
+    (path): [string, Partial<FlowStory>, string] => [
+      `martian source on ${path}`,
+      { martian: true, path, prefix: 'martian source' },
+      "The kernel's reverse-path filter refused it: by its routes that source cannot be behind that device. Fix the route back.",
+    ],
+  ),
   [
     'a Pod that uses an address of another',
     { martian: true, path: 'cali1', prefix: 'martian source', direction: 'sending', ownAddressIsForeign: true },

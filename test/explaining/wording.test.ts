@@ -61,7 +61,8 @@ describe('in full', () => {
       { martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' },
       {},
       "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). Logged on node-a. The kernel's reverse-path filter refused it: " +
-        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2. [KN403]',
+        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2. ' +
+        'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]',
     ],
   ])('%s', (_, story, given, expected) => {
     expect(message(story, given)).toBe(expected);
