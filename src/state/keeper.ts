@@ -12,13 +12,15 @@ export interface KeeperOptions {
   onSaved: (bytes: number) => void;
   onFailed: (error: unknown) => void;
   write?: (file: string, body: string) => Promise<void>;
+  /** How long a write may take; after that it has failed, as on a full disk. */
+  timeout?: Millis;
 }
 
 /** Keeps the state on disk. */
 export interface Keeper {
   /**
-   * Resolves when everything counted before the call is on disk, or could not be written. Calls while a write is under way
-   * share the next one. Never rejects.
+   * Resolves when everything counted before the call is on disk, or could not be written in time. Calls while a write is under
+   * way share the next one. Never rejects.
    */
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
@@ -27,11 +29,13 @@ export interface Keeper {
   readonly failing: boolean;
 }
 
+const unanswered = 'the disk does not answer';
+
 /** Of the time, at most a twentieth goes into making snapshots, however large they are. */
 const share = 20;
 
 export function createKeeper(options: KeeperOptions): Keeper {
-  const { file, snapshot, revision, onSaved, onFailed, write = writeState } = options;
+  const { file, snapshot, revision, onSaved, onFailed, write = writeState, timeout = 10_000 } = options;
   /** Revision that is on disk. */
   let kept: number | undefined;
   /** Digest of what is on disk: a node where nothing happens does not write. */
@@ -40,6 +44,11 @@ export function createKeeper(options: KeeperOptions): Keeper {
   let next: Promise<void> | undefined;
   let failing = false;
   let rest: Millis = 0;
+  /**
+   * A write that was not answered in time. It cannot be ended, holds one of the four threads that all file access shares, and
+   * puts its state in place whenever the disk answers: so no other begins before it ends.
+   */
+  let hanging = false;
 
   return {
     get failing() {
@@ -67,6 +76,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   }
 
   async function saveNow(): Promise<void> {
+    if (hanging) return fail(new Error(unanswered));
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     const began = hrtime.bigint();
     const taken = revision();
@@ -75,14 +85,36 @@ export function createKeeper(options: KeeperOptions): Keeper {
       const took = Number(hrtime.bigint() - began) / 1e6;
       rest = took > 5 ? took * (share - 1) : 0;
       const digest = createHash('sha256').update(body).digest('hex');
-      if (digest !== written) await write(file, body);
+      if (digest !== written) await inTime(write(file, body));
       written = digest;
       kept = taken;
       failing = false;
       onSaved(body.length);
     } catch (error) {
-      failing = true;
-      onFailed(error);
+      fail(error);
     }
+  }
+
+  function fail(error: unknown): void {
+    failing = true;
+    onFailed(error);
+  }
+
+  /** Rejects when the write fails, or has not ended in time; once such a write has ended, the newest state is written over it. */
+  async function inTime(writing: Promise<void>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      hanging = true;
+      written = undefined;
+      reject(new Error(unanswered));
+    }, timeout);
+    const ended = writing.finally(() => {
+      clearTimeout(timer);
+      if (!hanging) return;
+      hanging = false;
+      void save();
+    });
+    ended.then(resolve, reject);
+    await promise;
   }
 }

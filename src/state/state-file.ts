@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Millis } from '../model.ts';
 import { reasonOf } from '../system-error.ts';
@@ -87,7 +87,9 @@ export async function writeState(file: string, body: string): Promise<void> {
   const next = `${file}.next`;
   const header = JSON.stringify({ format, version, sha256: digest(body) });
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(next, `${header}\n${body}`, { flush: true, mode: 0o600 });
+  // A file of its own: a run that was killed while the disk did not answer may have a write to the old one under way.
+  await rm(next, { force: true });
+  await writeFile(next, `${header}\n${body}`, { flag: 'wx', flush: true, mode: 0o600 });
   await rename(next, file);
 }
 

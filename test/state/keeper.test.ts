@@ -87,6 +87,7 @@ function gate({ gates }: Rig): Gate {
 
 const body = (count: number, position = 0): string => JSON.stringify({ count, position });
 const full = new Error('ENOSPC: no space left on device');
+const unanswered = new Error('the disk does not answer');
 
 describe('keep', () => {
   test('writes what was counted, at first even if it is nothing', async () => {
@@ -235,6 +236,78 @@ describe('a write that fails', () => {
   });
 });
 
+describe('a write that the disk does not answer', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('has failed after ten seconds, and does not hold up whoever waits', async () => {
+    const one = rig();
+    gate(one);
+    one.count();
+    const kept = [one.keeper.keep(), one.keeper.keep(), one.keeper.keepPositions()];
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(one.failures).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all(kept);
+    expect(one.failures).toEqual([unanswered, unanswered]);
+    expect(one.keeper.failing).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is the only one as long as it lasts; whoever waits is told at once', async () => {
+    const one = rig();
+    gate(one);
+    const first = one.keeper.keep();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await first;
+    for (let call = 0; call < 20; call++) {
+      one.count();
+      await one.keeper.keep();
+      await one.keeper.keepPositions();
+    }
+    expect(one.bodies).toEqual([body(0)]);
+    expect(one.failures).toHaveLength(41);
+    expect(one.saved).toEqual([]);
+  });
+
+  test.each([
+    ['well', undefined],
+    ['with an error', full],
+  ])('is followed by the newest state when it ends %s', async (_, error) => {
+    const one = rig();
+    const hung = gate(one);
+    const first = one.keeper.keep();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await first;
+    one.count();
+    await one.keeper.keep();
+    hung.resolve(error);
+    await settle();
+    expect(one.bodies).toEqual([body(0), body(1)]);
+    expect(one.saved).toHaveLength(1);
+    expect(one.keeper.failing).toBe(false);
+    expect(one.most).toBe(1);
+  });
+
+  test('may have put an older state in place: the same one as before is written again', async () => {
+    const one = rig();
+    await one.keeper.keep();
+    const hung = gate(one);
+    one.readOn();
+    const second = one.keeper.keepPositions();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await second;
+    hung.resolve(full);
+    await settle();
+    expect(one.bodies).toEqual([body(0), body(0, 1), body(0, 1)]);
+  });
+});
+
 /** Each snapshot takes that long. */
 function taking(milliseconds: number): Rig {
   let clock = 0n;
@@ -277,7 +350,8 @@ describe('a large state', () => {
 });
 
 test('whatever is called when, what is kept has all that was counted before the call', async () => {
-  const step = fc.constantFrom('count', 'read on', 'keep', 'keep positions', 'written', 'failed', 'settle');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const step = fc.constantFrom('count', 'read on', 'keep', 'keep positions', 'written', 'failed', 'time', 'settle');
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const one = rig();
@@ -286,7 +360,9 @@ test('whatever is called when, what is kept has all that was counted before the 
       let counted = 0;
       for (let write = 0; write < 50; write++) open.push(gate(one));
       /** Unless a write failed meanwhile. */
-      const expectKept = (before: number, failed: number) => () => {
+      const expectKept = async (keep: () => Promise<void>): Promise<void> => {
+        const [before, failed] = [counted, one.failures.length];
+        await keep();
         if (one.failures.length === failed) expect(one.kept()).toBeGreaterThanOrEqual(before);
       };
       for (const each of steps) {
@@ -294,19 +370,23 @@ test('whatever is called when, what is kept has all that was counted before the 
           counted++;
           one.count();
         } else if (each === 'read on') one.readOn();
-        else if (each === 'keep') calls.push(one.keeper.keep().then(expectKept(counted, one.failures.length)));
-        else if (each === 'keep positions')
-          calls.push(one.keeper.keepPositions().then(expectKept(counted, one.failures.length)));
+        else if (each === 'keep') calls.push(expectKept(one.keeper.keep));
+        else if (each === 'keep positions') calls.push(expectKept(one.keeper.keepPositions));
         else if (each === 'written') open.shift()?.resolve(undefined);
         else if (each === 'failed') open.shift()?.resolve(full);
+        else if (each === 'time') await vi.advanceTimersByTimeAsync(10_000);
         else await settle();
       }
       for (const { resolve } of open) resolve(undefined);
       await Promise.all(calls);
+      one.gates.length = 0;
+      await one.keeper.keepPositions();
+      expect(one.kept()).toBe(counted);
       expect(one.most).toBeLessThanOrEqual(1);
     }),
     { numRuns: 200 },
   );
+  vi.useRealTimers();
 });
 
 const path = temporaryFolder();

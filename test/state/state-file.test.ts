@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import {
+  closeSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -8,6 +10,7 @@ import {
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -42,6 +45,17 @@ describe('a state file', () => {
   test('holds a newer state in place of an older, longer one, and leaves nothing beside it', async () => {
     const file = await written(JSON.stringify({ long: 'x'.repeat(10_000) }));
     await writeState(file, text);
+    expect(load(file)).toEqual({ kind: 'restored', state });
+    expect(beside(file)).toEqual([]);
+  });
+
+  test('is a new one each time: what a run before may still write goes elsewhere', async () => {
+    const file = await written();
+    writeFileSync(`${file}.next`, 'half');
+    const late = openSync(`${file}.next`, 'a');
+    await writeState(file, text);
+    writeSync(late, 'late');
+    closeSync(late);
     expect(load(file)).toEqual({ kind: 'restored', state });
     expect(beside(file)).toEqual([]);
   });
