@@ -80,6 +80,9 @@ test.each([
   expect(containerOf(path)).toStrictEqual(name);
 });
 
-test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])('no folder of a Pod: %s', (folder) => {
-  expect(podOf(folder)).toBeUndefined();
-});
+test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(
+  'no folder of a Pod: %s',
+  (folder) => {
+    expect(podOf(folder)).toBeUndefined();
+  },
+);
