@@ -70,19 +70,15 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
     ['written by', envelope.program ?? envelope.origin],
     ['message', envelope.text.length > 300 ? `${envelope.text.slice(0, 300)}…` : envelope.text],
   ];
-  const observation =
-    parse(envelope.text, prefixes, envelope.origin !== 'userspace') ??
-    (envelope.origin === 'kernel' ? undefined : recordIn(line, envelope));
-  if (observation === undefined) {
-    const forged = envelope.origin === 'userspace' && parse(envelope.text, prefixes) !== undefined;
+  const packet = parse(envelope.text, prefixes, envelope.origin, envelope.program);
+  const isMine = packet !== undefined && packet.kind !== 'refused';
+  const observation = isMine || envelope.origin === 'kernel' ? packet : (recordIn(line, envelope) ?? packet);
+  if (observation === undefined) return [...rows, ['format', 'none of the known ones: the line is passed over']];
+  if (observation.kind === 'refused') {
+    const { format, writers } = observation;
     return [
       ...rows,
-      [
-        'format',
-        forged
-          ? 'refused: only the kernel may say this, and another program did'
-          : 'none of the known ones: the line is passed over',
-      ],
+      ['format', `refused: a line of ${format}, which only ${writers.join(' or ')} may write, and another program did`],
     ];
   }
   const node = nodeOf(

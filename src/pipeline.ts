@@ -15,12 +15,13 @@ import type {
   Suppressed,
 } from './model.ts';
 import type { NodeIncidents } from './node-incidents.ts';
-import { parse } from './parsing/formats.ts';
+import { parse, type Refused } from './parsing/formats.ts';
 import type { PrefixTable } from './parsing/prefixes.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import type { Directory, Moment } from './resolving/directory.ts';
 import { nodeOf, resolveMartian } from './resolving/resolver.ts';
 import type { SeriesTable } from './series/table.ts';
+import { containerOf } from './sources/containers/log-path.ts';
 import type { LineOrigin } from './sources/source.ts';
 import type { Statistics } from './statistics.ts';
 import type { WaitingFlow } from './waiting-room.ts';
@@ -78,8 +79,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   return {
     take(line, origin) {
       const observation = observe(line, origin);
-      if (observation === undefined) {
-        if (origin === 'userspace' && parse(line.text, prefixes) !== undefined) statistics.notKernel++;
+      if (observation === undefined) return;
+      if (observation.kind === 'refused') {
+        statistics.notKernel++;
         return;
       }
       const at = { time: line.time, exact: line.timeIsExact };
@@ -115,12 +117,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   };
 
-  function observe(line: LogLine, origin: LineOrigin): Observation | undefined {
+  function observe(line: LogLine, origin: LineOrigin): Observation | Refused | undefined {
     const isProgram = origin === 'program' || origin === 'container';
-    const isKernel = origin === 'kernel' || origin === 'unknown';
-    const packet = origin === 'program' ? undefined : unbound(line.text, parse(line.text, prefixes, isKernel));
-    if (packet !== undefined || origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
-    return parseProgramRecord(line.text, line.program);
+    const writer = origin === 'container' ? containerOf(line.source)?.container : line.program;
+    const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
+    if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
+    if (origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
+    return parseProgramRecord(line.text, line.program) ?? packet;
   }
 
   function nodeOfLine(line: LogLine, at: Moment): string {
@@ -194,8 +197,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
  * What is cut out of a text keeps the whole of it in memory, for as long as its flow is remembered: 64 KiB, where somebody writes
  * lines of his own. Nor may his names be as long as that.
  */
-function unbound(text: string, observation: Observation | undefined): Observation | undefined {
-  if (observation === undefined || text.length <= longLine) return observation;
+function unbound(text: string, observation: Observation): Observation {
+  if (text.length <= longLine) return observation;
   return JSON.parse(JSON.stringify(observation), shortened) as Observation;
 }
 

@@ -10,11 +10,13 @@ import type { Pipeline } from './pipeline.ts';
 import type { Streams } from './replay.ts';
 import { type ClockOptions, createClock } from './sources/clock.ts';
 import { fatalNeedles } from './sources/containers/record-kinds.ts';
+import { containerOf } from './sources/containers/log-path.ts';
 import { createSavedLogReader, isProgramLog } from './sources/containers/saved-log.ts';
 import { readEnvelope } from './sources/envelope.ts';
 import type { Envelope } from './sources/envelopes/envelope.ts';
 import { withoutHalfValue } from './sources/half-value.ts';
 import type { Input } from './sources/input.ts';
+import { createLineStarts, streamMark } from './sources/journal/line-starts.ts';
 import { createScanner, type Scanner } from './sources/scanner.ts';
 
 /** How the output of `kubectl get -o json` begins. */
@@ -33,6 +35,8 @@ export async function readLog(
   options: ReplayOptions,
 ): Promise<void> {
   const clock = createClock(clockOptions);
+  // What was saved may be the middle of a journal, of which whoever has saved it has seen more.
+  const starts = createLineStarts(undefined, true);
   let lastTime = clockOptions.latest;
   let reader: Reader | undefined;
   const progress = createProgress(
@@ -63,7 +67,7 @@ export async function readLog(
 
   /** A log in which any program may have written, one line a record. */
   function lineReader(): Reader {
-    const scanner = createScanner({ needles, onLine: takeLine, onTooLong });
+    const scanner = createScanner({ needles: [...needles, streamMark], onLine: takeLine, onTooLong });
     return { scanner, end: () => {} };
   }
 
@@ -85,6 +89,7 @@ export async function readLog(
   }
 
   function takeLine(text: string, number: number, cut: boolean): void {
+    if (!starts.take(text)) return;
     const envelope = readEnvelope(text, clock);
     if (cut) envelope.text = withoutHalfValue(envelope.text);
     if (envelope.time === undefined || !envelope.timeIsExact) totals.guessedTimes++;
@@ -102,7 +107,8 @@ export async function readLog(
       totals.hosts.add(copy(host));
     const isExact = stamped !== undefined || (time !== undefined && timeIsExact);
     const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: isExact, host, program };
-    pipeline.take(line, origin);
+    // Who wrote the log of a container is told by its path.
+    pipeline.take(line, containerOf(input.name) === undefined ? origin : 'container');
   }
 
   function onTooLong(number: number): void {

@@ -27,7 +27,7 @@ export interface Statistics {
   programRecords: number;
   /** Log lines that were suppressed or lost before they were written. */
   suppressed: number;
-  /** Lines that look like the kernel's but were written by another program. */
+  /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
   notKernel: number;
   /** Lines about a node whose name nothing tells. */
   nodeUnknown: number;

@@ -71,7 +71,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
   if (statistics.notKernel > 0)
     rows.push([
       'refused',
-      `${number(statistics.notKernel)} lines that look like the kernel's but come from another program`,
+      `${number(statistics.notKernel)} lines that look like the kernel's or a policy logger's but come from another program`,
     ]);
   if (statistics.nodeUnknown > 0)
     rows.push(['no node', `${number(statistics.nodeUnknown)} lines about a node that nothing names: use --node`]);

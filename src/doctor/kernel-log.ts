@@ -67,8 +67,8 @@ function understand(
   const log = { lines: 0, from: undefined as Millis | undefined, last: undefined as Millis | undefined };
   const packets: KernelLog['packets'][number][] = [];
   for (const line of lines) {
-    const { text, time = log.last, origin } = readEnvelope(line, clock);
-    const observation = origin === 'userspace' ? undefined : parse(text, prefixes);
+    const { text, time = log.last, origin, program } = readEnvelope(line, clock);
+    const observation = parse(text, prefixes, origin, program);
     const isPacket = observation?.kind === 'packet';
     // A file may have everybody's lines.
     if (origin !== 'kernel' && !isPacket) continue;

@@ -1,10 +1,11 @@
 import type { Observation } from '../model.ts';
-import { parseConntrackFull, parseMartian, parseNeighbourOverflow, parseSuppressed } from './kernel.ts';
+import { parseConntrackFull, parseJournald, parseMartian, parseNeighbourOverflow, parseSuppressed } from './kernel.ts';
 import { parseAntrea } from './loggers/antrea.ts';
 import { parseAws } from './loggers/aws.ts';
 import { parseOvn } from './loggers/ovn.ts';
 import { parseUlogd } from './loggers/ulogd.ts';
 import { parseNetfilter } from './netfilter.ts';
+import { withPolicyName } from './policy-name.ts';
 import type { PrefixTable } from './prefixes.ts';
 
 /** One kind of line. A new one is a row here, a file beside it, and a sample. */
@@ -13,28 +14,48 @@ export interface Format {
   /** One of these literals stands in every such line. Blocks are searched for all formats' needles before lines are cut:
    *  eight characters or more cost next to nothing. */
   needles: readonly string[];
-  /** Only the kernel can say such a thing: the line is refused when its envelope names another program. */
-  kernelOnly: boolean;
+  /**
+   * Names of those who may write it: `kernel`, or programs as syslog and journald name them, or containers. What somebody else has
+   * written is refused; where the envelope names nobody, as in the file of one program, the text alone decides.
+   */
+  writers: readonly string[];
   /** `undefined`: not mine. `unparsable`: mine, but cannot be read. Never throws; linear in the length of the text. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
+/** A line that somebody has written who may not. */
+export interface Refused {
+  kind: 'refused';
+  /** Name of its format. */
+  format: string;
+  writers: readonly string[];
+}
+
+const ulogd = ['ulogd', 'ulogd2'];
+const kernel = ['kernel'];
+
 /** In order: the first that does not answer `undefined` has the line. */
 export const formats: readonly Format[] = [
-  { name: 'netfilter', needles: ['IN='], kernelOnly: true, parse: parseNetfilter },
-  { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], kernelOnly: false, parse: parseUlogd },
-  { name: 'conntrack', needles: ['conntrack: table full'], kernelOnly: true, parse: parseConntrackFull },
-  { name: 'neighbour', needles: ['table overflow'], kernelOnly: true, parse: parseNeighbourOverflow },
-  { name: 'martian', needles: ['martian source', 'martian destination'], kernelOnly: true, parse: parseMartian },
+  { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
+  { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
+  { name: 'conntrack', needles: ['conntrack: table full'], writers: kernel, parse: parseConntrackFull },
+  { name: 'neighbour', needles: ['table overflow'], writers: kernel, parse: parseNeighbourOverflow },
+  { name: 'martian', needles: ['martian source', 'martian destination'], writers: kernel, parse: parseMartian },
+  { name: 'suppressed', needles: ['callbacks suppressed'], writers: kernel, parse: parseSuppressed },
   {
-    name: 'suppressed',
-    needles: ['callbacks suppressed', ' kernel messages', 'kmsg buffer overrun', 'Suppressed '],
-    kernelOnly: false,
-    parse: parseSuppressed,
+    name: 'journald',
+    needles: [' kernel messages', 'kmsg buffer overrun', 'Suppressed '],
+    writers: ['systemd-journald'],
+    parse: parseJournald,
   },
-  { name: 'aws-network-policy-agent', needles: ['PolicyVerdict:', 'Flow Info'], kernelOnly: false, parse: parseAws },
-  { name: 'ovn-acl', needles: ['acl_log('], kernelOnly: false, parse: parseOvn },
-  { name: 'antrea', needles: ['NetworkPolicy'], kernelOnly: false, parse: parseAntrea },
+  {
+    name: 'aws-network-policy-agent',
+    needles: ['PolicyVerdict:', 'Flow Info'],
+    writers: ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],
+    parse: parseAws,
+  },
+  { name: 'ovn-acl', needles: ['acl_log('], writers: ['ovn-controller', 'ovn-acl-logging'], parse: parseOvn },
+  { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
 ];
 
 /** journald writes a message that is no UTF-8 as an array of bytes, in which no other needle can be seen. */
@@ -44,23 +65,39 @@ const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
 /** Programs write much beside packets: all formats on every line took a third of what a line costs (`npm run bench:incidents`). */
-const needlesOfPrograms = new RegExp(
-  formats
-    .filter(({ kernelOnly }) => !kernelOnly)
-    .flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle)))
-    .join('|'),
+const anyNeedle = new RegExp(
+  formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );
 
 /**
- * What a message says, its envelope taken off; `undefined` when no format claims it.
- * `fromKernel` false refuses what only the kernel may say.
+ * What a message says, its envelope taken off; `undefined` when no format claims it. `origin`, as in `Envelope`, and `program` say
+ * who has written it. Anybody may call himself as the kernel or ulogd are called: those two are told by `origin` `kernel` alone.
  */
-export function parse(text: string, prefixes: PrefixTable, fromKernel = true): Observation | undefined {
-  if (!fromKernel && !needlesOfPrograms.test(text)) return undefined;
-  for (const format of formats) {
-    if (format.kernelOnly && !fromKernel) continue;
-    const observation = format.parse(text, prefixes);
-    if (observation !== undefined) return observation;
+export function parse(text: string, prefixes: PrefixTable): Observation | undefined;
+export function parse(
+  text: string,
+  prefixes: PrefixTable,
+  origin: string,
+  program: string | undefined,
+): Observation | Refused | undefined;
+export function parse(
+  text: string,
+  prefixes: PrefixTable,
+  origin = 'unknown',
+  program?: string,
+): Observation | Refused | undefined {
+  const isKernel = origin === 'kernel';
+  if (!isKernel && origin !== 'unknown' && !anyNeedle.test(text)) return undefined;
+  const writer = isKernel ? (program ?? 'kernel') : program;
+  let refused: Refused | undefined;
+  for (const { name, writers, parse: read } of formats) {
+    const observation = read(text, prefixes);
+    if (observation === undefined) continue;
+    const isMeant = writer !== undefined && writers.includes(writer) && (isKernel || !onlyByOrigin.has(writer));
+    if (origin === 'unknown' || isMeant) return withPolicyName(observation);
+    refused ??= { kind: 'refused', format: name, writers };
   }
-  return undefined;
+  return refused;
 }
+
+const onlyByOrigin = new Set([...kernel, ...ulogd]);

@@ -3,14 +3,16 @@ import { canonicalAddress, copy } from '../address.ts';
 
 /** `nf_conntrack: table full, dropping packet`, also with a doubled module name or `in netns N` (Linux nf_conntrack_core.c). */
 export function parseConntrackFull(text: string): ConntrackFull | undefined {
-  const found = /nf_conntrack: table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
+  const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
   if (!found) return undefined;
   return { kind: 'conntrack-full', netns: found[1] === undefined ? undefined : Number(found[1]) };
 }
 
 /** `neighbour: arp_cache: neighbor table overflow!`, `IPv6: Neighbour table overflow` (Linux net/core/neighbour.c, route.c). */
 export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefined {
-  const found = /(arp_cache|ndisc_cache|IPv6|ipv6|IPv4|ipv4)?:? ?[Nn]eighbou?r table overflow/.exec(text);
+  const found = /^(?:neighbour: )?(?:(arp_cache|ndisc_cache|IPv6|ipv6|IPv4|ipv4): )?[Nn]eighbou?r table overflow/.exec(
+    text,
+  );
   if (!found) return undefined;
   const table = found[1]?.toLowerCase();
   return {
@@ -24,7 +26,9 @@ export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefi
  * *destination* of the packet, the second its source. For `martian destination` likewise.
  */
 export function parseMartian(text: string): Martian | Unparsable | undefined {
-  const found = /martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(text);
+  const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
+    text,
+  );
   if (!found) return undefined;
   const [, impossible, destination = '', source = '', device = ''] = found;
   const addresses = { source: canonicalAddress(source), destination: canonicalAddress(destination) };
@@ -44,24 +48,23 @@ export function parseMartian(text: string): Martian | Unparsable | undefined {
   };
 }
 
-/** The rate limiter's own report, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c), and journald's. */
+/** The rate limiter's own report, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c). */
 export function parseSuppressed(text: string): Suppressed | undefined {
-  const found = /(?:^|[ \]])([A-Za-z_]\w{0,63}): (\d{1,15}) callbacks suppressed/.exec(text);
-  if (found) {
-    const [, by = '', count] = found;
-    return {
-      kind: 'suppressed',
-      by: copy(by),
-      count: Number(count),
-      affects: networkLimiters.test(by) ? 'kernel-warnings' : 'nothing',
-    };
-  }
-  // journald found a gap in the numbers of /dev/kmsg: anything may have been in it.
-  const missed = /Missed (\d{1,15}) kernel messages/.exec(text);
+  const found = /^([A-Za-z_]\w{0,63}): (\d{1,15}) callbacks suppressed/.exec(text);
+  if (!found) return undefined;
+  const [, by = '', count] = found;
+  const affects = networkLimiters.test(by) ? 'kernel-warnings' : 'nothing';
+  return { kind: 'suppressed', by: copy(by), count: Number(count), affects };
+}
+
+/** What journald says of records it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
+export function parseJournald(text: string): Suppressed | undefined {
+  // It found a gap in the numbers of /dev/kmsg: anything may have been in it.
+  const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
   if (missed) return { kind: 'suppressed', by: 'journald', count: Number(missed[1]), affects: 'everything' };
-  if (/\/dev\/kmsg buffer overrun, some messages lost/.test(text))
+  if (text.startsWith('/dev/kmsg buffer overrun, some messages lost'))
     return { kind: 'suppressed', by: 'journald', count: undefined, affects: 'everything' };
-  const limited = /Suppressed (\d{1,15}) messages from (\S+)/.exec(text);
+  const limited = /^Suppressed (\d{1,15}) messages from (\S+)/.exec(text);
   if (limited) {
     const kernel = /kernel|kmsg/.test(limited[2] ?? '');
     return {

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Envelope } from './envelopes/envelope.ts';
 import { readDecoded, readDmesg } from './envelopes/dmesg.ts';
-import { readKernelTag } from './envelopes/host.ts';
+import { readKernelTag, readTag } from './envelopes/host.ts';
 import { readJson } from './envelopes/json.ts';
 import { readKmsg } from './envelopes/kmsg.ts';
 import { readNumericStamp } from './envelopes/numeric.ts';
@@ -31,6 +31,7 @@ export function readEnvelope(line: string, clock: Clock): Envelope {
     takeLayer(envelope, clock);
     // Talos names node, facility and level at the very start of a line; later they would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
+    if (envelope.text === before) readTag(envelope);
     if (envelope.text === before) break;
   }
   return envelope;

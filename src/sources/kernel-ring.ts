@@ -140,10 +140,11 @@ export function createKernelRing(options: KernelRingOptions): Source {
     if (isStopped()) return true;
     seq = next;
     if (isTooOld) return true;
-    const { text, host } = readEnvelope(record, noClock);
+    const { text, host, program } = readEnvelope(record, noClock);
     // Anybody may write to the device, but only the kernel with facility 0: it alone decides, whatever stands in the text.
     const origin = Number(priority) >>> 3 === 0 ? 'kernel' : 'userspace';
-    listener.onLine({ source: path, line: next, text, time, timeIsExact: true, host }, origin);
+    const line = { source: path, line: next, text, time, timeIsExact: true, host };
+    listener.onLine(origin === 'kernel' ? line : { ...line, program }, origin);
     return true;
   }
 

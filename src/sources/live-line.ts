@@ -27,7 +27,15 @@ export function createLiveLineReader({ source, zone, now }: LiveLineOptions): Re
     const time = (lastTime = envelope.time ?? lastTime ?? present);
     const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
     return {
-      line: { source, line: number, text: envelope.text, time, timeIsExact, host: envelope.host },
+      line: {
+        source,
+        line: number,
+        text: envelope.text,
+        time,
+        timeIsExact,
+        host: envelope.host,
+        program: envelope.program,
+      },
       origin: envelope.origin,
     };
   };

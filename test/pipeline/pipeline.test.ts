@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import type { Series } from '../../src/model.ts';
+import type { LogLine, Series } from '../../src/model.ts';
 import { createPrefixTable } from '../../src/parsing/prefixes.ts';
 import { createPipeline, type PipelineOptions } from '../../src/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
@@ -30,7 +30,7 @@ interface Run {
   advanced: string[];
 }
 
-type Text = string | { text: string; origin?: LineOrigin; host?: string | undefined; time?: number };
+type Text = string | ({ text: string; origin?: LineOrigin } & Partial<LogLine>);
 
 /** What becomes of these lines. */
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
@@ -63,7 +63,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   });
   for (const one of lines) {
     const { text, origin = 'kernel', time = nine, ...rest } = typeof one === 'string' ? { text: one } : one;
-    pipeline.take(line({ text, time, host: 'host' in rest ? rest.host : 'node-a' }), origin);
+    pipeline.take(line({ text, time, host: 'node-a', ...rest }), origin);
   }
   const all = [...tables.values()].flatMap((table) => table.due(Infinity));
   const told = all.map(({ finding: { node: name, reason, regarding }, count }) =>
@@ -110,7 +110,7 @@ describe('a packet', () => {
   });
 
   test('is counted as often as its logger says', () => {
-    const { series } = run([{ text: antrea, origin: 'userspace' }]);
+    const { series } = run([{ text: antrea, origin: 'userspace', program: 'antrea-agent' }]);
     expect(series).toEqual(['node-a PacketDrop shop/db-0 x5', 'node-a PacketDrop shop/web-0 x5']);
   });
 
@@ -160,10 +160,10 @@ describe('chatter', () => {
 test.each([
   ['a drop', [syn()]],
   ['a martian', ['IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0']],
-  ['what a logger joins', [{ text: antrea, origin: 'userspace' as const }]],
+  ['what a logger joins', [{ text: antrea, origin: 'unknown' as const }]],
   [
     'all together',
-    [syn(), multicast, syn({ from: '8.8.8.8', inDevice: 'eth0' }), { text: antrea, origin: 'userspace' as const }],
+    [syn(), multicast, syn({ from: '8.8.8.8', inDevice: 'eth0' }), { text: antrea, origin: 'unknown' as const }],
   ],
 ])('every dropped packet is of a Pod, of none, or chatter: %s', (_, lines) => {
   const { verdicts, withPods, withoutPods, noise } = run(lines).statistics;
@@ -191,6 +191,17 @@ describe('what only the kernel can say', () => {
       const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
       expect(taken.series).not.toEqual([]);
       expect(taken.statistics.notKernel).toBe(0);
+    }
+  });
+
+  test('the log of a container is believed as the container is called', () => {
+    for (const [container, notKernel, dropped] of [
+      ['antrea-agent', 0, 5],
+      ['kube-proxy', 1, 0],
+    ] as const) {
+      const source = `/var/log/pods/kube-system_x_uid/${container}/0.log`;
+      const { statistics } = run([{ text: antrea, origin: 'container', source }]);
+      expect(statistics).toMatchObject({ notKernel, verdicts: { dropped } });
     }
   });
 
@@ -286,7 +297,7 @@ test('lost lines mark the series of their node', () => {
   const { all, statistics } = run([
     syn(),
     { text: syn(), host: 'node-b' },
-    { text: 'Missed 17 kernel messages', origin: 'userspace' },
+    { text: 'Missed 17 kernel messages', origin: 'userspace', program: 'systemd-journald' },
   ]);
   expect(all.map(({ finding: { node: name }, suppressed }) => [name, suppressed])).toEqual([
     ['node-a', true],

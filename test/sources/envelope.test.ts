@@ -298,7 +298,7 @@ describe('journald JSON', () => {
     [
       'ulogd by its own word only',
       { _TRANSPORT: 'syslog', SYSLOG_IDENTIFIER: 'ulogd', _COMM: 'evil', _UID: '0' },
-      { ...found, origin: 'userspace', program: 'ulogd' },
+      { ...found, origin: 'userspace', program: 'evil' },
     ],
   ])('%s', (_, change, expected) => check(JSON.stringify({ ...fields, ...change }), expected));
 
@@ -347,6 +347,70 @@ test.each<Row>([
     { ...kernel, program: 'kernel' },
   ],
 ])('CRI: %s', check);
+
+test.each<[string, string, Partial<Expected>]>([
+  [
+    'a name and a number before a message without a time',
+    `sshd[1]: ${packet}`,
+    { origin: 'userspace', program: 'sshd' },
+  ],
+  [
+    'the same with a capital',
+    `CRON[1]: Nov 21 03:42:11 node-a kernel: ${packet}`,
+    { time, host: 'node-a', origin: 'userspace', program: 'CRON' },
+  ],
+  ['a LOG prefix of such a form', 'fw-drop[1]: IN=eth0', { text: 'fw-drop[1]: IN=eth0' }],
+  [
+    'the outermost of two',
+    `Nov 21 03:42:11 node-a sshd[1]: Nov 21 03:42:11 node-b ovn-controller[2]: ${packet}`,
+    { time, host: 'node-a', origin: 'userspace', program: 'sshd', text: `node-b ovn-controller[2]: ${packet}` },
+  ],
+  [
+    'who has written to /dev/kmsg',
+    '30,1,132500000,-;systemd-journald[99]: Missed 3 kernel messages',
+    {
+      time: '2026-11-21T00:02:12.500Z',
+      origin: 'userspace',
+      program: 'systemd-journald',
+      text: 'Missed 3 kernel messages',
+    },
+  ],
+  [
+    'Fluent Bit, of a syslog',
+    JSON.stringify({ ident: 'sshd', pid: '1', message: packet }),
+    { origin: 'userspace', program: 'sshd' },
+  ],
+  [
+    'Vector, of a syslog',
+    JSON.stringify({ appname: 'kernel', message: packet }),
+    { origin: 'kernel', program: 'kernel' },
+  ],
+  [
+    'Fluent Bit, of a container, whatever that is called',
+    JSON.stringify({ log: packet, kubernetes: { container_name: 'ulogd' } }),
+    { origin: 'userspace', program: 'ulogd' },
+  ],
+  [
+    'journald: the process, whatever it calls itself',
+    JSON.stringify({ MESSAGE: packet, SYSLOG_IDENTIFIER: 'kernel', _COMM: 'evil' }),
+    { origin: 'userspace', program: 'evil' },
+  ],
+  [
+    'journald: the process, of whose name the kernel keeps 15 bytes',
+    JSON.stringify({
+      MESSAGE: packet,
+      _TRANSPORT: 'stdout',
+      SYSLOG_IDENTIFIER: 'systemd-journald',
+      _COMM: 'systemd-journal',
+    }),
+    { origin: 'userspace', program: 'systemd-journald' },
+  ],
+  [
+    'journald: a process without any other name',
+    JSON.stringify({ MESSAGE: packet, _COMM: 'app' }),
+    { origin: 'userspace', program: 'app' },
+  ],
+])('the writer: %s', (_, line, expected) => check(line, expected));
 
 test.each<[string, object, Partial<Expected>]>([
   [

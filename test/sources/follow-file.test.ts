@@ -34,7 +34,7 @@ describe('lines', () => {
         'no time IN=eth1\nNov 21 03:42:13 node-a sshd[1]: IN=eth2\r\n',
     );
     const { lines, source } = follow(file);
-    const common = { source: file, timeIsExact: true, host: 'node-a' };
+    const common = { source: file, timeIsExact: true, host: 'node-a', program: undefined };
     expect(lines).toStrictEqual([
       { ...common, line: 1, text: 'drop: IN=eth0', time: Date.UTC(2026, 10, 21, 3, 42, 11), origin: 'kernel' },
       {
@@ -44,9 +44,17 @@ describe('lines', () => {
         time: Date.UTC(2026, 10, 21, 3, 42, 11),
         timeIsExact: false,
         host: undefined,
+        program: undefined,
         origin: 'unknown',
       },
-      { ...common, line: 4, text: 'IN=eth2', time: Date.UTC(2026, 10, 21, 3, 42, 13), origin: 'userspace' },
+      {
+        ...common,
+        line: 4,
+        text: 'IN=eth2',
+        time: Date.UTC(2026, 10, 21, 3, 42, 13),
+        program: 'sshd',
+        origin: 'userspace',
+      },
     ]);
     expect(source.name).toBe(file);
     expect(source.state).toBe('reading');

@@ -86,7 +86,7 @@ test('lines of the kernel, of other units and of one unit do not get into the re
     ...ofUnit('k3s.service', second, third),
   );
   expect(here.heard.lines.map(({ origin, program, text }) => [origin, program, text])).toEqual([
-    ['kernel', undefined, 'drop: IN=eth0 '],
+    ['kernel', 'kernel', 'drop: IN=eth0 '],
     ['program', 'kube-proxy', `${header}"ip6tables-restore"`],
     ['program', 'k3s', failing.join('\n')],
   ]);
@@ -101,7 +101,7 @@ test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   });
   here.time.advance(500);
   expect(here.heard.lines.map(({ origin, program }) => [origin, program])).toEqual([
-    ['kernel', undefined],
+    ['kernel', 'kernel'],
     ['program', 'k3s'],
   ]);
 });
@@ -159,10 +159,10 @@ test('the backslashes of a name, as journalctl prints them', () => {
 /** As journald cuts what one process wrote into one stream; `_LINE_BREAK` says how a record ended, if not at a newline. */
 function ofStream(stream: string, ...pieces: [message: string, lineBreak?: string][]): JournalRecord[] {
   return pieces.flatMap(([message, lineBreak]) =>
-    ofUnit('k3s.service', message).map((record) => ({
-      ...record,
-      fields: { ...record.fields, _STREAM_ID: stream, ...(lineBreak && { _LINE_BREAK: lineBreak }) },
-    })),
+    ofUnit('k3s.service', message).map(({ fields, ...record }) => {
+      const marks = { _STREAM_ID: stream, ...(lineBreak && { _LINE_BREAK: lineBreak }) };
+      return Object.assign(record, { fields: { ...fields, ...marks } });
+    }),
   );
 }
 

@@ -61,6 +61,7 @@ test('a record is a line', () => {
         time: 1_795_000_001_000,
         timeIsExact: true,
         host: 'node-a',
+        program: 'kernel',
         origin: 'kernel',
       },
     ],

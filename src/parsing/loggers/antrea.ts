@@ -9,7 +9,7 @@ import { observePacket } from './record.ts';
  */
 export function parseAntrea(text: string): PacketObservation | Unparsable | undefined {
   const found =
-    /\b(?:Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.{1,1000})$/.exec(
+    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(?:Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.{1,1000})$/.exec(
       text,
     );
   if (!found) return undefined;

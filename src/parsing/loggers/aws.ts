@@ -9,11 +9,7 @@ import { observePacket } from './record.ts';
  *     {"level":"debug","msg":"Flow Info: Src IP: 10.0.0.1 Src Port: 1 Dest IP: … Dest Port: 2 Proto TCP Verdict DENY Direction egress"}
  */
 export function parseAws(text: string): PacketObservation | Unparsable | undefined {
-  const fields = text.includes('PolicyVerdict:')
-    ? readSemicolons(text)
-    : text.includes('Flow Info')
-      ? readFlowInfo(text)
-      : undefined;
+  const fields = sentence.test(text) ? readSemicolons(text) : json.test(text) ? readFlowInfo(text) : undefined;
   if (!fields) return undefined;
   const verdict = verdictOf(fields.get('verdict'));
   if (verdict === undefined)
@@ -32,6 +28,10 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
     protocol: fields.get('proto'),
   });
 }
+
+// At the beginning: further on it may be what somebody has sent to another program.
+const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
+const json = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
 
 const logger = 'aws-network-policy-agent';
 

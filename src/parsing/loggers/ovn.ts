@@ -7,7 +7,10 @@ import { observePacket } from './record.ts';
  *     |00005|acl_log(ovn_pinctrl0)|INFO|name="ns_policy", verdict=drop, severity=alert, direction=to-lport: tcp,…,nw_src=…,tp_dst=80
  */
 export function parseOvn(text: string): PacketObservation | Unparsable | undefined {
-  const found = /acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), [^:]{0,128}: (\w+),/.exec(text);
+  const found =
+    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), [^:]{0,128}: (\w+),/.exec(
+      text,
+    );
   if (!found) return undefined;
   const [whole, name = '', verdict = '', protocol = ''] = found;
   const fields = new Map<string, string>();

@@ -57,11 +57,25 @@ function takeKernel(envelope: Envelope, at: number): void {
   envelope.layers.push('kernel tag');
 }
 
+/**
+ * `sshd[123]: ` before a message without a time, as some log daemons write; or to /dev/kmsg. Behind other stamps it may be a LOG
+ * prefix, as it is where the packet follows at once.
+ */
+export function readTag(envelope: Envelope): void {
+  const { layers, origin, program, text } = envelope;
+  if (program !== undefined || (layers.length > 0 && !(origin === 'userspace' && layers.at(-1) === kmsgLayer))) return;
+  const tag = programWithPid.exec(text);
+  if (tag === null || text.startsWith('IN=', tag[0].length)) return;
+  setProgram(envelope, tag[1]);
+  envelope.text = text.slice(tag[0].length);
+}
+
 /** ulogd gets its packets from the kernel by netlink, so its lines count as the kernel's. */
 export function setProgram(envelope: Envelope, program: string | undefined): void {
   // A program, or one that writes to /dev/kmsg, may begin its message with the name of another.
   const isOutermost = envelope.program === undefined && !envelope.layers.includes(kmsgLayer);
-  envelope.program = program;
+  // The outermost name is the log daemon's word, further ones are the writer's own.
+  envelope.program ??= program;
   if (program === 'ulogd' || program === 'ulogd2') {
     // Its facility is not the kernel's, so a priority before it says nothing against it.
     if (isOutermost) envelope.origin = 'kernel';

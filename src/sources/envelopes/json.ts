@@ -17,12 +17,24 @@ export function readJson(envelope: Envelope, clock: Clock): void {
   if (typeof text !== 'string') return setTime(envelope, ownTimeOf(record, envelope, clock));
   envelope.text = text.endsWith('\n') ? text.slice(0, -1) : text;
   envelope.layers.push('stream' in record ? 'Docker JSON' : 'JSON');
+  readWriter(envelope, record);
   const host = record['hostname'] ?? record['host'];
   if (typeof host === 'string' && host !== '') envelope.host = host;
   setTime(
     envelope,
     timeOf(record['time'] ?? record['timestamp'] ?? record['@timestamp'] ?? record['date'], envelope, clock),
   );
+}
+
+/** Fluent Bit calls the program of a syslog `ident`, Vector `appname`; both name the container whose output it is. */
+function readWriter(envelope: Envelope, { ident, appname, kubernetes }: Record): void {
+  const program = ident ?? appname;
+  if (typeof program === 'string') setProgram(envelope, program);
+  if (typeof kubernetes !== 'object' || kubernetes === null) return;
+  // Whatever it is called, it is not the kernel.
+  envelope.origin = 'userspace';
+  const name = (kubernetes as Record)['container_name'];
+  if (typeof name === 'string') envelope.program ??= name;
 }
 
 /** ulogd has the kernel's time beside its own, which may lack the zone; zap, in which agents log, has `ts`. */
@@ -63,11 +75,12 @@ function readJournal(envelope: Envelope, record: Record): void {
   const micros = Number(record['__REALTIME_TIMESTAMP'] ?? record['_SOURCE_REALTIME_TIMESTAMP']);
   setTime(envelope, (micros - delayOf(record)) / 1000);
   const transport = record['_TRANSPORT'];
-  const identifier = record['SYSLOG_IDENTIFIER'];
+  const program = programOf(record);
   if (typeof transport !== 'string') {
-    if (typeof identifier === 'string') setProgram(envelope, identifier);
+    if (program !== undefined) setProgram(envelope, program);
     return;
   }
+  const identifier = record['SYSLOG_IDENTIFIER'];
   // Programs that write to /dev/kmsg have the transport "kernel" too, but neither its facility nor its identifier.
   const facility = record['SYSLOG_FACILITY'];
   const fromKernel = transport === 'kernel' && (facility === undefined || facility === '0') && identifier === 'kernel';
@@ -77,7 +90,14 @@ function readJournal(envelope: Envelope, record: Record): void {
   // Anybody may write a message that looks like such a record.
   else if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   // Named in any case: else what a message to /dev/kmsg says of its writer would be believed.
-  envelope.program = typeof identifier === 'string' ? identifier : 'unnamed';
+  envelope.program ??= fromUlogd ? 'ulogd' : (program ?? 'unnamed');
+}
+
+/** Everybody chooses his identifier, but not what journald has seen: the name of the process, of which the kernel keeps 15 bytes. */
+function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Record): string | undefined {
+  const seen = typeof process === 'string' ? process : undefined;
+  if (typeof identifier !== 'string') return seen;
+  return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
 }
 
 /** The kernel stamps its records by a clock that nobody disciplines: minutes in a month (see `createKernelClock`), but not more. */

@@ -11,6 +11,9 @@ export interface LineStarts {
   forget: () => void;
 }
 
+/** Stands in every record of a stream: how one has ended decides on the next. */
+export const streamMark = '"_STREAM_ID":"';
+
 /** A service has one stream for each of its starts. What is forgotten costs the first record of a stream. */
 const maxStreams = 64;
 

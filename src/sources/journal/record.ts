@@ -12,11 +12,11 @@ export function readRecord(
   number: number,
   present: Millis,
 ): { line: LogLine; origin: Origin } | undefined {
-  const { text, time, timeIsExact, host, origin, layers } = readEnvelope(record, noClock);
+  const { text, time, timeIsExact, host, program, origin, layers } = readEnvelope(record, noClock);
   if (layers[0] !== 'journald JSON') return undefined;
   const isExact = time !== undefined && timeIsExact;
   return {
-    line: { source: 'journal', line: number, text, time: time ?? present, timeIsExact: isExact, host },
+    line: { source: 'journal', line: number, text, time: time ?? present, timeIsExact: isExact, host, program },
     origin,
   };
 }

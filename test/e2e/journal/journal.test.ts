@@ -243,7 +243,7 @@ test('what journald has missed of the kernel is handed over, and understood', as
   const { heard } = open();
   const missed = await vi.waitUntil(() => heard.lines.find(({ text }) => text.startsWith('Missed ')), patience);
   expect(missed.text).toMatch(/^Missed \d+ kernel messages$/);
-  expect(parse(missed.text, createPrefixTable([]), missed.origin !== 'userspace')).toMatchObject({
+  expect(parse(missed.text, createPrefixTable([]), missed.origin, missed.program)).toMatchObject({
     kind: 'suppressed',
     affects: 'everything',
   });

