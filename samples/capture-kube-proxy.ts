@@ -24,6 +24,8 @@ interface Case {
   readonly mode: 'iptables' | 'nftables';
   /** When the first line is said to have been printed. */
   readonly start: string;
+  /** As the viewer of a cloud shows what was logged, instead of the container's log. */
+  readonly isViewed?: true;
   readonly play: (place: NodeNamespace, proxy: KubeProxy, connection: Connection) => Promise<void>;
 }
 
@@ -45,6 +47,21 @@ const cases: readonly Case[] = [
       await scale(connection, proxy);
       await delay(1500);
       await scale(connection, proxy);
+    },
+  },
+  {
+    name: 'kube-proxy-lw8zd-twice',
+    mode: 'iptables',
+    start: '2026-11-21T07:32:14.000Z',
+    isViewed: true,
+    async play(place, proxy, connection) {
+      for (const chain of ['KUBE-SVC-TCOU7JCQXEZGVUNU', 'KUBE-SVC-L6LPUQKLZFD5NUFY']) {
+        await deleteChain(place, chain);
+        await scale(connection, proxy);
+        await delay(3000);
+        await scale(connection, proxy);
+        await delay(3000);
+      }
     },
   },
   {
@@ -115,7 +132,23 @@ const slices = [
   },
 ];
 
-async function capture({ name, mode, start, play }: Case): Promise<void> {
+/** One chain of the table nat, and the rules that lead to it. */
+async function deleteChain(place: NodeNamespace, chain: string): Promise<void> {
+  const { stdout } = await place.run('iptables-save', ['-t', 'nat']);
+  const jumps = stdout.split('\n').filter((line) => line.endsWith(` -j ${chain}`));
+  const input = [
+    '*nat',
+    `:${chain} - [0:0]`,
+    ...jumps.map((rule) => rule.replace('-A', '-D')),
+    `-X ${chain}`,
+    'COMMIT',
+    '',
+  ];
+  const { code, stderr } = await place.run('iptables-restore', ['--wait', '5', '--noflush'], input.join('\n'));
+  if (code !== 0 || jumps.length === 0) throw new Error(`${chain} could not be deleted: ${stderr}`);
+}
+
+async function capture({ name, mode, start, isViewed, play }: Case): Promise<void> {
   const connection = await startControlPlane();
   const place = await createNodeNamespace(connection.server);
   const podLogs = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-capture-'));
@@ -135,13 +168,23 @@ async function capture({ name, mode, start, play }: Case): Promise<void> {
     await delay(2000);
     await play(place, proxy, connection);
     await proxy.stop();
-    writeFileSync(join(import.meta.dirname, `${name}.log`), moved(readFileSync(log.path, 'utf8'), Date.parse(start)));
+    const text = moved(readFileSync(log.path, 'utf8'), Date.parse(start));
+    writeFileSync(join(import.meta.dirname, `${name}.log`), isViewed === true ? viewed(text) : text);
     process.stdout.write(`${name}.log\n`);
   } finally {
     await place.destroy();
     await connection.stop();
     rmSync(podLogs, { recursive: true });
   }
+}
+
+/** Without containerd's stamps; tabs are four spaces, and neither what marks a value of several lines nor its empty lines are there. */
+function viewed(text: string): string {
+  return text
+    .replaceAll(/^\S+ stderr F /gm, '')
+    .replaceAll(/=<$/gm, '=')
+    .replaceAll('\t', '    ')
+    .replaceAll(/^ +\n/gm, '');
 }
 
 /** All stamps, of containerd, of klog and of its traces, earlier or later by one and the same time. */

@@ -5,8 +5,9 @@ import { signOf, signOfTable } from './explaining/causes/sign-of.ts';
 import { explainMartian, explainPacket } from './explaining/findings.ts';
 import { noiseOf } from './explaining/noise.ts';
 import { messageOf } from './explaining/wording.ts';
-import type { Endpoint, Finding, Packet, PacketObservation, ProgramRecord, Sign } from './model.ts';
+import type { Endpoint, Finding, Packet, PacketObservation, ProgramRecord, Suppressed, Sign } from './model.ts';
 import { parse } from './parsing/formats.ts';
+import { parseDroppedLogs } from './parsing/programs/dropped-logs.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import { createPrefixTable, type PrefixTable } from './parsing/prefixes.ts';
 import { printable } from './printable.ts';
@@ -126,8 +127,12 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
 }
 
 /** The stamp of a record of felix looks like an envelope's: it is read with it, once the container runtime's is taken off. */
-function recordIn(line: string, { text, program }: Envelope): ProgramRecord | undefined {
-  return parseProgramRecord(text, program) ?? parseProgramRecord(readRecord(line)?.text ?? line);
+function recordIn(line: string, { text, program }: Envelope): ProgramRecord | Suppressed | undefined {
+  return (
+    parseDroppedLogs(text, program) ??
+    parseProgramRecord(text, program) ??
+    parseProgramRecord(readRecord(line)?.text ?? line)
+  );
 }
 
 function recordRows({ program, caller, severity, message, error }: ProgramRecord): Row[] {

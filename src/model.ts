@@ -127,12 +127,12 @@ export interface Martian {
 /** Log records that were never written or are lost: counts near them are lower bounds. */
 export interface Suppressed {
   kind: 'suppressed';
-  /** The kernel function, or `journald`, or `kmsg`. */
+  /** The kernel function, or `journald`, `kmsg` or `felix`. */
   by: string;
   /** How many; undefined where only the fact is known. */
   count: number | undefined;
-  /** Whether packet lines may be among them, or only rate-limited kernel warnings (conntrack, neighbour, martian). */
-  affects: 'everything' | 'kernel-warnings' | 'nothing';
+  /** Whether packet lines may be among them, or only rate-limited kernel warnings (conntrack, neighbour, martian), or lines of felix. */
+  affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
 }
 
 /** A line that is one of ours but cannot be read. */

@@ -68,7 +68,7 @@ export interface NodeIncidents {
   /** The part of `tick` that tells Pods who suffer; nothing ends by it. */
   point: (now: Millis) => void;
   nextPointing: () => Millis;
-  readonly table: Pick<IncidentTable, 'incidents' | 'counts'>;
+  readonly table: Pick<IncidentTable, 'incidents' | 'counts' | 'unrepeated'>;
   readonly revision: number;
   state: () => NodeIncidentsState;
 }

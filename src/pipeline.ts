@@ -17,6 +17,7 @@ import type {
 import type { NodeIncidents } from './node-incidents.ts';
 import { parse, type Refused } from './parsing/formats.ts';
 import type { PrefixTable } from './parsing/prefixes.ts';
+import { parseDroppedLogs } from './parsing/programs/dropped-logs.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import type { Directory, Moment } from './resolving/directory.ts';
 import { nodeOf, resolveMartian } from './resolving/resolver.ts';
@@ -123,11 +124,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
     if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
     if (origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
-    return parseProgramRecord(line.text, line.program) ?? packet;
+    return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
   }
 
   function nodeOfLine(line: LogLine, at: Moment): string {
-    return nodeOf(options.node ?? line.host, undefined, directory, at);
+    return nodeOf(options.node ?? line.host, undefined, directory, at) || (options.nodeOfLog?.(line.source) ?? '');
   }
 
   function takePacket(line: LogLine, observation: PacketObservation): void {
@@ -178,7 +179,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     observation: ProgramRecord | ConntrackFull | NeighbourOverflow,
     at: Moment,
   ): void {
-    const node = nodeOfLine(line, at) || (options.nodeOfLog?.(line.source) ?? '');
+    const node = nodeOfLine(line, at);
     if (node === '') {
       statistics.nodeUnknown++;
       return;

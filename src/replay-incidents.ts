@@ -30,6 +30,8 @@ export interface ReplayIncidents {
   nodeOfLog: (path: string) => string | undefined;
   /** How many have been opened. */
   opened: () => number;
+  /** Attempts that failed and made no incident, by code. */
+  unrepeated: () => Readonly<Record<string, number>>;
 }
 
 /** What has something to do without any time going by has it as often as the agent would look. */
@@ -58,6 +60,12 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     opened() {
       const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.table.counts.opened));
       return counts.reduce((sum, count) => sum + count, 0);
+    },
+    unrepeated() {
+      const all: Record<string, number> = {};
+      for (const { incidents } of nodes.values())
+        for (const [code, count] of Object.entries(incidents.table.unrepeated)) all[code] = (all[code] ?? 0) + count;
+      return all;
     },
   };
 

@@ -5,6 +5,7 @@ import type { RunTotals } from './cli/summary.ts';
 import type { Millis } from './model.ts';
 import { needlesOfAll } from './parsing/formats.ts';
 import { programNeedles } from './explaining/causes/needles.ts';
+import { parseDroppedLogs } from './parsing/programs/dropped-logs.ts';
 import { parseProgramRecord } from './parsing/programs/program-record.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Streams } from './replay.ts';
@@ -77,7 +78,8 @@ export async function readLog(
       latest: clockOptions.latest,
       onLine({ text, time, number }) {
         // Something else in a container may pass on lines of the kernel.
-        if (parseProgramRecord(text) === undefined) return pass(readEnvelope(text, clock), number, time);
+        if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined)
+          return pass(readEnvelope(text, clock), number, time);
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: time !== undefined };

@@ -71,6 +71,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     guessedTimes: 0,
     events: 0,
     incidents: 0,
+    unrepeated: {},
     packetsPastLimits: { uncounted: 0, overflowed: 0 },
     now: undefined,
   };
@@ -94,6 +95,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
   incidents.finish();
   recorder.finish();
   totals.incidents = incidents.opened();
+  totals.unrepeated = incidents.unrepeated();
   totals.events = recorder.events.size;
   totals.packetsPastLimits = pastLimits(recorder.tables());
   totals.strangeNode = strangeNode(options.node, snapshot.objects, totals.hosts);

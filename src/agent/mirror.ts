@@ -77,6 +77,7 @@ export function mirror(metrics: Metrics, observed: Observed): void {
 
 function mirrorIncidents(metrics: Metrics, { table: { counts, incidents } }: NodeIncidents): void {
   for (const [code, count] of Object.entries(counts.failures)) metrics.failures.mirror(count, { code });
+  for (const [code, count] of Object.entries(counts.flaps)) metrics.failuresUnrepeated.mirror(count, { code });
   for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.mirror(count, { code });
   const open = new Set(incidents.filter(({ phase }) => phase === 'open').map((incident) => incident.code));
   for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });

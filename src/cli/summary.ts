@@ -1,3 +1,4 @@
+import { causeOf } from '../explaining/causes/catalogue.ts';
 import type { Millis } from '../model.ts';
 import { alignColumns } from '../publishing/describe.ts';
 import { printable } from '../printable.ts';
@@ -16,6 +17,8 @@ export interface RunTotals {
   guessedTimes: number;
   events: number;
   incidents: number;
+  /** Attempts of programs that failed and made no incident, by the code of the cause. */
+  unrepeated: Readonly<Record<string, number>>;
   packetsPastLimits: { uncounted: number; overflowed: number };
   now: Millis | undefined;
 }
@@ -57,6 +60,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     rows.push(['programs', `${number(statistics.programRecords)} records of kube-proxy and calico-node`]);
   if (totals.incidents > 0)
     rows.push(['incidents', `${number(totals.incidents)}; what failed once and not again is none`]);
+  rows.push(...unrepeatedRows(totals.unrepeated));
   if (statistics.suppressed > 0)
     rows.push([
       'suppressed',
@@ -92,6 +96,14 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     `${number(totals.events)}${totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`}`,
   ]);
   return `${alignColumns(rows.map((row) => row.map(printable))).join('\n')}\n`;
+}
+
+/** What is seen once only is no incident, but somebody who looks for it must find it. */
+function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
+  return Object.entries(unrepeated).map(([code, count], i) => [
+    i === 0 ? 'failures' : '',
+    `${code} ${number(count)}, not repeated: no Event (${causeOf(code).title}: docs/causes/${code}-${causeOf(code).name}.md)`,
+  ]);
 }
 
 function prefixHint({ loggedPrefixes }: Statistics): string {

@@ -10,7 +10,7 @@ export interface IncidentCounts {
   failures: Record<string, number>;
   opened: Record<string, number>;
   closed: Record<string, number>;
-  /** Attempts that failed and were forgotten, because nothing like them came again. */
+  /** Attempts that failed and were forgotten, because nothing like them came again, or that succeeded after all: nobody was told. */
   flaps: Record<string, number>;
   /** Containers started anew, by program. */
   restarts: Record<string, number>;

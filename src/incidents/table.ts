@@ -37,6 +37,8 @@ export interface IncidentTable {
   /** Suspected, open and over ones. */
   readonly incidents: readonly Incident[];
   readonly counts: Readonly<IncidentCounts>;
+  /** Attempts that failed and made no incident, by code; those of the last minutes may still do. */
+  readonly unrepeated: Readonly<Record<string, number>>;
   /** Another number after every change of what `state` gives, also when a listener has set `untold` or `endUntold`. */
   readonly revision: number;
   /** All that the table is, as plain JSON. */
@@ -78,6 +80,12 @@ export function createIncidentTable({ restored, courseOf, onChange, isNeeded }: 
     counts,
     get incidents() {
       return [...table.values()].map(({ incident }) => incident);
+    },
+    get unrepeated() {
+      const found = { ...counts.flaps };
+      for (const { incident, attempts } of table.values())
+        if (incident.phase === 'suspected') increase(found, incident.code, attempts.length);
+      return found;
     },
     get nextTick() {
       return mustOffer ? 0 : Math.min(Infinity, ...[...table.values()].map(dueOf));

@@ -3,18 +3,11 @@ import type { FailureSign, Millis, ObjectRef } from '../model.ts';
 import type { Incident } from './incident.ts';
 import { attemptSpan, isAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
 
-interface Attempt {
-  time: Millis;
-  failures: number;
-  /** It named something that only somebody else can have made away with. */
-  isForeignHand?: boolean | undefined;
-}
-
 /** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
 export interface Watched {
   incident: Incident;
   /** The last attempts that failed, earliest first, and the failures of each; three tell a fight from two flaps. */
-  attempts: Attempt[];
+  attempts: { time: Millis; failures: number }[];
   /** The latest line that told of a failure. `incident.last` may be later: a program that was started anew has not failed since. */
   heard: Millis;
   /** Longest time between two attempts that failed one after the other. */
@@ -133,16 +126,10 @@ export function noteAttempt(watched: Watched, time: Millis, rhythm: Millis): Not
   return { repeats: again || spanOf(watched, attemptsKept) <= memory, flaps };
 }
 
-/** As `noteAttempt`, of what only somebody else can have done: what is well in between is only well until the next time. */
+/** As `noteAttempt`, of what only somebody else can have done: a second time is more than a flap, whatever was well in between. */
 export function noteForeignHand(watched: Watched, time: Millis, rhythm: Millis): Noted {
   const { repeats, flaps } = noteAttempt(watched, time, rhythm);
-  const { attempts } = watched;
-  const own = attempts.findLast((attempt) => Math.abs(time - attempt.time) <= attemptSpan) ?? attempts.at(-1);
-  if (own !== undefined) own.isForeignHand = true;
-  const hands = attempts.filter(({ isForeignHand }) => isForeignHand === true).slice(-2);
-  const [first, second] = hands;
-  const isAgain = first !== undefined && second !== undefined && second.time - first.time <= memory;
-  return { repeats: repeats || isAgain, flaps };
+  return { repeats: repeats || spanOf(watched, 2) <= memory, flaps };
 }
 
 /** As `noteAttempt`, of a program that is started anew again and again: each restart is an attempt of its own. */

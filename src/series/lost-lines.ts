@@ -4,6 +4,13 @@ import type { SeriesState } from './state.ts';
 /** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
 const reach: Millis = 10_000;
 
+/** When they were reported last; -Infinity: never. */
+interface Reports {
+  kernelWarnings: Millis;
+  everything: Millis;
+  felix: Millis;
+}
+
 /** When each node last reported lines that nobody will ever see. */
 export interface LostLines {
   report: (affects: Suppressed['affects'], node: string, time: Millis) => void;
@@ -15,32 +22,45 @@ export interface LostLines {
 }
 
 export function createLostLines(restored: SeriesState['reports'] = []): LostLines {
-  const reports = new Map<string, { kernelWarnings: Millis; everything: Millis }>();
-  for (const [node, { kernelWarnings, everything }] of restored)
-    reports.set(node, { kernelWarnings, everything: everything ?? -Infinity });
+  const reports = new Map<string, Reports>();
+  for (const [node, { kernelWarnings, everything, felix }] of restored)
+    reports.set(node, {
+      kernelWarnings: kernelWarnings ?? -Infinity,
+      everything: everything ?? -Infinity,
+      felix: felix ?? -Infinity,
+    });
 
   return {
     report(affects, node, time) {
-      const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity };
-      last.kernelWarnings = time;
+      const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity, felix: -Infinity };
       if (affects === 'everything') last.everything = time;
+      if (affects === 'felix') last.felix = time;
+      else last.kernelWarnings = time;
       reports.set(node, last);
     },
     bearOn(series, time) {
       const lost = reports.get(series.finding.node);
       if (lost === undefined) return false;
+      const { story } = series.finding;
+      // An incident opens some time after what it counts from.
+      const since = (story.kind === 'incident' ? Math.min(time, story.since) : time) - reach;
       return (
-        (time - lost.everything <= reach && areOf(series, 'everything')) ||
-        (time - lost.kernelWarnings <= reach && areOf(series, 'kernel-warnings'))
+        (lost.everything >= since && areOf(series, 'everything')) ||
+        (lost.kernelWarnings >= since && areOf(series, 'kernel-warnings')) ||
+        (lost.felix >= since && areOf(series, 'felix'))
       );
     },
     clear: () => reports.clear(),
     state: () =>
-      [...reports].map(([node, { kernelWarnings, everything }]) => [
+      [...reports].map(([node, { kernelWarnings, everything, felix }]) => [
         node,
-        { kernelWarnings, everything: everything === -Infinity ? null : everything },
+        { kernelWarnings: finite(kernelWarnings), everything: finite(everything), felix: finite(felix) },
       ]),
   };
+}
+
+function finite(time: Millis): Millis | null {
+  return time === -Infinity ? null : time;
 }
 
 /** Whether lines that are reported as lost at `time` may be of `series`. */
@@ -50,6 +70,7 @@ export function mayBeLost(series: Series, affects: Suppressed['affects'], node: 
 
 function areOf({ finding: { story } }: Series, affects: Suppressed['affects']): boolean {
   if (affects === 'everything') return true;
+  if (affects === 'felix') return story.kind === 'incident' && story.failing === 'felix';
   return (
     affects === 'kernel-warnings' &&
     ((story.kind === 'incident' && story.failing === 'kernel') || (story.kind === 'flow' && story.martian))

@@ -32,7 +32,7 @@ export interface SeriesState {
   /** Of past windows, with something still to tell. */
   past: FrozenSeries[];
   objects: [string, { window: number; distinct: number }][];
-  reports: [string, { kernelWarnings: Millis; everything: Millis | null }][];
+  reports: [string, { kernelWarnings: Millis | null; everything: Millis | null; felix?: Millis | null }][];
   counts: { uncounted: number; overflowed: number };
 }
 

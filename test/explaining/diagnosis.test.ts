@@ -48,6 +48,8 @@ describe('felix deletes the chains of kube-proxy', () => {
     ['somebody unknown, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
     ['somebody unknown, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
     ['felix itself', { ...bpf, kubeProxyHere: true }, { failing: 'felix' }, 'KN102'],
+    ['no eBPF in the kernel', { ...bpf, ebpf: false }, {}, 'KN102'],
+    ['eBPF is on', { ...bpf, ebpf: true }, {}, 'KN101'],
     ['a chain that felix deletes', bpf, { subjects: ['KUBE-SVC-UOLAULR5MHUYULMB'] }, 'KN101'],
     ['a shared one it deletes', bpf, { subjects: ['KUBE-EXTERNAL-SERVICES'] }, 'KN101'],
     ['one that it leaves', bpf, { subjects: ['KUBE-MARK-MASQ'] }, 'KN102'],

@@ -250,3 +250,25 @@ describe('never waits for long, never rejects', () => {
     expect(failing.waiting()).toBe(0);
   });
 });
+
+describe('whether felix can use eBPF', () => {
+  test.each([
+    ['6.18.5', true],
+    ['5.3.0-64-generic', true],
+    ['5.2.21', undefined],
+    ['4.18.0-553.el8_10.x86_64', undefined],
+    ['4.15.0-213-generic', false],
+    ['3.10.0-1160.el7.x86_64', false],
+    ['unknown', undefined],
+  ])('kernel %s: %s', async (kernel, expected) => {
+    expect((await finder({ kernel }).find(incident())).ebpf).toBe(expected);
+  });
+
+  test.each([true, false])('what felix says counts more: %s', async (on) => {
+    const said = createRecent();
+    said.noteEbpf(on);
+    const restored = createRecent(JSON.parse(JSON.stringify(said.state())) as ReturnType<typeof said.state>);
+    for (const kernel of ['6.18.5', '3.10.0', undefined])
+      expect((await finder({ kernel, recent: restored }).find(incident())).ebpf).toBe(on);
+  });
+});

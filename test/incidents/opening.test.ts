@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { IncidentsState } from '../../src/incidents/state.ts';
 import { failure, play, start, sync } from './scripts.ts';
 
 test.each([
@@ -109,4 +110,61 @@ test('what is doubtful until its attempt has ended begins with its first failure
   for (const later of [15, 18, 21, 24]) table.take(failure({ code: 'KN104' }), later * 1000, undefined);
   table.take(sync('sync-failed'), 24_500, undefined);
   expect(table.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
+});
+
+describe('a chain that only somebody else can have deleted', () => {
+  const first = failure({ subject: 'KUBE-SVC-UOLAULR5MHUYULMB' });
+  const other = failure({ subject: 'KUBE-SVC-3KK4EHREJABVV2YJ' });
+
+  test.each([
+    ['and another one', [first, other], 6, ['opened KN102 2']],
+    ['and the same again', [first, first], 6, ['opened KN102 2']],
+    ['within 15 minutes', [first, other], 899.9, ['opened KN102 2']],
+    ['after that', [first, other], 900, []],
+    ['two of one attempt', [first, other], 1.9, []],
+    ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
+    ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
+    ['one that nothing names', [failure()], 6, []],
+  ])('%s: whatever succeeds in between', (_, [before = first, after = before], seconds, changes) => {
+    const { heard, table } = start();
+    table.take(before, 0, undefined);
+    table.take(sync('sync-failed'), 1, undefined);
+    table.take(sync('sync-complete'), 2, undefined);
+    table.take(sync('sync-complete'), 1500, undefined);
+    table.take(after, seconds * 1000, undefined);
+    table.take(sync('sync-failed'), seconds * 1000 + 1, undefined);
+    table.take(sync('sync-complete'), seconds * 1000 + 2, undefined);
+    table.take(sync('sync-complete'), seconds * 1000 + 3000, undefined);
+    expect(heard).toEqual(changes);
+  });
+
+  test('also where a release says of no sync that it failed', () => {
+    const { heard, table } = start();
+    table.take(first, 0, undefined);
+    table.take(sync('sync-complete'), 3000, undefined);
+    table.take(other, 6000, undefined);
+    table.take(sync('sync-complete'), 9000, undefined);
+    expect(heard).toEqual(['opened KN102 2']);
+    expect(table.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
+  });
+
+  test('a complaint in a sync that succeeds is no second time', () => {
+    const { heard, table } = start();
+    table.take(first, 0, undefined);
+    table.take(sync('sync-failed'), 1, undefined);
+    table.take(sync('sync-complete'), 2, undefined);
+    table.take(other, 6000, undefined);
+    table.take(sync('sync-complete'), 6001, undefined);
+    expect(heard).toEqual([]);
+    expect(table.counts.flaps).toEqual({ KN102: 1 });
+  });
+
+  test('also with the state of before a restart', () => {
+    const { table } = start();
+    table.take(first, 0, undefined);
+    const { heard, table: next } = start(JSON.parse(JSON.stringify(table.state())) as IncidentsState);
+    next.take(sync('sync-complete'), 3000, undefined);
+    next.take(other, 6000, undefined);
+    expect(heard).toEqual(['opened KN102 2']);
+  });
 });

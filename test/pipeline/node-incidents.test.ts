@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Finding, IncidentStory } from '../../src/model.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { line, nine, postgresService } from '../builders.ts';
+import { factsOfLog } from '../../src/incidents/facts.ts';
+import { felixSettings, line, nine, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 import { sufferer } from '../incidents/sufferer.ts';
 
@@ -211,4 +212,102 @@ test('nothing is lost or told twice when it is killed and goes on from any snaps
   const whole = run(false);
   expect(new Set(whole).size).toBeGreaterThan(6);
   expect(run(true)).toEqual(whole);
+});
+
+describe('a kube-proxy that is no container', () => {
+  const started = 'I1121 09:00:00.000000    7312 server.go:680] "Version info" version="v1.36.3"';
+  const crashed = 'F1121 09:00:01.000000    7312 hollow.go:43] no such device';
+
+  test.each(['/var/log/kube-proxy.log', 'journal'])('%s: what starts again and again is an incident', (source) => {
+    const one = scene();
+    for (let life = 0; life < 5; life++) {
+      one.say(started, nine + life * minute, source);
+      one.say(complete, nine + life * minute + 5 * second, source);
+    }
+    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', failing: 'kube-proxy', restarts: 4 }]);
+    expect(one.counts()).toEqual({ 'Node node-a': 4 });
+  });
+
+  test('its last words are told', () => {
+    const one = scene();
+    for (let life = 0; life < 4; life++) {
+      one.say(started, nine + life * minute, 'journal');
+      one.say(crashed, nine + life * minute + second, 'journal');
+    }
+    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', phase: 'open' }]);
+    expect(one.incidents.table.incidents[0]?.quote).toContain('no such device');
+  });
+
+  test('once is none', () => {
+    const one = scene();
+    for (const at of [0, minute, 20 * minute]) one.say(started, nine + at, 'journal');
+    expect(one.counts()).toEqual({});
+  });
+
+  test('a reason that it tells is the incident', () => {
+    const one = scene();
+    for (let life = 0; life < 4; life++) {
+      one.say(started, nine + life * minute, 'journal');
+      failAt(one, nine + life * minute + second);
+    }
+    expect(one.incidents.table.incidents.filter(({ phase }) => phase === 'open').map(({ code }) => code)).toEqual([
+      'KN102',
+    ]);
+  });
+
+  test('a restart that its container tells of is counted once', () => {
+    const one = scene();
+    for (let life = 0; life < 3; life++) {
+      one.say(complete, nine + life * minute, log(life));
+      one.say(started, nine + life * minute, '/var/log/kube-proxy.log');
+    }
+    expect(one.incidents.table.counts.restarts).toEqual({ 'kube-proxy': 2 });
+  });
+
+  test('it goes on where the state of before had stopped', () => {
+    const before = scene();
+    for (const at of [0, minute, 2 * minute]) before.say(started, nine + at, 'journal');
+    const restored = JSON.parse(JSON.stringify(before.incidents.state())) as NodeIncidentsState;
+    const one = scene({ restored });
+    one.say(started, nine + 3 * minute, 'journal');
+    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', phase: 'open', restarts: 3 }]);
+  });
+});
+
+const felixSays = (text: string): string => `2026-11-21 09:00:00.101 [ERROR][61] felix/daemon.go 376: ${text}`;
+
+describe('eBPF that the kernel does not have', () => {
+  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+  const findFacts: NodeIncidentsOptions['findFacts'] = (...args) => ({
+    ...factsOfLog(...args),
+    felix: { kind: 'settings', settings },
+  });
+  const unsupported = felixSays(
+    'BPF dataplane mode enabled but not supported by the kernel.  Disabling BPF mode. error=x',
+  );
+  const on = felixSays("BPF enabled, configuring iptables/nftables layer to clean up kube-proxy's rules.");
+
+  test.each([
+    ['felix goes on without', [unsupported], 'ServiceChainMissing'],
+    ['felix says that it is on', [on], 'CalicoDeletesServiceChains'],
+    ['felix says so after it was started again', [unsupported, on], 'CalicoDeletesServiceChains'],
+    ['nobody says', [], 'CalicoDeletesServiceChains'],
+  ])('%s', async (_, said, reason) => {
+    const one = scene({ findFacts });
+    for (const text of said) one.say(text, nine, calicoLog);
+    failAt(one, nine + minute);
+    failAt(one, nine + minute + 30 * second);
+    await Promise.resolve();
+    expect(Object.keys(one.stories())).toContainEqual(expect.stringContaining(reason));
+  });
+
+  test('what an earlier felix said is not said by the next', async () => {
+    const one = scene({ findFacts });
+    one.say(unsupported, nine, calicoLog);
+    one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));
+    failAt(one, nine + minute);
+    failAt(one, nine + minute + 30 * second);
+    await Promise.resolve();
+    expect(Object.keys(one.stories())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
+  });
 });

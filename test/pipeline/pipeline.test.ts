@@ -306,6 +306,32 @@ test('lost lines mark the series of their node', () => {
   expect(statistics.suppressed).toBe(17);
 });
 
+const refused = (at: number) => ({
+  text: '2026-11-21 09:00:00.101 [WARNING][61] felix/table.go 1165: Failed to program iptables, will retry error=exit status 1 ipVersion=0x4 table="filter"',
+  origin: 'container' as const,
+  time: nine + at * 1000,
+  host: undefined,
+});
+
+describe('felix says that it has written less than it meant to', () => {
+  const dropped = { ...refused(20), text: '... dropped 104 logs ...' };
+
+  test.each([
+    ['before it is an incident', [refused(0), dropped, refused(60)]],
+    ['while it lasts', [refused(0), refused(15), dropped]],
+  ])('%s: the incident of felix has a lower bound', (_, lines) => {
+    const { all, statistics } = run([...lines, failure(0), failure(1)], { nodeOfLog: ofNodeB });
+    const marks = all.map(({ finding: { reason }, suppressed }) => `${reason} ${suppressed}`);
+    expect(marks.toSorted()).toEqual(['FelixRestoreFailed true', 'XtablesLockHeld false']);
+    expect(statistics).toMatchObject({ suppressed: 104, programRecords: 4 });
+  });
+
+  test('no other program can say so for it', () => {
+    for (const origin of ['userspace', 'kernel', 'unknown'] as const)
+      expect(run([{ ...dropped, origin }], { node: 'node-b' }).statistics.suppressed).toBe(0);
+  });
+});
+
 test('a line that cannot be read is counted', () => {
   const { statistics, series } = run([syn({ to: '203.0.113.999' })]);
   expect(series).toEqual([]);

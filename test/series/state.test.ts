@@ -42,7 +42,10 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
     late: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20 * second })),
     weight: fc.integer({ min: 1, max: 3 }),
   }),
-  fc.record({ kind: fc.constant('suppress'), affects: fc.constantFrom('everything', 'kernel-warnings', 'nothing') }),
+  fc.record({
+    kind: fc.constant('suppress'),
+    affects: fc.constantFrom('everything', 'kernel-warnings', 'felix', 'nothing'),
+  }),
   fc.record({
     kind: fc.constant('pass'),
     time: fc.oneof(

@@ -12,8 +12,8 @@ const never = () => undefined;
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
 /** Whether felix says that it uses eBPF, or that it cannot; undefined where it says neither. */
-export function ebpfOf({ program, message }: ProgramRecord): boolean | undefined {
-  if (program !== 'felix') return undefined;
+export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | undefined {
+  if (writer !== 'felix') return undefined;
   const [on, unsupported] = ebpfRecords;
   if (message.startsWith(on)) return true;
   return message.startsWith(unsupported) ? false : undefined;

@@ -66,8 +66,8 @@ export const cannotStart: Cause = {
 const startNeedle = 'Version info';
 
 /** Whether kube-proxy says that it has been started. */
-export function tellsOfStart({ program, caller, message }: ProgramRecord): boolean {
-  return program === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
+export function tellsOfStart({ program: writer, caller, message }: ProgramRecord): boolean {
+  return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 
 /** felix ends so on purpose, or it has already said why. */

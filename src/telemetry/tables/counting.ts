@@ -47,6 +47,12 @@ export const counting = {
     labels: { code },
     help: 'Failures of kube-proxy, calico-node and kernel tables, also those that happened once and are no incident.',
   },
+  failuresUnrepeated: {
+    type: 'counter',
+    name: 'failures_unrepeated_total',
+    labels: { code },
+    help: 'Attempts that failed once and were forgotten 15 minutes later, or longer where it is tried again more rarely: no Event tells of them.',
+  },
   incidentsOpen: { type: 'gauge', name: 'incident_open', labels: { code }, help: '1 while an incident lasts, else 0.' },
   incidentsOpened: {
     type: 'counter',

@@ -78,6 +78,15 @@ describe.concurrent('incidents', () => {
     expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
   }, 600_000);
 
+  test('chains that are gone a second time, with successes in between, are told at once', async (context) => {
+    const { proxyPod } = await stage.play(context, 'incident-twice', 131, { retry: 2 }, async (here) => {
+      await stage.startAgent(context, here);
+      for (let round = 0; round < 2; round++) await here.fail();
+    });
+    const events = await told.until('kube-system', (all) => failuresIn(all) === 2, proxyPod);
+    expect(gist(events)).toEqual(['Warning KN102 ServiceChainMissing']);
+  }, 600_000);
+
   test('a table of nftables that somebody deletes', async (context) => {
     const options = { mode: 'nftables', retry: 2 } as const;
     const { name, proxyPod } = await stage.play(context, 'incident-nftables', 106, options, async (here) => {

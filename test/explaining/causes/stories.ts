@@ -98,6 +98,7 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
       })
       .map((settings) => ({ kind: 'settings' as const, settings })),
   ),
+  ebpf: maybe(fc.boolean()),
   kubeProxyHere: maybe(fc.boolean()),
   conntrack: maybe(fc.record({ count: maybe(anyNumber), max: maybe(anyNumber) })),
   talkers: fc.array(fc.record({ name: anyText, connections: anyNumber }), { maxLength: 5 }),

@@ -62,6 +62,37 @@ const settings = { bpfEnabled: true, bpfFrom: 'node.node-a' };
 const felix = (parts: Partial<FelixSettings>) =>
   factsOf({ felix: { kind: 'settings', settings: felixSettings({ ...settings, ...parts }) } });
 
+it.each([
+  [true, 'Calico deletes its chains', /still runs and needs them\.$/],
+  [
+    undefined,
+    'Calico is told to delete its chains',
+    /needs them, unless the kernel lacks eBPF and felix does without\.$/,
+  ],
+])('KN101 claims no more than is known of eBPF: %s', (ebpf, what, why) => {
+  const story = storyOf({ facts: { ...felix({}), ebpf } });
+  expect(causeOf('KN101').what(story, 'node-a')).toContain(what);
+  expect(causeOf('KN101').why(story, 'node-a')).toMatch(why);
+});
+
+const chainFix = (ebpf: boolean) => causeOf('KN102').fix(storyOf({ facts: { ...felix({}), ebpf } }), 'node-a');
+
+it('KN102 does not send to settings that felix cannot heed', () => {
+  expect(chainFix(true)).toContain('bpfKubeProxyIptablesCleanupEnabled');
+  expect(chainFix(false)).not.toContain('bpf');
+});
+
+const restartFix = (kubeProxyHere: boolean) =>
+  causeOf('KN117').fix(
+    storyOf({ failing: 'kube-proxy', culprit: undefined, facts: factsOf({ kubeProxyHere }) }),
+    'node-a',
+  );
+
+it('KN117 of a kube-proxy without a Pod sends to its unit', () => {
+  expect(restartFix(false)).toContain('journalctl -u kube-proxy');
+  expect(restartFix(true)).toContain('get pods');
+});
+
 it('KN101 patches the object that turned eBPF on', () => {
   expect(causeOf('KN101').fix(storyOf({ facts: felix({}) }), 'node-a')).toContain(
     `kubectl patch felixconfiguration node.node-a --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'`,
