@@ -18,7 +18,7 @@ export interface Snapshot {
 /** What one file has brought. */
 interface Brought {
   snapshot: Snapshot;
-  /** Objects that can be used. */
+  /** Objects of the kinds that are used, also those that cannot be used themselves: the file is the right one. */
   objects: number;
   /** Kinds that nothing is done with. */
   otherKinds: Set<string>;
@@ -139,12 +139,12 @@ function takeItem(item: Json, listKind: string | undefined, place: string, broug
     else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(item).name, item);
     // Other kinds do no harm: people save `kubectl get all`.
     else return void brought.otherKinds.add(kind ?? 'items without a kind');
-    brought.objects++;
   } catch (error) {
     if (!(error instanceof UnusableObject)) throw error;
     const { object, message } = error;
     brought.problems.push(`${place}: the ${kind}${object === undefined ? '' : ` ${object}`} ${message}`);
   }
+  brought.objects++;
 }
 
 /** V8 names a position in the text, or for an unexpected token shows the text around it; people want line and column. */

@@ -99,6 +99,12 @@ describe('problems', () => {
       kept: ['a'],
     },
     {
+      name: 'no object that can be used, in the right file',
+      content: json({ kind: 'Pod', metadata: {} }),
+      problems: ['FILE: the Pod has no metadata.name'],
+      kept: [],
+    },
+    {
       name: 'an empty list beside another',
       content: `${json({ kind: 'NodeList', items: [] })}\n${json({ kind: 'PodList', items: [pod('a')] })}`,
       problems: ['FILE: line 1: the list is empty'],
@@ -138,7 +144,6 @@ describe('a file that is not what it should be', () => {
       json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' }),
       'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
     ],
-    ['no object that can be used', json({ kind: 'Pod', metadata: {} }), 'the Pod has no metadata.name'],
   ])('%s', (_, content, reason) => {
     const { problems, unusable } = read(content);
     expect({ problems, unusable: unusable.map((each) => each.replace(/^FILE: /, '')) }).toEqual({
