@@ -78,11 +78,6 @@ describe.concurrent('saved objects that cannot be read', () => {
     ]);
   });
 
-  test('beside --explain', async () => {
-    const { status, err } = await replay(['--pods', path('no.json'), '--explain', 'a line']);
-    expect([status, err]).toStrictEqual([2, endedAtOnce(`${path('no.json')}: no such file`).err]);
-  });
-
   test('Nodes without a Pod: they are used, and what is missing is said', async () => {
     const file = write('nodes.json', list('{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'));
     const outcome = await replay(['-o', 'audit', '--pods', file, '-'], { stdin: stamped });
