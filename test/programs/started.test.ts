@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { allCommands } from '../docs/all-commands.ts';
 import { filesBelow, root, textOf } from '../docs/documents.ts';
+import { fill } from '../docs/fillings.ts';
+import { ruleOf } from '../docs/rules.ts';
+import { played } from '../e2e/docs/played.ts';
+import { wrappers } from '../e2e/docs/scripts.ts';
 import { functionsOf, type Start, startedBy, startedByModule, startedByShell } from './started.ts';
 import { brought, ofNoPackage, table } from './table.ts';
 
@@ -29,6 +34,17 @@ test('each program that a source starts by its name has a row in test/programs/t
   const starts = files.flatMap((file) => startedBy(join(root, file)).map(({ program }) => ({ program, file })));
   expect(missingIn(starts.filter(({ program }) => !functions.has(program)))).toEqual([]);
   expect(new Set(starts.map(({ program }) => program)).size).toBeGreaterThan(70);
+});
+
+test('so has each in a command of a document that the tests run', () => {
+  const values = { folder: '', root: '', bundle: '', port: '', node: '', kubectl: '' };
+  const playedOrWritten = new Set([...Object.keys(played), ...Object.keys(wrappers(values))]);
+  const starts = allCommands()
+    .filter((command) => ruleOf(command)?.way !== 'leave')
+    .flatMap(({ document, text }) => startedByShell(document, fill(text)))
+    .filter(({ program }) => !playedOrWritten.has(program));
+  expect(missingIn(starts)).toEqual([]);
+  expect(new Set(starts.map(({ program }) => program)).size).toBeGreaterThan(20);
 });
 
 test('no program has two rows, and no row is empty', () => {

@@ -31,7 +31,7 @@ export const table: readonly Row[] = [
   {
     package: 'coreutils',
     programs: words(
-      'basename cat chmod chown chroot cksum cp cut date dd dirname du echo env expr false head id install ln ls mkdir mkfifo mktemp mv ' +
+      'basename cat chmod chown chroot cksum cp cut date dd df dirname du echo env expr false head id install ln ls mkdir mkfifo mktemp mv ' +
         'nohup nproc od paste printf pwd readlink realpath rm rmdir seq sleep sort stat stdbuf stty tail tee test timeout touch tr true ' +
         'uname uniq wc',
     ),
@@ -104,6 +104,7 @@ export const table: readonly Row[] = [
   { package: 'psmisc', programs: ['fuser'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'curl', programs: ['curl'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'jq', programs: ['jq'], uses: ['e2e'], purpose: 'commands of documents' },
+  { package: 'less', programs: ['less'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'netcat-openbsd', programs: ['nc'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'tcpdump', programs: ['tcpdump'], uses: ['e2e'], purpose: 'commands of documents' },
   {
