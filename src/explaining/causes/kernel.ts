@@ -55,7 +55,8 @@ export const conntrackFull: Cause = {
         : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
     );
   },
-  hurts: () => 'New connections from and to this Pod may fail at random.',
+  hurts: (story) =>
+    `${isUnsure(story) ? "If the full table is the node's own, new" : 'New'} connections from and to this Pod may fail at random.`,
 };
 
 /** A kernel that names no namespace may mean any, and how full the host's table is could not be read. */

@@ -167,6 +167,9 @@ describe('KN401 says whose table it is', () => {
   ])('%s', (_, story, what, fix) => {
     expect(causeOf('KN401').what(storyOf(story), 'node-a')).toMatch(what);
     expect(causeOf('KN401').fix(storyOf(story), 'node-a')).toMatch(fix);
+    expect(causeOf('KN401').hurts?.(storyOf(story))).toMatch(
+      fix.source.startsWith('^If ') ? /^If the full table is the node's own, new connections / : /^New connections /,
+    );
   });
 });
 
