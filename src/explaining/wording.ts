@@ -106,7 +106,7 @@ function decidedBy({ verdict, prefix, policy, path, martian }: FlowStory, node: 
   if (verdict === 'rejected') sentences.push(`Rejected${by}: the sender gets an error at once.`);
   else if (policy) sentences.push(`Denied${by}.`);
   const place = `${node === '' ? '' : ` on ${node}`}${path === '' || martian ? '' : ` (${path})`}`;
-  const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/[\s:]+$/, '')}"`;
+  const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
   if (place + label !== '') sentences.push(`Logged${place}${label}.`);
   return sentences.join(' ');
 }

@@ -156,7 +156,7 @@ function placeOf(error: Error, content: string): string {
   }
   // Where the whole is no JSON at all, no line of it is to blame.
   if (hint(content, error) !== '') return '';
-  const around = /, (?:\.\.\.)?"(.+)"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
+  const around = /, (?:\.\.\.)?"(.{1,100})"(?:\.\.\.)? is not valid JSON$/s.exec(error.message)?.[1];
   const at = around === undefined ? -1 : content.indexOf(around);
   return at < 0 ? '' : `: near line ${content.slice(0, at + Math.floor((around?.length ?? 0) / 2)).split('\n').length}`;
 }

@@ -60,7 +60,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     name: 'firewalld policy',
     enforcer: 'host-firewall',
     match:
-      /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|OUT)_policy_(?<policy>[\w-]+?)_(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
+      /(?<![A-Za-z])(?:filter_)?(?:IN|FWD|OUT)_policy_(?<policy>[\w-]{1,64}?)_(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
     verdict: byWord,
     policy: ({ policy = '' }) => named('firewalld policy', policy),
   },
@@ -68,7 +68,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     name: 'firewalld zone',
     enforcer: 'host-firewall',
     match:
-      /(?<![A-Za-z])(?:filter_(?:IN|FWD|OUT)_(?<filtered>[\w-]+?)|(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]+?))_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
+      /(?<![A-Za-z])(?:filter_(?:IN|FWD|OUT)_(?<filtered>[\w-]{1,64}?)|(?:IN|FWD|FWDI|FWDO|OUT)_(?<zone>[A-Za-z0-9-]{1,64}?))_(?:rule_\d+_)?(?<action>REJECT|DROP|ACCEPT)(?![A-Za-z])/,
     verdict: byWord,
     policy: ({ filtered, zone = '' }) => named('firewalld zone', filtered ?? zone),
   },
@@ -145,7 +145,7 @@ const calicoKinds: Record<string, string> = {
  */
 export function calicoPolicy(prefix: string): PolicyName | undefined {
   const found =
-    /(?:\S+ (?<tier>[a-z0-9-]+) |^|[\s,;|])(?<kind>s?np|s?gnp|s?knp|kcnp)[\s:=](?:(?<namespace>[a-z0-9-]+)\/)?(?<name>[a-z0-9.-]+)/.exec(
+    /(?:(?<!\S)\S+ (?<tier>[a-z0-9-]+) |^|[\s,;|])(?<kind>s?np|s?gnp|s?knp|kcnp)[\s:=](?:(?<namespace>[a-z0-9-]+)\/)?(?<name>[a-z0-9.-]+)/.exec(
       prefix,
     );
   if (!found) return undefined;

@@ -79,7 +79,7 @@ async function countSources(
 }
 
 /** `ipv4     2 tcp      6 117 SYN_SENT src=… dst=… … [UNREPLIED] src=…`: the first source of a line is whoever began. */
-const original = /^ipv[46] [^\n]*? src=([0-9a-f.:]{2,45}) [^\n]*$/gm;
+const original = /^ipv[46] .*? src=([0-9a-f.:]{2,45}) .*$/gm;
 
 /** One pass: a table that every packet has its own source in would take long to sort. */
 function top(connections: ReadonlyMap<string, number>): Talker[] {

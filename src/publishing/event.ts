@@ -77,7 +77,7 @@ function eventName(object: string, identity: string, node: string, window: numbe
     .toLowerCase()
     .slice(0, 253 - 21)
     .split('.')
-    .map((label) => label.replace(/[^a-z0-9-]+/g, '-').replace(/^-+|-+$/g, ''));
+    .map((label) => label.replace(/[^a-z0-9-]+/g, '-').replace(/^-+|(?<!-)-+$/g, ''));
   const head = labels.filter((label) => label !== '').join('.');
   return `${head || 'object'}.${hash}`;
 }

@@ -40,6 +40,7 @@ function statementAt(words: readonly Word[], packets: number | undefined): LogRu
 
 /** Of a `counter` before the `log`. */
 function packetsOf(line: string): number | undefined {
-  const found = /\bcounter packets (\d+) bytes \d+ .*\blog\b/.exec(line);
-  return found === null ? undefined : Number(found[1]);
+  const found = /\bcounter packets (\d+) bytes \d+ /.exec(line);
+  if (found === null || !/\blog\b/.test(line.slice(found.index + found[0].length))) return undefined;
+  return Number(found[1]);
 }

@@ -19,7 +19,7 @@ const next =
   'meta|ct|ip|ip6|tcp|udp|ether|set|add|update|delete|dup|fwd|snat|dnat|masquerade|redirect|tproxy|synproxy|notrack|flow|comment|#';
 
 /** nft escapes nothing: a prefix that iptables has set may hold quotes, and ends where what follows it can stand. */
-const nftWord = new RegExp(`(?<=\\bprefix )"(.*?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
+const nftWord = new RegExp(`(?<=\\bprefix )"(.{0,127}?)"(?= *$| (?:${next})(?: |$))|"([^"]*)"|(\\S+)`, 'g');
 
 /** Splits a rule as nft prints it. */
 export function nftWordsOf(rule: string): Word[] {

@@ -6,7 +6,7 @@ import { syncEvery, unreachable } from './hurts.ts';
 
 /** Lines that say most, where no other cause is known. */
 const telling =
-  /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w+ failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
+  /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 
 export const jumpMissing: Cause = {
   code: 'KN108',
@@ -62,7 +62,7 @@ export const restoreRefused: Cause = {
     const tells = telling.exec(text.slice(record.error === '' ? 0 : record.message.length));
     const offset = record.error === '' ? 0 : record.message.length;
     return {
-      subject: /_\w+ failed \([^)\n]{1,80}\): (?:rule in )?chain ([\w-]{1,60})/.exec(text)?.[1],
+      subject: /_\w{1,30} failed \([^)\n]{1,80}\): (?:rule in )?chain ([\w-]{1,60})/.exec(text)?.[1],
       quote: tells === null ? undefined : lineAt(text, offset + tells.index),
     };
   },

@@ -130,6 +130,7 @@ const units: Readonly<Record<string, Millis>> = { h: 3_600_000, m: 60_000, s: 10
 function duration(text: string): Millis | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4}$/.test(text)) return undefined;
   let sum = 0;
-  for (const [, number, unit] of text.matchAll(/([\d.]+)(h|ms|m|s)/g)) sum += Number(number) * (units[unit ?? ''] ?? 0);
+  for (const [, number, unit] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s)/g))
+    sum += Number(number) * (units[unit ?? ''] ?? 0);
   return sum;
 }

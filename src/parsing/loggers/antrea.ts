@@ -9,11 +9,11 @@ import { observePacket } from './record.ts';
  */
 export function parseAntrea(text: string): PacketObservation | Unparsable | undefined {
   const found =
-    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(?:Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.{1,1000})$/.exec(
+    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(?:Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.+)$/.exec(
       text,
     );
-  if (!found) return undefined;
-  const [, kind = '', policy = '', rest = ''] = found;
+  const [, kind = '', policy = '', rest = ''] = found ?? [];
+  if (!found || rest.length > 1000) return undefined;
   const words = rest.split(' ');
   // A rule may be called as an action is; only behind the action stands the OpenFlow priority.
   const at = words.findIndex((word, index) => verdicts.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));

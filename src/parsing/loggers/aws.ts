@@ -48,7 +48,7 @@ const names: Record<string, string> = {
 function readSemicolons(text: string): Map<string, string> {
   const fields = new Map<string, string>();
   for (const part of text.slice(0, 2048).split(';')) {
-    const found = /(\w{1,32}): (.*)$/.exec(part);
+    const found = /(\w{1,32}): (.*)$/s.exec(part);
     const key = found?.[1]?.toLowerCase() ?? '';
     if (found) fields.set(names[key] ?? key, (found[2] ?? '').trim());
   }
