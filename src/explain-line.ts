@@ -34,8 +34,7 @@ export function explainLine(
   { out, err }: { out: (text: string) => void; err: (text: string) => void },
 ): 0 | 1 {
   const snapshot = readSavedObjects(options.pods);
-  for (const problem of snapshot.problems) err(`${printable(problem)}
-`);
+  for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
   const directory = createDirectory(snapshot.objects);
   const prefixes = createPrefixTable(options.prefixes);
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');

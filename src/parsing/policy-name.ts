@@ -1,3 +1,4 @@
+import { isLabel, isSubdomain } from '../api-names.ts';
 import type { Observation, PolicyName } from '../model.ts';
 
 /** Whose name and namespace are as the API server accepts them; loggers may have cut the end of a name off. */
@@ -18,9 +19,6 @@ const kubernetesKinds = new Set<string | undefined>([
 ]);
 const firewallKinds = new Set(['VyOS rule', 'firewalld policy', 'firewalld zone', 'Shorewall chain', 'Proxmox chain']);
 
-const dnsLabel = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Calico's `tier.name` is one, too. */
-const dnsSubdomain = /^[a-z0-9][a-z0-9.-]{0,252}…?$/;
 /** A chain, a zone, or a chain and a rule of it: `ipv4-FWD-filter 10`. */
 const chain = /^[\w.+~-]{1,64}(?: [\w-]{1,32})?$/;
 
@@ -33,6 +31,11 @@ export function withPolicyName(observation: Observation): Observation {
 
 function isPolicyName({ kind, namespace, name, tier }: PolicyName): boolean {
   if (kind !== undefined && firewallKinds.has(kind)) return namespace === undefined && chain.test(name);
-  if (!kubernetesKinds.has(kind) || !dnsSubdomain.test(name)) return false;
-  return (namespace === undefined || dnsLabel.test(namespace)) && (tier === undefined || dnsSubdomain.test(tier));
+  if (!kubernetesKinds.has(kind) || !isSubdomain(uncut(name))) return false;
+  return (namespace === undefined || isLabel(uncut(namespace))) && (tier === undefined || isSubdomain(tier));
+}
+
+/** Where a name was cut off there may be a mark, and what no name ends with. */
+function uncut(name: string): string {
+  return name.replace(/[.-]?…?$/, '');
 }
