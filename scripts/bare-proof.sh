@@ -45,5 +45,12 @@ for name in control-plane kubelet-server helm; do within "$HOME/.cache/kube-netf
 mount -t tmpfs tmpfs "$bare/run"
 
 go=$(go env GOROOT)/bin
+# Not chroot alone: who enters a mount namespace made within would be at the machine's root again.
+mkdir "$bare/machine"
+cd "$bare"
+pivot_root . machine
+# A bare Debian has no umount.
+/machine/bin/umount --lazy /machine
+rmdir /machine
 PATH=$root/node_modules/.bin:$go:/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/tmp \
-  exec chroot "$bare" sh -c 'cd "$0" && exec vitest run --config test/e2e/vitest.config.ts "$@"' "$root" "$@"
+  exec chroot . sh -c 'cd "$0" && exec vitest run --config test/e2e/vitest.config.ts "$@"' "$root" "$@"

@@ -50,7 +50,7 @@ export const table: readonly Row[] = [
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
     package: 'util-linux',
-    programs: words('dmesg flock mountpoint nsenter setpriv unshare'),
+    programs: words('dmesg flock mountpoint nsenter pivot_root setpriv unshare'),
     uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'namespaces, locks, and children that end with their parent',
   },
