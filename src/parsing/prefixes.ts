@@ -54,6 +54,8 @@ function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
   // netfilter keeps 29 (iptables) or 127 (nftables) characters; more is not a prefix, and only its end is worth a look.
   const text = copy(whole.length > 256 ? whole.slice(-256) : whole);
+  const none = { text, verdict: 'logged', enforcer: 'unknown', policy: undefined } as const;
+  if (kernelMessage.test(whole)) return { ...none, rule: 'kernel message' };
   for (const rule of rules) {
     const found = rule.match.exec(text);
     if (!found) continue;
@@ -66,14 +68,15 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
       policy: rule.policy?.(groups) ?? calicoPolicy(text),
     };
   }
-  return {
-    text,
-    verdict: 'logged',
-    rule: text === '' ? 'no prefix' : 'no rule',
-    enforcer: 'unknown',
-    policy: undefined,
-  };
+  return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
 }
+
+/**
+ * A message of the kernel itself that ends with a name which a tenant chooses: the file of a process that crashed
+ * (`a.out[123]: segfault at 0 ip … in NAME[…]`, `traps: …`), of one with an executable stack, or what a mount in a user
+ * namespace was given (`overlayfs: failed to resolve 'NAME'`). A packet that is written into such a name is forged.
+ */
+const kernelMessage = /\[\d{1,10}\](?::| )[^\n]{1,200} in |segfault at |^process '|\w: [A-Za-z][\w -]{1,80} ['"]/;
 
 /** Latin1-decoded UTF-8 → Unicode. Text that is Unicode already, or no UTF-8, comes back as it is. */
 export function decodeBytes(text: string): string {

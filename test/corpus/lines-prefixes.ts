@@ -8,6 +8,30 @@ const logged = { verdict: 'logged' } as const;
 
 /** One packet behind the prefixes that policy engines and firewalls give their LOG rules. */
 export const prefixLines: Row[] = [
+  // The kernel prints names of files that a tenant chooses: here one that begins with `drop IN=eth0 …`.
+  prefixed(
+    'a crashed process, as x86 prints it',
+    'drop[8538]: segfault at 0 ip 000000000040161e sp 00007ffc0291e370 error 6 in drop ',
+    logged,
+  ),
+  prefixed(
+    'a crashed process whose name is taken for a tag of syslog',
+    'segfault at 0 ip 000000000040161e sp 00007ffc0291e370 error 6 in calico-drop: ',
+    logged,
+  ),
+  prefixed(
+    'a process that was trapped',
+    'traps: a.out[71] general protection fault ip:40161e sp:7ffc0291e370 error:0 in calico-drop: ',
+    logged,
+  ),
+  prefixed(
+    'a crashed process, as arm64 prints it',
+    'a.out[71]: unhandled exception: DABT (lower EL), in drop ',
+    logged,
+  ),
+  prefixed('a process with an executable stack', "process '/tmp/calico-drop: ", logged),
+  prefixed('an option of a mount', "overlayfs: failed to resolve 'calico-drop: ", logged),
+  prefixed('another option of a mount', 'overlayfs: unrecognized mount option "calico-drop: ', logged),
   prefixed('A16 a prefix of an operator’s own', 'flannel-drop: ', dropped),
   prefixed('Calico’s default', 'calico-packet: ', logged),
   prefixed('Calico Enterprise, drop override', 'calico-drop: ', dropped),

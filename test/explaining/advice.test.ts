@@ -241,10 +241,6 @@ describe('what would lead astray is not said', () => {
     expect(advice({ ...martian, prefix: 'martian destination' })).not.toMatch(/reverse-path|rp_filter/);
   });
 
-  test('an interface is named in what to set only if its name is a word', () => {
-    expect(advice({ ...martian, path: '$(reboot)' })).toContain('loosen net/ipv4/conf/INTERFACE/rp_filter to 2.');
-  });
-
   test('who receives a spoofed packet did not send it', () => {
     expect(advice({ ...martian, peer: podEnd({ object: podRef('db-0') }) })).not.toContain('what this Pod runs');
   });

@@ -99,6 +99,7 @@ function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };
   // An envelope takes all white space with it; what follows the first space makes a line part of the record before.
-  const indented = / ([ \t]+)$/.exec(line.slice(0, line.length - envelope.text.length))?.[1] ?? '';
+  const taken = line.slice(0, line.length - envelope.text.length);
+  const indented = taken.slice(taken.trimEnd().length + 1);
   return { text: indented + envelope.text, time: envelope.time };
 }
