@@ -4,6 +4,7 @@ import type { RequestReport } from '../kubernetes/connection.ts';
 import type { InformerTrouble } from '../kubernetes/informer.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
 import type { Millis, NodeFacts, Series } from '../model.ts';
+import { type Denier, denierOf } from '../publishing/denial.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import type { Result } from '../publishing/publisher.ts';
 import type { Loss, Notice } from '../sources/source.ts';
@@ -63,6 +64,14 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   nodes: 'only this one is watched',
   services: 'none is watched; their addresses stay addresses',
   endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
+};
+
+/** With `an Event`: who denies it. */
+const deniers: Readonly<Record<Denier, string>> = {
+  webhook: 'An admission webhook denies',
+  policy: 'A ValidatingAdmissionPolicy denies',
+  quota: 'A ResourceQuota has no room for',
+  admission: "The API server's admission denies",
 };
 
 /** RBAC's words for what is done with Events. */
@@ -127,6 +136,18 @@ export function createTroubles({ log, complaints, metrics, server }: TroublesOpt
           return;
         case 'forbidden':
           return denied(eventVerbs[verb], 'events', refusal as Refusal);
+        case 'denied': {
+          // Admission comes after the token and the rights.
+          granted(eventVerbs[verb], 'events');
+          reached();
+          const denier = denierOf(refusal as Refusal) ?? 'admission';
+          return complain(
+            'error',
+            `event denied by ${denier}`,
+            about,
+            `${deniers[denier]} an Event; it is tried again every ten minutes, and counted on meanwhile`,
+          );
+        }
         case 'throttled':
         case 'unauthorized':
         case 'unavailable':

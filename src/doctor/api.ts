@@ -1,4 +1,6 @@
 import type { Answer, Connection } from '../kubernetes/connection.ts';
+import { denierOf } from '../publishing/denial.ts';
+import type { Refusal } from '../publishing/event-store.ts';
 
 /** What checks need of the API server. `request` resolves whatever happens; a refusal with status 0 is no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
@@ -26,8 +28,10 @@ export function itemsOf(answer: Answer): ListAnswer {
   return { kind: 'items', items: Array.isArray(items) ? items : [] };
 }
 
-export function refusalText({ status, message }: { status: number; message: string }): string {
+export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'message'>): string {
+  const { status, message } = refusal;
   if (status === 0) return 'the API server does not answer';
+  if (denierOf(refusal) !== undefined) return `the API server's admission denies it: ${message}`;
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
 }
 

@@ -3,7 +3,9 @@ import { bareFlow } from '../explaining/findings.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
 import { rightsFile } from '../kubernetes/rights-file.ts';
 import type { Finding, Millis, ObjectRef, Series } from '../model.ts';
+import { denierOf } from '../publishing/denial.ts';
 import { eventOf, namespaceOf } from '../publishing/event.ts';
+import type { Refusal } from '../publishing/event-store.ts';
 import { createEventWriter } from '../publishing/event-writer.ts';
 import { createDirectory, nodeRef, podRef } from '../resolving/directory.ts';
 import { createSeriesTable } from '../series/table.ts';
@@ -53,7 +55,7 @@ export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOp
   if (outcome.kind === 'foreign')
     return failed(`another program has an Event of that name: ${outcome.component}`, 'try again');
   if (outcome.kind === 'refused')
-    return failed(`it was not taken: ${refusalText(outcome.refusal)}`, adviceOn(outcome.refusal.status));
+    return failed(`it was not taken: ${refusalText(outcome.refusal)}`, adviceOn(outcome.refusal));
   const { name, namespace } = eventOf(series, '', now()).metadata;
   const at = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
   return {
@@ -84,8 +86,9 @@ function failed(reason: string, advice: string): Failed {
   return { kind: 'failed', reason, advice };
 }
 
-function adviceOn(status: number): string {
-  return status === 403 ? `grant create on events: ${rightsFile}` : 'run doctor for what is wrong';
+function adviceOn(refusal: Refusal): string {
+  if (denierOf(refusal) !== undefined) return 'leave Events out of that quota, webhook or policy';
+  return refusal.status === 403 ? `grant create on events: ${rightsFile}` : 'run doctor for what is wrong';
 }
 
 function messageFor(node: string): string {

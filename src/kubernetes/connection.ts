@@ -1,5 +1,6 @@
 import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import type { Millis } from '../model.ts';
+import { printable } from '../printable.ts';
 import type { Refusal } from '../publishing/event-store.ts';
 import type { Json } from './slim.ts';
 
@@ -127,9 +128,12 @@ function resourceOf(path: string): string {
   return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
 }
 
+/** Characters: whoever denies a request, or stands in between, may write any text. */
+const longestMessage = 500;
+
 interface Status {
   reason?: string;
-  message?: string;
+  message?: unknown;
   details?: { causes?: { reason?: string }[] };
 }
 
@@ -140,7 +144,8 @@ function refusalOf(status: number, text: string, retryAfter: string | undefined)
     kind: 'refused',
     status,
     reason: terminating ? 'NamespaceTerminating' : reason,
-    message: message ?? (text.slice(0, 200) || `HTTP status ${status}`),
+    message:
+      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
     retryAfter: retryAfterOf(retryAfter),
   };
 }

@@ -1,6 +1,7 @@
 import { backOff } from 'exponential-backoff';
 import type { Millis, Published, Series } from '../model.ts';
 import { createTokenBucket, nodeBudget } from '../token-bucket.ts';
+import { denierOf } from './denial.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';
 import type { Outcome } from './event-writer.ts';
@@ -21,6 +22,7 @@ export type Result =
   | 'ok'
   | 'conflict'
   | 'forbidden'
+  | 'denied'
   | 'terminating'
   | 'gone'
   | 'invalid'
@@ -61,6 +63,11 @@ const mutedFor: Millis = 600_000;
 const givenUpFor: Millis = 600_000;
 /** How long until it is seen whether a missing right has been granted. */
 const forbiddenFor: Millis = 30_000;
+/**
+ * How long until a quota, a webhook or a policy is asked again. Half a minute for each of a namespace's problems would take the
+ * whole of the node's budget from the others.
+ */
+const deniedFor: Millis = 600_000;
 /** How long an Event that the server fails on (500: an admission webhook, mostly) is left alone, while others are written. */
 const brokenFor: Millis = 60_000;
 
@@ -199,6 +206,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
       case 'forbidden':
         table.retry(series, now() + forbiddenFor);
         return 'done';
+      case 'denied':
+        table.retry(series, now() + deniedFor);
+        return 'done';
       case 'terminating':
       case 'gone':
         muted.add(namespaceOf(series.finding.regarding));
@@ -265,7 +275,9 @@ function failedByItself(error: unknown): Outcome {
   return { kind: 'refused', verb: 'create', refusal };
 }
 
-function resultOf({ status, reason }: Refusal, verb: 'create' | 'update' | 'read'): Result {
+function resultOf(refusal: Refusal, verb: 'create' | 'update' | 'read'): Result {
+  const { status, reason } = refusal;
+  if (denierOf(refusal) !== undefined) return 'denied';
   if (status === 401) return 'unauthorized';
   if (status === 429) return 'throttled';
   if (status === 500) return 'failed';

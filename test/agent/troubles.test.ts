@@ -70,6 +70,21 @@ test('an Event that is refused for good is told with what the server says', () =
   expect(said).toMatchObject([{ level: 'error', fields }]);
 });
 
+test.each([
+  ['admission webhook "x" denied the request: no', /^An admission webhook denies an Event/],
+  [`events "a" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no`, /^A ValidatingAdmissionPolicy denies/],
+  ['events "a" is forbidden: exceeded quota: small, requested: count/events=1', /^A ResourceQuota has no room for/],
+  ['events "a" is forbidden: not here', /^The API server's admission denies an Event/],
+])('%s: is no missing right', async (message, text) => {
+  troubles.write('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create'));
+  for (let time = 0; time < 3; time++) troubles.write('create', 'denied', series(), refused(403, message));
+  expect(texts().slice(1)).toEqual(['The right to create events is there now', expect.stringMatching(text)]);
+  expect(said.at(-1)).toMatchObject({ level: 'error', fields: { answer: message } });
+  const shown = await metrics.text();
+  expect(shown).toContain('missing_permission{verb="create",resource="events"} 0');
+  expect(shown).toContain('event_writes_total{verb="create",result="denied"} 3');
+});
+
 test('what was lost of a log is counted by its unit', async () => {
   troubles.lost('/dev/kmsg', { count: 7, unit: 'records', time: nine, reason: '7 records are lost' });
   troubles.lost('/var/log/kern.log', { count: undefined, unit: 'bytes', time: nine, reason: 'truncated' });

@@ -80,6 +80,12 @@ describe('is not written', () => {
     ['nothing named', { node: '' }, cluster(), 'no Node is named, and no Pod'],
     ['a right is missing', {}, cluster(refused(403)), 'it was not taken: the API server does not allow it'],
     [
+      'a policy denies it',
+      {},
+      cluster(refused(403, 'admission webhook "x" denied the request: no')),
+      `it was not taken: the API server's admission denies it: admission webhook "x" denied the request: no`,
+    ],
+    [
       'nobody tells of Pods',
       { pod: { namespace: 'tools', name: 'b' } },
       fakeApi(() => refused(403)),

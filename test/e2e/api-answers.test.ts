@@ -1,16 +1,24 @@
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { loadConfig } from '../../src/kubernetes/config.ts';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll, RefusedError } from '../../src/kubernetes/paged-list.ts';
 import { createPodLookup } from '../../src/kubernetes/pod-lookup.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
+import { denierOf } from '../../src/publishing/denial.ts';
 import { type CoreEvent, eventOf } from '../../src/publishing/event.ts';
+import type { Refusal } from '../../src/publishing/event-store.ts';
 import { series } from '../builders.ts';
-import { createAgentRig, nodeObject, podObject } from './agent-rig.ts';
+import { accountWith, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
+import { CERTIFICATES } from './control-plane/servers.ts';
 import { freePorts } from './control-plane/ports.ts';
 
 /**
@@ -132,6 +140,141 @@ describe('an Event', () => {
       reason: 'NamespaceTerminating',
     });
   });
+});
+
+describe('an Event that is denied, though the right is there', () => {
+  const place = 'answers-denied';
+  const admission = '/apis/admissionregistration.k8s.io/v1';
+
+  beforeAll(async () => {
+    await controlPlane.kubectl(['create', 'namespace', place]);
+  });
+
+  test('for want of the right is no denial', async () => {
+    // Its namespace is where accounts are made.
+    await createAgentRig(controlPlane);
+    const token = await accountWith(controlPlane, 'answers-reader', []);
+    const reader = createEventStore(connectAs(await controlPlane.writeKubeconfig('answers-reader', token)));
+    const event = exampleEvent('right', 1, place);
+    for (const answer of [await reader.create(event), await reader.update(event, '1')]) {
+      expect(answer).toMatchObject({ status: 403, reason: 'Forbidden' });
+      expect(denierOf(answer as Refusal)).toBeUndefined();
+    }
+  });
+
+  // `Invalid` is what a policy without a reason has.
+  test.each([
+    ['Forbidden', 403],
+    ['Invalid', 422],
+    ['RequestEntityTooLarge', 413],
+  ])('by a policy with the reason %s', async (reason, status) => {
+    const name = `answers-${reason.toLowerCase()}`;
+    const message = `not \u202e\u001b[31m ${'here '.repeat(200)}`;
+    await post(`${admission}/validatingadmissionpolicies`, {
+      metadata: { name },
+      spec: {
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': place } },
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['events'] }],
+        },
+        matchConditions: [{ name: 'ours', expression: `object.message == '${name}'` }],
+        validations: [{ expression: 'false', messageExpression: JSON.stringify(message), reason }],
+      },
+    });
+    await post(`${admission}/validatingadmissionpolicybindings`, {
+      metadata: { name },
+      spec: { policyName: name, validationActions: ['Deny'] },
+    });
+    const refusal = await untilRefused(`by-${name}`, { message: name });
+    expect(refusal).toMatchObject({ status });
+    expect(refusal.message).toContain(`ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request`);
+    expect(refusal.message).not.toContain('\u001b');
+    expect(refusal.message.length).toBeLessThan(2048);
+    expect(denierOf(refusal)).toBe('policy');
+  });
+
+  test('by a webhook', async () => {
+    const certificate = join(controlPlane.folder, CERTIFICATES, 'apiserver');
+    const [cert, key] = await Promise.all([readFile(`${certificate}.crt`), readFile(`${certificate}.key`)]);
+    const webhook = createServer({ cert, key }, (asked, answer) => {
+      void json(asked).then((review) => {
+        const { uid } = (review as { request: { uid: string } }).request;
+        const status = { code: 404, message: 'no such tenant' };
+        answer.setHeader('content-type', 'application/json');
+        answer.end(
+          JSON.stringify({ ...(review as object), request: undefined, response: { uid, allowed: false, status } }),
+        );
+      });
+    });
+    await once(webhook.listen(0, '127.0.0.1'), 'listening');
+    const name = 'webhook.answers.example.org';
+    const path = `${admission}/validatingwebhookconfigurations`;
+    const { port } = webhook.address() as AddressInfo;
+    const caBundle = Buffer.from(controlPlane.certificateAuthority).toString('base64');
+    await post(path, {
+      metadata: { name },
+      webhooks: [
+        {
+          name,
+          admissionReviewVersions: ['v1'],
+          sideEffects: 'None',
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': place } },
+          rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['events'] }],
+          clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle },
+        },
+      ],
+    });
+    try {
+      const refusal = await untilRefused('by-webhook', {});
+      const message = `admission webhook "${name}" denied the request: no such tenant`;
+      expect(refusal).toMatchObject({ status: 404, message });
+      expect(denierOf(refusal)).toBe('webhook');
+    } finally {
+      await controlPlane.request('DELETE', `${path}/${name}`);
+      webhook.closeAllConnections();
+      webhook.close();
+    }
+  });
+
+  test('by a quota: not an Event, which quotas leave out, but whatever they count', async () => {
+    const here = 'answers-quota';
+    await controlPlane.kubectl(['create', 'namespace', here]);
+    const quotas = `/api/v1/namespaces/${here}/resourcequotas`;
+    const hard = { 'count/events': '0', 'count/configmaps': '0' };
+    await post(quotas, { metadata: { name: 'small' }, spec: { hard } });
+    const body = { status: { hard, used: hard } };
+    const contentType = 'application/merge-patch+json';
+    await controlPlane.request('PATCH', `${quotas}/small/status`, { body, contentType });
+    const configMaps = `/api/v1/namespaces/${here}/configmaps`;
+    const refusal = await vi.waitUntil(
+      async () => {
+        const metadata = { name: `counted-${Date.now()}` };
+        const answer = await connection.request('POST', configMaps, { body: { metadata } });
+        return answer.kind === 'refused' && answer.message.includes('exceeded') && answer;
+      },
+      { timeout: 30_000, interval: 200 },
+    );
+    expect(refusal).toMatchObject({ status: 403, message: expect.stringContaining('exceeded quota: small') });
+    expect(denierOf(refusal)).toBe('quota');
+    const written = await createEventStore(connection).create(exampleEvent('uncounted', 1, here));
+    expect(written).toMatchObject({ kind: 'stored' });
+  });
+
+  async function post(path: string, body: unknown): Promise<void> {
+    expect(await connection.request('POST', path, { body })).toMatchObject({ kind: 'answered' });
+  }
+
+  /** What admission is told to do it does a moment later. */
+  async function untilRefused(name: string, given: Partial<CoreEvent>): Promise<Refusal> {
+    const store = createEventStore(connection);
+    return await vi.waitUntil(
+      async () => {
+        const answer = await store.create({ ...exampleEvent(`${name}-${Date.now()}`, 1, place), ...given });
+        return answer.kind === 'refused' && answer;
+      },
+      { timeout: 30_000, interval: 200 },
+    );
+  }
 });
 
 test('its clock is ours: both run on this machine', async () => {

@@ -356,6 +356,27 @@ describe('a refusal', () => {
     expect(one.abandoned).toEqual([]);
   });
 
+  test.each([403, 401, 404, 422, 429])(
+    '%i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
+    async (status) => {
+      const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
+      const refusal = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
+      const one: Rig = rig({
+        write: async ({ count, published, finding: { identity } }) =>
+          identity === 'a'
+            ? { kind: 'refused', verb: 'create', refusal }
+            : { kind: 'written', verb: 'create', packets: count, told: { ...published, count, at: Date.now() } },
+      });
+      for (const name of ['a', 'b']) one.count(drop(name));
+      await pass(25);
+      expect(one.results).toEqual(['create denied a', 'create ok b']);
+      await pass(1200);
+      expect(timesOf('a', one)).toEqual([1, 601, 1201]);
+      expect(one.abandoned).toEqual([]);
+      expect(one.unauthorized).toEqual([]);
+    },
+  );
+
   test('500: it is set aside for a minute, and others are written meanwhile', async () => {
     const one = rig({ answers: { a: [500, 'ok'] } });
     for (const name of ['a', 'b']) one.count(drop(name));

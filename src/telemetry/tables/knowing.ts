@@ -53,7 +53,7 @@ export const knowing = {
     type: 'gauge',
     name: 'missing_permission',
     labels: { verb: 'a verb of RBAC', resource },
-    help: '1 while the API server refuses something that is needed (403).',
+    help: '1 while a right that is needed is missing (a 403 of RBAC; what admission denies is a write with the result "denied").',
   },
   clockSkew: {
     type: 'gauge',

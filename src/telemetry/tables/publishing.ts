@@ -12,6 +12,7 @@ export const publishing = {
         'conflict',
         'gone',
         'forbidden',
+        'denied',
         'invalid',
         'terminating',
         'throttled',
