@@ -81,11 +81,17 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
     },
   });
 
+  const health = { live, ready };
   const server = await startServer({
+    setting: 'METRICS_ADDRESS',
     address: config.metricsAddress,
     metrics: legacyMetric?.beside(metrics) ?? metrics,
-    health: { live, ready },
+    health,
   });
+  const healthServer =
+    config.healthAddress === undefined
+      ? undefined
+      : await startServer({ setting: 'HEALTH_ADDRESS', address: config.healthAddress, health });
   const minute = createMinuteSummary(log, {
     snapshot: () => minuteCounts(tally, knowing, counting),
     complaints: complaints.takeCounts,
@@ -94,6 +100,7 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
     {
       version,
       metricsAddress: server.address,
+      healthAddress: healthServer?.address,
       sources: sources.map(({ name }) => name),
       server: connection.server,
       stateFile,
@@ -114,7 +121,7 @@ export async function runAgent(reading: Reading, terminal: boolean, stop: AbortS
   await publisher.stop(grace);
   await cluster.stop();
   await keeper.keepPositions();
-  await server.stop();
+  await Promise.all([server.stop(), healthServer?.stop()]);
   minute.stop();
   log.info({ status }, 'Stopped');
   return status;

@@ -99,11 +99,8 @@ export const schema = z.strictObject({
   includeNoise: yesOrNo,
   timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
   reverseDns: yesOrNo,
-  metricsAddress: text.check(
-    z.refine((given) => parseListenAddress(given) !== undefined, {
-      error: 'must be :PORT or HOST:PORT, for example :9090',
-    }),
-  ),
+  metricsAddress: listenAddress(':9090'),
+  healthAddress: z.optional(listenAddress(':9091')),
   legacyMetric: oneOf(legacyMetricChoices),
   logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   kubeconfig: z.optional(text),
@@ -112,6 +109,14 @@ export const schema = z.strictObject({
   maxEndpointSlices: wholeNumber,
   procRoot: path,
 });
+
+function listenAddress(example: string) {
+  return text.check(
+    z.refine((given) => parseListenAddress(given) !== undefined, {
+      error: `must be :PORT or HOST:PORT, for example ${example}`,
+    }),
+  );
+}
 
 function listOf<Item extends z.ZodMiniType>(item: Item) {
   return z.array(item, { error: 'must be a list: a line "- VALUE" each, or [VALUE, VALUE]' });

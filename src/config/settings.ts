@@ -118,6 +118,15 @@ export const settings = {
     type: 'text',
     default: ':9090',
   },
+  healthAddress: {
+    flag: 'health-address',
+    env: 'HEALTH_ADDRESS',
+    value: '[HOST]:PORT',
+    help:
+      "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
+      'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
+    type: 'text',
+  },
   legacyMetric: {
     flag: 'legacy-metric',
     env: 'LEGACY_METRIC',

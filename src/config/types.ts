@@ -23,6 +23,7 @@ export interface Config {
   readonly timeZone: string;
   readonly reverseDns: boolean;
   readonly metricsAddress: string;
+  readonly healthAddress: string | undefined;
   readonly legacyMetric: LegacyMetricSetting;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   readonly kubeconfig: string | undefined;

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Millis } from '../model.ts';
 import { printable } from '../printable.ts';
+import { limitConnections } from './connections.ts';
 import { type ListenAddress, parseListenAddress, printListenAddress } from './listen-address.ts';
 
 /** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
@@ -12,13 +13,23 @@ export interface Health {
   ready: () => readonly string[];
 }
 
+interface MetricsText {
+  readonly contentType: string;
+  text: () => Promise<string>;
+}
+
 export interface ServerOptions {
+  /** Where the address is from, for errors. */
+  setting: 'METRICS_ADDRESS' | 'HEALTH_ADDRESS';
   /** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`. */
   address: string;
-  metrics: { readonly contentType: string; text: () => Promise<string> };
+  /** Undefined: health alone. */
+  metrics?: MetricsText | undefined;
   health: Health;
   /** How long a client may take to ask, to take its answer, and to ask again. */
   patience?: Millis | undefined;
+  /** How long one text of the metrics serves all who ask. */
+  scrapeInterval?: Millis | undefined;
 }
 
 export interface RunningServer {
@@ -35,13 +46,14 @@ interface Answer {
 }
 
 /** Each costs some 20 KB; Prometheus and the kubelet need three. */
-const maxConnections = 256;
+const limits = { total: 64, perAddress: 8 };
 
 /** `/metrics`, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { address, patience = 5000 } = options;
+export async function startServer(given: ServerOptions): Promise<RunningServer> {
+  const { address, setting, metrics, patience = 5000, scrapeInterval = 1000 } = given;
+  const options = { ...given, metrics: metrics && { ...metrics, text: shared(metrics.text, scrapeInterval) } };
   const where = parseListenAddress(address);
-  if (where === undefined) throw new Error(`METRICS_ADDRESS is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
+  if (where === undefined) throw new Error(`${setting} is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
   const server = createServer({
     headersTimeout: patience,
     requestTimeout: patience,
@@ -51,14 +63,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   // Also for those who do not take their answer.
   server.setTimeout(patience);
-  server.maxConnections = maxConnections;
+  limitConnections(server, limits);
   const answering = new Set<ServerResponse>();
   server.on('request', (request, response) => {
     answering.add(response);
     response.on('close', () => answering.delete(response));
     void answer(request, response, options);
   });
-  await listen(server, where, address);
+  await listen(server, where, given);
   // One connection that cannot be accepted (too many open files): its client sees it.
   server.on('error', () => {});
   return {
@@ -67,7 +79,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-async function listen(server: Server, where: ListenAddress, address: string): Promise<void> {
+/** One gathering of the metrics serves all who ask for them within `interval` of its beginning. */
+function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
+  let latest: Promise<string> | undefined;
+  return () => {
+    if (latest === undefined) {
+      latest = text();
+      setTimeout(() => (latest = undefined), interval).unref();
+    }
+    return latest;
+  };
+}
+
+async function listen(server: Server, where: ListenAddress, { address, setting }: ServerOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(where, resolve);
   try {
@@ -75,7 +99,7 @@ async function listen(server: Server, where: ListenAddress, address: string): Pr
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = (code !== undefined && failures[code]) || message;
-    throw new Error(`METRICS_ADDRESS is "${address}": cannot listen there: ${reason}`, { cause: error });
+    throw new Error(`${setting} is "${address}": cannot listen there: ${reason}`, { cause: error });
   }
 }
 
@@ -94,11 +118,12 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
 
 async function answerTo({ method, url = '' }: IncomingMessage, { metrics, health }: ServerOptions): Promise<Answer> {
   const [path] = url.split('?');
-  if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz')
-    return { status: 404, body: 'There is /metrics, /healthz and /readyz.\n' };
+  const served = metrics !== undefined && path === '/metrics';
+  if (!served && path !== '/healthz' && path !== '/readyz')
+    return { status: 404, body: `There is ${metrics === undefined ? '' : '/metrics, '}/healthz and /readyz.\n` };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'Only GET and HEAD.\n' };
   try {
-    if (path === '/metrics') return { status: 200, type: metrics.contentType, body: await metrics.text() };
+    if (served) return { status: 200, type: metrics.contentType, body: await metrics.text() };
     return healthOf(path === '/healthz' ? health.live() : health.ready());
   } catch (error) {
     return { status: 500, body: `${printable(String(error))}\n` };

@@ -88,6 +88,7 @@ describe('read back as a file, it is the same', () => {
       'time-zone': fc.constantFrom('UTC', 'Europe/Berlin', '+02:00'),
       'reverse-dns': truth,
       'metrics-address': fc.constantFrom(':9090', '[::1]:80', 'localhost:0', '127.0.0.1:1'),
+      'health-address': fc.constantFrom(':9091', '[::1]:81', 'localhost:0', '127.0.0.1:2'),
       'legacy-metric': fc.constantFrom(...settings.legacyMetric.choices),
       'log-level': fc.constantFrom(...settings.logLevel.choices),
       kubeconfig: fc.oneof(awkward, fc.string({ unit: 'grapheme' })),
@@ -155,8 +156,8 @@ test('each value has a comment that tells where it is from', () => {
     ]),
   );
   const keys = Object.keys(load(lines.join('\n')) as object);
-  // Nobody has set a kubeconfig, and there is no default.
-  expect(keys).toEqual(settingNames.filter((name) => name !== 'kubeconfig'));
+  // Nobody has set these, and there is no default.
+  expect(keys).toEqual(settingNames.filter((name) => name !== 'kubeconfig' && name !== 'healthAddress'));
 });
 
 test('without default values there is what somebody has set', () => {

@@ -140,6 +140,7 @@ describe('any other setting', () => {
       timeZone: 'Europe/Berlin',
       reverseDns: 'false',
       metricsAddress: '":1"',
+      healthAddress: '":2"',
       legacyMetric: 'name',
       logLevel: 'debug',
       maxNodes: '1',

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { settings } from '../../src/config.ts';
-import { daemonSetOf, readManifests, root } from './manifests.ts';
+import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
+import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 
 const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));
 const { spec } = daemonSet;
@@ -66,10 +67,30 @@ test('its folders are those of the host at their own places', () => {
 
 test('its probes ask where the program answers', () => {
   const [, port] = settings.metricsAddress.default.split(':');
-  expect(agent?.ports).toMatchObject([{ name: 'metrics', containerPort: Number(port) }]);
-  expect(agent?.startupProbe.httpGet).toEqual({ path: '/healthz', port: 'metrics' });
-  expect(agent?.livenessProbe.httpGet).toEqual({ path: '/healthz', port: 'metrics' });
-  expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'metrics' });
+  const health = agent?.env?.find(({ name }) => name === settings.healthAddress.env)?.value;
+  expect(agent?.ports).toMatchObject([
+    { name: 'metrics', containerPort: Number(port) },
+    { name: 'health', containerPort: Number(parseListenAddress(health ?? '')?.port) },
+  ]);
+  expect(agent?.startupProbe.httpGet).toEqual({ path: '/healthz', port: 'health' });
+  expect(agent?.livenessProbe.httpGet).toEqual({ path: '/healthz', port: 'health' });
+  expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
+});
+
+test('nobody reaches its health but its node, and the metrics only who may scrape', () => {
+  const [policy] = readManifests('deploy/base/network-policy.yaml') as unknown as [{ spec: { ingress: unknown } }];
+  const from = [{ namespaceSelector: { matchLabels: { metrics: 'enabled' } } }];
+  expect(policy.spec.ingress).toEqual([{ ports: [{ port: 'metrics', protocol: 'TCP' }], from }]);
+});
+
+test('on the network of the node, only the node itself reaches its health', () => {
+  const [patch] = readManifests('deploy/components/host-network/host-network.yaml') as unknown as [DaemonSet];
+  const [patched] = patch.spec.template.spec.containers;
+  const health = parseListenAddress(patched?.env?.find(({ name }) => name === 'HEALTH_ADDRESS')?.value ?? '');
+  expect(health?.host).toBe('127.0.0.1');
+  expect(patched?.ports).toContainEqual({ name: 'health', containerPort: health?.port, protocol: 'TCP' });
+  for (const kind of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const)
+    expect(patched?.[kind].httpGet).toEqual({ host: '127.0.0.1' });
 });
 
 test('it knows its Node', () => {

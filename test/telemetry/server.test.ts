@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/telemetry/server.ts';
 
 const plain = 'text/plain; charset=utf-8';
@@ -15,7 +15,13 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<ServerOptions> = {}): Promise<RunningServer> {
-  const server = await startServer({ address: '127.0.0.1:0', metrics, health: well, ...options });
+  const server = await startServer({
+    setting: 'METRICS_ADDRESS',
+    address: '127.0.0.1:0',
+    metrics,
+    health: well,
+    ...options,
+  });
   running.push(server);
   return server;
 }
@@ -45,6 +51,18 @@ async function open({ address }: RunningServer): Promise<Socket> {
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
+}
+
+async function openFrom({ address }: RunningServer, localAddress: string, count: number): Promise<Socket[]> {
+  const [host, port] = address.split(':');
+  return await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect({ port: Number(port), host, localAddress });
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
 }
 
 /** Also when it is reset. */
@@ -112,6 +130,36 @@ describe('answers', () => {
   });
 });
 
+describe('a scrape', () => {
+  test('serves all who ask within a second of it', async () => {
+    let texts = 0;
+    const server = await start({ metrics: { ...metrics, text: async () => `${++texts}\n` } });
+    const all = await Promise.all(Array.from({ length: 6 }, () => ask(server, '/metrics')));
+    expect(new Set(all.map(({ body }) => body))).toEqual(new Set(['1\n']));
+    expect((await ask(server, '/metrics')).body).toBe('1\n');
+  });
+
+  test('is another one after that', async () => {
+    let texts = 0;
+    const server = await start({ scrapeInterval: 1, metrics: { ...metrics, text: async () => `${++texts}\n` } });
+    await vi.waitUntil(async () => (await ask(server, '/metrics')).body === '3\n');
+  });
+});
+
+describe('without metrics', () => {
+  test('there is health alone', async () => {
+    const server = await start({ metrics: undefined });
+    expect((await ask(server, '/readyz')).status).toBe(200);
+    expect(await ask(server, '/metrics')).toMatchObject({ status: 404, body: 'There is /healthz and /readyz.\n' });
+  });
+
+  test('its setting is named', async () => {
+    await expect(start({ setting: 'HEALTH_ADDRESS', address: '9091' })).rejects.toThrow(
+      'HEALTH_ADDRESS is "9091": expected HOST:PORT, :PORT or [IPv6]:PORT',
+    );
+  });
+});
+
 describe('bad clients', () => {
   test.each([
     ['silent', ''],
@@ -149,12 +197,43 @@ describe('bad clients', () => {
     expect(socket.bytesRead).toBeLessThan(long.length);
   });
 
-  test('too many are hung up on at once', async () => {
+  test('many idle ones of one address do not keep a probe or a scrape waiting, and few of them stay', async () => {
     const server = await start({ patience: 60_000 });
-    await Promise.all(Array.from({ length: 256 }, () => open(server)));
-    const socket = await open(server);
-    await closed(socket.resume());
-    expect(socket.bytesRead).toBe(0);
+    const idle = await Promise.all(Array.from({ length: 300 }, () => open(server)));
+    const ends = Promise.all(idle.slice(0, 292).map((socket) => closed(socket.resume())));
+    for (const path of ['/healthz', '/readyz', '/metrics']) expect((await ask(server, path)).status).toBe(200);
+    await ends;
+  });
+
+  test('headers without end of one address do not keep a probe waiting', async () => {
+    const server = await start({ patience: 60_000 });
+    const slow = await Promise.all(Array.from({ length: 300 }, () => open(server)));
+    for (const socket of slow) socket.resume().write('GET /healthz HTTP/1.1\r\nX: y\r\n');
+    for (let probe = 0; probe < 20; probe++) expect((await ask(server, '/healthz')).status).toBe(200);
+  });
+
+  test('many addresses with a few each leave room: the one that has most loses its oldest', async () => {
+    const server = await start({ patience: 60_000 });
+    const [first = [], ...others] = await Promise.all(
+      Array.from({ length: 9 }, (_, address) => openFrom(server, `127.0.1.${address + 1}`, address === 0 ? 8 : 7)),
+    );
+    const oldest = first.slice(0, 2).map((socket) => closed(socket.resume()));
+    // 64 are there: two more from two other addresses.
+    await openFrom(server, '127.0.2.1', 1);
+    await openFrom(server, '127.0.2.2', 1);
+    await oldest[0];
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    expect(others.flat().filter(({ destroyed }) => destroyed).length).toBeLessThan(3);
+  });
+
+  test('one that is being answered outlives idle ones', async () => {
+    const scraped = Promise.withResolvers<string>();
+    const server = await start({ patience: 60_000, metrics: { ...metrics, text: () => scraped.promise } });
+    const got = ask(server, '/metrics');
+    const idle = await Promise.all(Array.from({ length: 30 }, () => open(server)));
+    await closed((idle[0] as Socket).resume());
+    scraped.resolve('late\n');
+    expect(await got).toMatchObject({ status: 200, body: 'late\n' });
   });
 
   test.each([

@@ -49,7 +49,10 @@ test('what the file sets is set by no variable, which would go over it', async (
 
 test('port and folders follow their settings', async () => {
   const { daemonSet } = await withConfig(everything, { conntrack: { details: true } });
-  expect(daemonSet.spec.template.spec.containers[0]?.ports).toMatchObject([{ containerPort: 9999 }]);
+  expect(daemonSet.spec.template.spec.containers[0]?.ports).toMatchObject([
+    { containerPort: 9999 },
+    { containerPort: 9091 },
+  ]);
   expect(mountOf(daemonSet, 'state').mountPath).toBe('/var/lib/tailer');
   expect(daemonSet.spec.template.spec.volumes?.find(({ name }) => name === 'state')?.hostPath?.path).toBe(
     '/var/lib/tailer',

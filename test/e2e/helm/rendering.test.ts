@@ -166,9 +166,19 @@ describe('values that are refused', () => {
     ],
     ['a port that is none', { config: { metricsAddress: ':99999' } }, /config.metricsAddress ":99999": must be/],
     [
-      'an address that no probe reaches',
+      'an address that no scrape reaches',
       { config: { metricsAddress: '127.0.0.1:9090' } },
       /leave the host out, as in :9090/,
+    ],
+    [
+      'an address that no probe reaches',
+      { config: { healthAddress: '127.0.0.1:9091' } },
+      /config.healthAddress .* leave the host out, as in :9091/,
+    ],
+    [
+      'health on the port of the metrics',
+      { config: { metricsAddress: ':9091' } },
+      /config.healthAddress ":9091": is the port of the metrics/,
     ],
     [
       'a state folder over all of the container',

@@ -42,6 +42,10 @@
 - name: METRICS_ADDRESS
   value: ':9690'
 {{- end }}
+{{- if not (hasKey $config "healthAddress") }}
+- name: HEALTH_ADDRESS
+  value: {{ include "kube-netfilter-tailer.healthAddress" . | quote }}
+{{- end }}
 {{- if and (include "kube-netfilter-tailer.conntrack" .) (not (hasKey $config "procRoot")) }}
 - name: PROC_ROOT
   value: /host/proc
@@ -51,7 +55,7 @@
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}
@@ -62,17 +66,54 @@
 
 {{- define "kube-netfilter-tailer.metricsPort" -}}
 {{- if hasKey .Values.config "metricsAddress" }}
-{{- $port := splitList ":" .Values.config.metricsAddress | last }}
-{{- if not (and (contains ":" .Values.config.metricsAddress) (regexMatch "^[1-9][0-9]{0,4}$" $port) (le (atoi $port) 65535)) }}
-{{- fail (printf "config.metricsAddress %q: must be [HOST]:PORT, for example :9090" .Values.config.metricsAddress) }}
-{{- end }}
-{{- if regexMatch `^(localhost|127\.[0-9.]+|\[::1\]):` .Values.config.metricsAddress }}
-{{- fail (printf "config.metricsAddress %q: the kubelet's probes do not reach it: leave the host out, as in :%s" .Values.config.metricsAddress $port) }}
+{{- $address := .Values.config.metricsAddress }}
+{{- $port := include "kube-netfilter-tailer.portOf" (list "metricsAddress" $address) }}
+{{- if include "kube-netfilter-tailer.isLoopback" $address }}
+{{- fail (printf "config.metricsAddress %q: Prometheus does not reach it: leave the host out, as in :%s" $address $port) }}
 {{- end }}
 {{- $port }}
 {{- else }}
 {{- ternary 9690 9090 .Values.hostNetwork }}
 {{- end }}
+{{- end }}
+
+{{- /* On the node's network no NetworkPolicy holds for it: there only the node itself reaches it. */}}
+{{- define "kube-netfilter-tailer.healthAddress" -}}
+{{- .Values.config.healthAddress | default (ternary "127.0.0.1:9691" ":9091" .Values.hostNetwork) }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.healthPort" -}}
+{{- $address := include "kube-netfilter-tailer.healthAddress" . }}
+{{- $port := include "kube-netfilter-tailer.portOf" (list "healthAddress" $address) }}
+{{- if eq $port (include "kube-netfilter-tailer.metricsPort" .) }}
+{{- fail (printf "config.healthAddress %q: is the port of the metrics: name another one" $address) }}
+{{- end }}
+{{- $port }}
+{{- end }}
+
+{{- /* Where the kubelet's probes go; empty: to the address of the Pod. */}}
+{{- define "kube-netfilter-tailer.probeHost" -}}
+{{- $address := include "kube-netfilter-tailer.healthAddress" . }}
+{{- if include "kube-netfilter-tailer.isLoopback" $address }}
+{{- if not .Values.hostNetwork }}
+{{- fail (printf "config.healthAddress %q: the kubelet's probes do not reach it: leave the host out, as in :%s" $address (include "kube-netfilter-tailer.healthPort" .)) }}
+{{- end }}
+{{- regexReplaceAll ":[0-9]+$" $address "" | replace "[" "" | replace "]" "" | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.isLoopback" -}}
+{{- if regexMatch `^(localhost|127\.[0-9.]+|\[::1\]):` . }}true{{ end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.portOf" -}}
+{{- $name := index . 0 }}
+{{- $address := index . 1 }}
+{{- $port := splitList ":" $address | last }}
+{{- if not (and (contains ":" $address) (regexMatch "^[1-9][0-9]{0,4}$" $port) (le (atoi $port) 65535)) }}
+{{- fail (printf "config.%s %q: must be [HOST]:PORT, for example :9090" $name $address) }}
+{{- end }}
+{{- $port }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.stateDir" -}}
