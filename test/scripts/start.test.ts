@@ -47,8 +47,11 @@ describe.concurrent('npm start, run from another folder', () => {
   );
 
   test('from a folder of the checkout', async () => {
-    const args = ['start', '--silent', '--', 'replay', '--quiet', '--pods', 'cluster.json', 'policy-deny.log'];
-    expect(await run('npm', args, join(root, 'samples'))).toMatchObject({ code: 0, stderr: '' });
+    const replay = 'replay --quiet --pods cluster.json policy-deny.log'.split(' ');
+    expect(await run('npm', ['start', '--silent', '--', ...replay], join(root, 'samples'))).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
   });
 
   test('without a command it runs on the samples', async () => {
@@ -75,7 +78,7 @@ describe.concurrent('scripts/start.mjs, run by hand within the script of a packa
       inRoot,
       (called) => ({ ...own, npm_lifecycle_event: 'test', INIT_CWD: called }),
     ],
-    ['of this one, another folder', () => folder('by hand'), replay, (called) => ({ ...own, INIT_CWD: called })],
+    ['of this one, another folder', () => folder('by hand'), command, (called) => ({ ...own, INIT_CWD: called })],
     ['of a folder that is gone', () => root, inRoot, (called) => ({ ...own, INIT_CWD: join(called, 'gone') })],
   ])('%s: INIT_CWD is not of this call', async (_, cwd, args, envOf) => {
     const ended = await run(process.execPath, [join(root, 'scripts/start.mjs'), ...args], cwd(), envOf(path()));
