@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -196,16 +197,7 @@ describe('an Event that is denied, though the right is there', () => {
   test('by a webhook', async () => {
     const certificate = join(controlPlane.folder, CERTIFICATES, 'apiserver');
     const [cert, key] = await Promise.all([readFile(`${certificate}.crt`), readFile(`${certificate}.key`)]);
-    const webhook = createServer({ cert, key }, (asked, answer) => {
-      void json(asked).then((review) => {
-        const { uid } = (review as { request: { uid: string } }).request;
-        const status = { code: 404, message: 'no such tenant' };
-        answer.setHeader('content-type', 'application/json');
-        answer.end(
-          JSON.stringify({ ...(review as object), request: undefined, response: { uid, allowed: false, status } }),
-        );
-      });
-    });
+    const webhook = createServer({ cert, key }, (asked, answer) => void deny(asked, answer));
     await once(webhook.listen(0, '127.0.0.1'), 'listening');
     const name = 'webhook.answers.example.org';
     const path = `${admission}/validatingwebhookconfigurations`;
@@ -260,10 +252,6 @@ describe('an Event that is denied, though the right is there', () => {
     expect(written).toMatchObject({ kind: 'stored' });
   });
 
-  async function post(path: string, body: unknown): Promise<void> {
-    expect(await connection.request('POST', path, { body })).toMatchObject({ kind: 'answered' });
-  }
-
   /** What admission is told to do it does a moment later. */
   async function untilRefused(name: string, given: Partial<CoreEvent>): Promise<Refusal> {
     const store = createEventStore(connection);
@@ -312,4 +300,17 @@ function exampleEvent(name: string, count: number, place = namespace): CoreEvent
     metadata: { namespace: place, name: `web.${name}` },
     involvedObject: { ...event.involvedObject, namespace: place },
   };
+}
+
+async function post(path: string, body: unknown): Promise<void> {
+  expect(await connection.request('POST', path, { body })).toMatchObject({ kind: 'answered' });
+}
+
+/** Answers a review of admission: no. */
+async function deny(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  const review = (await json(asked)) as { request: { uid: string } };
+  const status = { code: 404, message: 'no such tenant' };
+  const response = { uid: review.request.uid, allowed: false, status };
+  answer.setHeader('content-type', 'application/json');
+  answer.end(JSON.stringify({ ...review, request: undefined, response }));
 }

@@ -360,11 +360,11 @@ describe('a refusal', () => {
     '%i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
     async (status) => {
       const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
-      const refusal = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
+      const denial = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
       const one: Rig = rig({
         write: async ({ count, published, finding: { identity } }) =>
           identity === 'a'
-            ? { kind: 'refused', verb: 'create', refusal }
+            ? { kind: 'refused', verb: 'create', refusal: denial }
             : { kind: 'written', verb: 'create', packets: count, told: { ...published, count, at: Date.now() } },
       });
       for (const name of ['a', 'b']) one.count(drop(name));

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from '../../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
+import { createOwnFolder } from '../own-folder.ts';
+import { writeCrashing } from './crashing.ts';
+import { openKernelLog } from './kernel-log.ts';
+
+test('a process that crashes, of a file named as a packet, forges no drop', async () => {
+  const port = randomInt(1024, 65_536);
+  const packet = `IN=eth0 OUT=eth1 SRC=10.244.1.42 DST=10.244.1.30 LEN=60 PROTO=TCP SPT=1 DPT=${port} SYN `;
+  const file = join(createOwnFolder('crashing'), `drop ${packet}`);
+  writeCrashing(file);
+  const log = openKernelLog();
+  const [, signal] = (await once(spawn(file, { stdio: 'ignore' }), 'exit')) as [null, NodeJS.Signals];
+  expect(signal).toBe('SIGSEGV');
+  const [line = ''] = await log.untilTaken(packet, 1);
+  log.close();
+  expect(parse(line, createPrefixTable(), 'kernel', undefined)).toMatchObject({
+    kind: 'packet',
+    verdict: 'logged',
+    prefixRule: 'kernel message',
+    packet: { destinationPort: port },
+  });
+});
