@@ -5,7 +5,7 @@ import { mayBeSlow, worstInputs } from './worst-inputs.ts';
 /** The longest line that is read. */
 const line = 64 * 1024;
 /** Characters of a first, quick try. */
-const short = 1500;
+const short = 3000;
 /** Milliseconds of it that make the whole line worth a try: what is linear takes a hundredth of that. */
 const suspicious = 0.25;
 /** Milliseconds of processor time for such a line. What is linear takes one or two, what is quadratic a thousand at least. */
@@ -38,7 +38,6 @@ test.each([
   { source: '\\s+$', flags: '' },
   { source: '^-+|-+$', flags: 'g' },
   { source: '(\\w{1,32}): (.*)$', flags: '' },
-  { source: '^ipv4 [^\\n]*? src=\\d [^\\n]*$', flags: 'gm', length: line },
   { source: '"(.*?)"(?= end)', flags: 'g' },
   { source: '^(?:a|a)*b', flags: '', length: 24 },
 ])('a slow one is found: /$source/$flags', ({ source, flags, length = line / 4 }) => {

@@ -22,6 +22,7 @@ const everything = {
   kubeconfig: '/etc/cluster/kubeconfig',
   prefixes: { 'my-drop': 'dropped', '123': 'logged', no: 'rejected' },
   metricsAddress: '0.0.0.0:9999',
+  healthAddress: '0.0.0.0:9998',
   stateDir: '/var/lib/tailer',
   procRoot: '/node/proc',
   maxNodes: 999_999_999,
@@ -51,7 +52,7 @@ test('port and folders follow their settings', async () => {
   const { daemonSet } = await withConfig(everything, { conntrack: { details: true } });
   expect(daemonSet.spec.template.spec.containers[0]?.ports).toMatchObject([
     { containerPort: 9999 },
-    { containerPort: 9091 },
+    { containerPort: 9998 },
   ]);
   expect(mountOf(daemonSet, 'state').mountPath).toBe('/var/lib/tailer');
   expect(daemonSet.spec.template.spec.volumes?.find(({ name }) => name === 'state')?.hostPath?.path).toBe(

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { signOf } from '../../src/explaining/causes/sign-of.ts';
+import { parse } from '../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import { createClock } from '../../src/sources/clock.ts';
+import { kindOfLine } from '../../src/sources/containers/log-kind.ts';
+import { readEnvelope } from '../../src/sources/envelope.ts';
+import { lines as packets } from '../corpus/lines.ts';
+import { lines as records } from '../explaining/causes/lines.ts';
+
+/** Milliseconds of processor time for the longest line that is read. What is linear takes some ten, what is quadratic a thousand. */
+const bound = 250;
+const [short, long] = [3000, 64 * 1024];
+/** Milliseconds for the short one that make the long one worth a try. */
+const suspicious = 2;
+/** Places of a line at which something is repeated, and how many words are. */
+const [places, spans] = [10, [1, 4]];
+
+const prefixes = createPrefixTable([]);
+const clock = createClock({ latest: Date.UTC(2026, 10, 21) });
+
+/** All that looks at a line before it is known whose it is. */
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  'of the kernel': (text) => parse(text, prefixes),
+  'of another program': (text) => parse(text, prefixes, false),
+  'of kube-proxy or calico-node'(text) {
+    const record = parseProgramRecord(text);
+    return record && signOf(record);
+  },
+  'in an envelope': (text) => readEnvelope(text, clock),
+  'of nobody knows whom': kindOfLine,
+};
+
+describe.each(Object.entries(readers))('a line %s', (_, read) => {
+  test('takes linear time, whatever of it is repeated', () => {
+    const texts = new Set([...packets, ...records].map(({ text }) => text));
+    expect([...texts].flatMap((text) => slowest(text, read))).toEqual([]);
+  });
+});
+
+function slowest(text: string, read: (text: string) => unknown): string[] {
+  const words = [...text.matchAll(/[\w.]+|\s+|[^\w.\s]/g)];
+  const step = Math.max(1, Math.floor(words.length / places));
+  for (let first = 0; first < words.length; first += step)
+    for (const span of spans) {
+      const from = words[first]?.index ?? 0;
+      const repeated = words.slice(first, first + span).join('');
+      const filled = (size: number): string =>
+        text.slice(0, from) + repeated.repeat(Math.ceil(size / repeated.length)) + text.slice(from);
+      if (took(read, filled(short)) < suspicious) continue;
+      const tries = [1, 2, 3].map(() => took(read, filled(long)));
+      if (tries.every((each) => each > bound)) return [`${Math.min(...tries)} ms: ${JSON.stringify([text, repeated])}`];
+    }
+  return [];
+}
+
+/** Milliseconds of processor time. */
+function took(read: (text: string) => unknown, text: string): number {
+  const before = process.cpuUsage();
+  read(text);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
