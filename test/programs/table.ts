@@ -32,7 +32,7 @@ export const table: readonly Row[] = [
     package: 'coreutils',
     programs: words(
       'basename cat chmod chown chroot cksum cp cut date dd df dirname du echo env expr false head id install ln ls mkdir mkfifo mktemp mv ' +
-        'nohup nproc od paste printf pwd readlink realpath rm rmdir seq sleep sort stat stdbuf stty tail tee test timeout touch tr true ' +
+        'nohup nproc od paste printf pwd readlink realpath rm rmdir seq sleep sort stat stdbuf stty tail tee test timeout touch tr true truncate ' +
         'uname uniq wc',
     ),
     uses,
@@ -50,9 +50,15 @@ export const table: readonly Row[] = [
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
     package: 'util-linux',
-    programs: words('dmesg flock mountpoint nsenter pivot_root setpriv unshare'),
+    programs: words('dmesg flock fsfreeze mountpoint nsenter pivot_root setpriv unshare'),
     uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'namespaces, locks, and children that end with their parent',
+  },
+  {
+    package: 'e2fsprogs',
+    programs: words('mkfs.ext4'),
+    uses: ['e2e'],
+    purpose: 'a disk that is frozen under a running agent',
   },
   {
     package: 'mount',

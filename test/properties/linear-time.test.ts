@@ -23,7 +23,7 @@ const clock = createClock({ latest: Date.UTC(2026, 10, 21) });
 /** All that looks at a line before it is known whose it is. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'of the kernel': (text) => parse(text, prefixes),
-  'of another program': (text) => parse(text, prefixes, false),
+  'of another program': (text) => parse(text, prefixes, 'userspace', 'sshd'),
   'of kube-proxy or calico-node'(text) {
     const record = parseProgramRecord(text);
     return record && signOf(record);
