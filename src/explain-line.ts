@@ -24,6 +24,8 @@ import type { Envelope } from './sources/envelopes/envelope.ts';
 
 type Row = [step: string, found: string];
 
+const anyOf = new Intl.ListFormat('en', { type: 'disjunction' });
+
 /** Of the table, in bytes: an Event's message and what stands before it. */
 const longestCell = 1536;
 
@@ -78,7 +80,10 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
     const { format, writers } = observation;
     return [
       ...rows,
-      ['format', `refused: a line of ${format}, which only ${writers.join(' or ')} may write, and another program did`],
+      [
+        'format',
+        `refused: a line of ${format}, which is believed only from ${anyOf.format(writers)}; this one names another writer (docs/formats.md#who-is-believed)`,
+      ],
     ];
   }
   const node = nodeOf(

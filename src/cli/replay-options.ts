@@ -80,6 +80,7 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
   if (options.logs.length === 0 && options.explain === undefined)
     problems.push('no LOG is named; - reads standard input');
   if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
+  if (options.node === '') problems.push('--node: has no value');
   if (options.writes && options.output === 'audit') problems.push('--writes and --output audit exclude each other');
   if (options.logs.filter((log) => log === '-').length + options.pods.filter((file) => file === '-').length > 1) {
     problems.push('standard input (-) can be read only once');

@@ -1,6 +1,7 @@
 import { causeOf } from '../explaining/causes/catalogue.ts';
 import type { Millis } from '../model.ts';
 import { alignColumns } from '../publishing/describe.ts';
+import { isKernelMessage } from '../parsing/prefixes.ts';
 import { printable } from '../printable.ts';
 import type { Statistics } from '../statistics.ts';
 
@@ -102,13 +103,13 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
 function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
   return Object.entries(unrepeated).map(([code, count], i) => [
     i === 0 ? 'failures' : '',
-    `${code} ${number(count)}, not repeated: no Event (${causeOf(code).title}: docs/causes/${code}-${causeOf(code).name}.md)`,
+    `${code} ${number(count)}, part of no incident: no Event (${causeOf(code).title}: docs/causes/${code}-${causeOf(code).name}.md)`,
   ]);
 }
 
 function prefixHint({ loggedPrefixes }: Statistics): string {
   const [most] = [...loggedPrefixes]
-    .filter(([prefix]) => prefix !== '' && !prefix.startsWith('TRACE'))
+    .filter(([prefix]) => prefix !== '' && !prefix.startsWith('TRACE') && !isKernelMessage(prefix))
     .toSorted((a, b) => b[1] - a[1]);
   if (most === undefined) return '';
   const [word = ''] = most[0].split(/[\s:]/, 1);

@@ -35,7 +35,7 @@ export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []):
     look(raw) {
       if (last?.raw === raw) return last.meaning;
       const meaning = cache.get(raw) ?? read(rules, decodeBytes(raw).trim());
-      if (raw.length <= 256) {
+      if (raw.length <= longest) {
         last = { raw: copy(raw), meaning };
         cache.set(last.raw, meaning);
       }
@@ -51,11 +51,14 @@ function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
   return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
 }
 
+/** netfilter keeps 29 (iptables) or 127 (nftables) characters; before them may stand a stamp that no envelope knows. */
+const longest = 256;
+
 function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
-  // netfilter keeps 29 (iptables) or 127 (nftables) characters; more is not a prefix, and only its end is worth a look.
-  const text = copy(whole.length > 256 ? whole.slice(-256) : whole);
+  const text = copy(whole.length > longest ? whole.slice(-longest) : whole);
   const none = { text, verdict: 'logged', enforcer: 'unknown', policy: undefined } as const;
-  if (kernelMessage.test(whole)) return { ...none, rule: 'kernel message' };
+  if (whole.length > longest) return { ...none, rule: 'too long for a prefix' };
+  if (isKernelMessage(whole)) return { ...none, rule: 'kernel message' };
   for (const rule of rules) {
     const found = rule.match.exec(text);
     if (!found) continue;
@@ -72,11 +75,26 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
 }
 
 /**
- * A message of the kernel itself that ends with a name which a tenant chooses: the file of a process that crashed
- * (`a.out[123]: segfault at 0 ip … in NAME[…]`, `traps: …`), of one with an executable stack, or what a mount in a user
- * namespace was given (`overlayfs: failed to resolve 'NAME'`). A packet that is written into such a name is forged.
+ * Messages of the kernel itself that hold a name which a tenant chooses: of the file of a process that crashed
+ * (`a.out[123]: segfault at 0 ip … in NAME[…]`, `traps: …`) or has an executable stack, of a command line that was traced, of
+ * a control group, of a file or an option of a mount. A packet that is written into such a name is forged.
  */
-const kernelMessage = /\[\d{1,10}\](?::| )[^\n]{1,200} in |segfault at |^process '|\w: [A-Za-z][\w -]{1,80} ['"]/;
+const kernelMessage = new RegExp(
+  [
+    String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,
+    'segfault at ',
+    "process '",
+    String.raw`ptrace \w{1,20} of "`,
+    'oom-kill:constraint=|[Mm]emory cgroup |Tasks? in /',
+    String.raw`\b(?:audit|overlayfs|overlay|fuse|tmpfs|cgroup\d?|SELinux|CIFS|EXT4-fs|XFS|BTRFS|request_module)(?: \([^)]{0,64}\)| error[^:]{0,80})?: `,
+    String.raw`\busb [\d.-]{1,16}: `,
+    String.raw`\w: [A-Za-z][\w -]{1,80} ['"]`,
+  ].join('|'),
+);
+
+export function isKernelMessage(prefix: string): boolean {
+  return kernelMessage.test(prefix);
+}
 
 /** Latin1-decoded UTF-8 → Unicode. Text that is Unicode already, or no UTF-8, comes back as it is. */
 export function decodeBytes(text: string): string {

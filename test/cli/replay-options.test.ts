@@ -145,6 +145,7 @@ describe('wrong', () => {
     [['kern.log', '-x'], ['-x: there is no such option']],
     [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
     [['kern.log', '--node'], ['--node: has no value']],
+    [['kern.log', '--node', ''], ['--node: has no value']],
     [
       ['--podz', 'kern.log', '--nod', '--now=x'],
       [

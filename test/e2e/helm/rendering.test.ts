@@ -178,7 +178,7 @@ describe('values that are refused', () => {
     [
       'health on the port of the metrics',
       { config: { metricsAddress: ':9091' } },
-      /config.healthAddress ":9091": is the port of the metrics/,
+      /config.healthAddress ":9091": is the port of config.metricsAddress/,
     ],
     [
       'a state folder over all of the container',

@@ -86,7 +86,7 @@
 {{- $address := include "kube-netfilter-tailer.healthAddress" . }}
 {{- $port := include "kube-netfilter-tailer.portOf" (list "healthAddress" $address) }}
 {{- if eq $port (include "kube-netfilter-tailer.metricsPort" .) }}
-{{- fail (printf "config.healthAddress %q: is the port of the metrics: name another one" $address) }}
+{{- fail (printf "config.healthAddress %q: is the port of config.metricsAddress: name another one for either" $address) }}
 {{- end }}
 {{- $port }}
 {{- end }}
