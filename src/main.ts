@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 import { isatty } from 'node:tty';
-import { runConfig } from './cli/config-options.ts';
-import { doctorHelp, readDoctorOptions } from './cli/doctor-options.ts';
-import { replayHelp, readReplayOptions } from './cli/replay-options.ts';
-import { readRunOptions, runHelp } from './cli/run-options.ts';
-import { UsageError } from './cli/usage-error.ts';
+import { runConfig } from './commands/options/config-options.ts';
+import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
+import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
+import { readRunOptions, runHelp } from './commands/options/run-options.ts';
+import { UsageError } from './commands/options/usage-error.ts';
 import { suggest } from './config/suggest.ts';
-import { version } from './config.ts';
-import { explainLine } from './explain-line.ts';
-import { replay, type Streams } from './replay.ts';
-import { reasonOf } from './system-error.ts';
-import { hasReadEnough, writeAll } from './write-all.ts';
+import { version } from './config/config.ts';
+import { explainLine } from './commands/explain.ts';
+import { replay } from './commands/replay/replay.ts';
+import type { Streams } from './commands/streams.ts';
+import { reasonOf } from './platform/system-error.ts';
+import { hasReadEnough, writeAll } from './platform/write-all.ts';
 
 const commands = ['run', 'replay', 'doctor', 'config', 'version'];
 
@@ -100,7 +101,7 @@ async function runRun(args: string[]): Promise<number> {
     });
   }
   // The API client costs 30 MB of memory, which `replay` can do without.
-  const { runAgent } = await import('./agent.ts');
+  const { runAgent } = await import('./commands/run.ts');
   const status = await runAgent(reading, isatty(1), stop.signal).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
     return 2;
@@ -115,7 +116,7 @@ async function runDoctor(args: string[]): Promise<number> {
     streams.out(doctorHelp);
     return 0;
   }
-  const { doctor } = await import('./doctor/doctor.ts');
+  const { doctor } = await import('./commands/doctor/doctor.ts');
   const status = await doctor(options, (text) => {
     try {
       streams.out(text);

@@ -1,20 +1,12 @@
-import type {
-  Endpoint,
-  Ends,
-  FelixSettings,
-  Finding,
-  FlowStory,
-  IncidentStory,
-  LogLine,
-  NodeFacts,
-  ObjectRef,
-  Packet,
-  PacketObservation,
-  Series,
-} from '../src/model.ts';
-import { packEndpoints } from '../src/resolving/chains/endpoints.ts';
+import type { Endpoint, Ends, ObjectRef } from '../src/model/endpoint.ts';
+import type { Finding, FlowDetails } from '../src/model/finding.ts';
+import type { FelixSettings, IncidentDetails, NodeFacts } from '../src/model/incident.ts';
+import type { LogLine } from '../src/model/log-line.ts';
+import type { Packet, PacketObservation } from '../src/model/packet.ts';
+import type { Series } from '../src/model/series.ts';
+import { packEndpoints } from '../src/resolving/service-chains/endpoints.ts';
 import type { Backend, ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
-import { createTally } from '../src/series/tally.ts';
+import { createDistinctValues } from '../src/series/tally.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
 export const nine = Date.UTC(2026, 10, 21, 9);
@@ -259,7 +251,7 @@ export function ends(given: Partial<Ends> = {}): Ends {
   };
 }
 
-export function flow(given: Partial<FlowStory> = {}): FlowStory {
+export function flow(given: Partial<FlowDetails> = {}): FlowDetails {
   return {
     kind: 'flow',
     direction: 'receiving',
@@ -292,7 +284,7 @@ export function finding(given: Partial<Finding> = {}): Finding {
     regarding: podRef(),
     related: undefined,
     node: 'node-a',
-    story: flow(),
+    details: flow(),
     ...given,
   };
 }
@@ -303,13 +295,13 @@ export function incident(given: Partial<Finding> = {}): Finding {
     identity: 'incident',
     reason: 'ConntrackTableFull',
     regarding: nodeRef(),
-    story: incidentStory(),
+    details: incidentStory(),
     ...given,
   });
 }
 
 /** Of a full conntrack table that was seen for a minute. */
-export function incidentStory(given: Partial<IncidentStory> = {}): IncidentStory {
+export function incidentStory(given: Partial<IncidentDetails> = {}): IncidentDetails {
   return {
     kind: 'incident',
     role: 'full',
@@ -317,7 +309,7 @@ export function incidentStory(given: Partial<IncidentStory> = {}): IncidentStory
     code: 'KN401',
     diagnosis: 'KN401',
     failing: 'kernel',
-    culprit: undefined,
+    failingPod: undefined,
     since: nine,
     last: nine + 60_000,
     failures: 12,
@@ -355,7 +347,7 @@ export const noFacts: NodeFacts = {
   felix: undefined,
   kubeProxyHere: undefined,
   conntrack: undefined,
-  talkers: [],
+  topSources: [],
   backends: {},
   firewallDropsSince: undefined,
 };
@@ -369,8 +361,8 @@ export function series(given: Partial<Series> = {}): Series {
     first: nine,
     last: nine,
     suppressed: false,
-    peers: createTally(),
-    ports: createTally(),
+    peers: createDistinctValues(),
+    ports: createDistinctValues(),
     published: { count: 0, writes: 0, at: -Infinity, suppressed: false, base: 0, resourceVersion: undefined },
     due: nine + 1000,
     ...given,

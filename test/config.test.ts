@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createPrefixTable } from '../src/parsing/prefixes.ts';
-import { type Config, ConfigError, readConfig, settings } from '../src/config.ts';
-import { defaultRules } from '../src/sources/containers/rules.ts';
+import { createPrefixTable } from '../src/parsing/netfilter/prefixes.ts';
+import { type Config, ConfigError, readConfig, settings } from '../src/config/config.ts';
+import { defaultRules } from '../src/sources/kubelet/rules.ts';
 
 const defaults: Config = {
   node: 'node-a',

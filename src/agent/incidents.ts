@@ -1,22 +1,25 @@
 import { release } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { createFactFinder, type FactFinder } from '../incidents/facts.ts';
 import type { Incident, IncidentChange } from '../incidents/incident.ts';
-import type { Recent } from '../incidents/recent.ts';
-import { type Backend, type Chains, serviceLimit } from '../incidents/subjects.ts';
+import type { Recent } from '../incidents/tracker/recent.ts';
+import { type Backend, type Chains, serviceLimit } from '../incidents/tracker/subjects.ts';
 import { createBackendLookup } from '../kubernetes/backend-lookup.ts';
 import { createFelixReader } from '../kubernetes/felix-configuration.ts';
-import type { Failing, Finding, Millis, NodeFacts } from '../model.ts';
-import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../node-incidents.ts';
-import { createProc } from '../proc/proc.ts';
+import type { Finding } from '../model/finding.ts';
+import type { NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Failing } from '../model/program-record.ts';
+import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../incidents/node-incidents.ts';
+import { createProc } from '../platform/proc/proc.ts';
 import { podOf } from '../resolving/program-pod.ts';
 import { nodeRefOf } from '../resolving/directory.ts';
-import { createLookup } from '../resolving/lookup.ts';
-import type { Knowing } from './knowing.ts';
+import { createLookup } from '../resolving/lookups/lookup.ts';
+import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {
   config: Config;
-  knowing: Knowing;
+  context: ClusterContext;
   restored: NodeIncidentsState | undefined;
   count: (finding: Finding, time: Millis, weight: number) => void;
   onChange: (change: IncidentChange) => void;
@@ -34,9 +37,9 @@ const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
 /** What is wrong with this node, with all that the agent can find out about it. */
 export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
-  const { config, knowing, restored, count, onChange, now } = options;
-  const { lists, connection } = knowing;
-  const chains = createChains(knowing, now);
+  const { config, context, restored, count, onChange, now } = options;
+  const { lists, connection } = context;
+  const chains = createChains(context, now);
   const proc = createProc(config.procRoot);
   let finder: FactFinder | undefined;
 
@@ -54,7 +57,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         kernel: release(),
         now,
         kubeProxyHere: () =>
-          knowing.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
+          context.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
         nameOf,
         timeout: longestWait,
       });
@@ -63,7 +66,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
       return facts;
     },
     count,
-    isReady: () => knowing.cluster.synced,
+    isReady: () => context.cluster.synced,
     now,
     onChange,
     restored,
@@ -78,7 +81,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
 
 /** Services by their chains; backends as they are watched, else looked up when an incident names the Service. */
 function createChains(
-  { lists, connection, cluster }: Knowing,
+  { lists, connection, cluster }: ClusterContext,
   now: () => Millis,
 ): Chains & { prepare: (subjects: readonly string[]) => Promise<void> } {
   const find = createBackendLookup(connection);

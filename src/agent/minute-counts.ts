@@ -1,13 +1,13 @@
 import type { MinuteCounts } from '../telemetry/minute.ts';
-import type { Counting } from './counting.ts';
-import type { Knowing } from './knowing.ts';
-import type { TroubleTally } from './troubles.ts';
+import type { Ingest } from './ingest.ts';
+import type { ClusterContext } from './cluster.ts';
+import type { TroubleCounts } from './troubles.ts';
 
 /** Totals since the start, for the line that tells of a minute. */
 export function minuteCounts(
-  tally: Readonly<TroubleTally>,
-  { remote }: Knowing,
-  { statistics, table, sources, incidents }: Counting,
+  tally: Readonly<TroubleCounts>,
+  { remote }: ClusterContext,
+  { statistics, table, sources, incidents }: Ingest,
 ): MinuteCounts {
   const { pods, hostNames } = remote.counts;
   return {

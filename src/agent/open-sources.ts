@@ -1,19 +1,19 @@
-import { type Config, searchPath, type SourceSetting } from '../config.ts';
-import type { LogLine, Millis } from '../model.ts';
+import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
-import { programNeedles } from '../explaining/causes/needles.ts';
-import type { Pipeline } from '../pipeline.ts';
+import { programNeedles } from '../incidents/catalogue/needles.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { chooseKernelSource, type Choice } from '../sources/auto.ts';
-import { zoneTime } from '../sources/clock.ts';
-import { createContainerLogs } from '../sources/containers/container-logs.ts';
-import { createFollowFile } from '../sources/follow-file.ts';
-import { findJournal } from '../sources/journal/find-journal.ts';
-import { createJournal } from '../sources/journal/journal.ts';
-import { createKernelRing } from '../sources/kernel-ring.ts';
-import { findProgramLogs, type ProgramLog } from '../sources/programs/find-logs.ts';
-import { createFollowProgram } from '../sources/programs/follow-program.ts';
+import { zoneTime } from '../sources/envelopes/clock.ts';
+import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
+import { createFollowFile } from '../sources/tail/follow-file.ts';
+import { findJournal } from '../sources/journald/find-journal.ts';
+import { createJournal } from '../sources/journald/journal.ts';
+import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
+import { findProgramLogs, type ProgramLog } from '../sources/program-log/find-logs.ts';
+import { createFollowProgram } from '../sources/program-log/follow-program.ts';
 import type { Json, LineOrigin, Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
-import { createOnceEach, type OnceEach } from './once-each.ts';
+import { createSourceDedup, type SourceDedup } from './source-dedup.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
@@ -40,10 +40,10 @@ type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> 
 const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
-export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: OnceEach['once'] } {
+export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SourceDedup['once'] } {
   const { config, positions, first, now } = options;
   const found = settle(options);
-  const each = createOnceEach({
+  const each = createSourceDedup({
     kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
     // Some programs write to their standard error and a file: only then may a record be seen twice.
     programSources: found.some(({ kind }) => kind === 'program')
@@ -118,7 +118,7 @@ function chooseByLooking(): Choice {
 
 function listenerOf(
   name: string,
-  once: OnceEach,
+  once: SourceDedup,
   { pipeline, onLost, onNotice, now }: OpenSourcesOptions,
 ): SourceListener {
   return {

@@ -1,17 +1,17 @@
-import { causeOf } from '../explaining/causes/catalogue.ts';
+import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import type { IncidentChange } from '../incidents/incident.ts';
 import type { RequestReport } from '../kubernetes/connection.ts';
 import type { InformerTrouble } from '../kubernetes/informer.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
-import type { Millis, NodeFacts, Series } from '../model.ts';
-import { type Denier, denierOf } from '../publishing/denial.ts';
-import type { Refusal } from '../publishing/event-store.ts';
-import type { Result } from '../publishing/publisher.ts';
+import type { NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
+import { type Denier, denierOf } from '../events/denial.ts';
+import type { Refusal } from '../events/event-store.ts';
+import type { Result } from '../events/publisher.ts';
 import type { Loss, Notice } from '../sources/source.ts';
-import type { Complaints } from '../telemetry/complaints.ts';
 import type { Log } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { createAnswers } from './answers.ts';
+import { type AnswersOptions, createAnswers } from './api-answers.ts';
 
 /** Says what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
 export interface Troubles {
@@ -36,7 +36,7 @@ export interface Troubles {
 }
 
 /** The same in totals, for the line of each minute. */
-export interface TroubleTally {
+export interface TroubleCounts {
   eventsWritten: number;
   eventWritesFailed: number;
   eventsAbandoned: number;
@@ -47,12 +47,8 @@ export interface TroubleTally {
   stateErrors: number;
 }
 
-export interface TroublesOptions {
+export interface TroublesOptions extends AnswersOptions {
   log: Log;
-  complaints: Complaints;
-  metrics: Metrics;
-  /** URL of the API server, for texts. */
-  server: () => string;
 }
 
 /** Exporters throw away Events whose time is further off than that. */
@@ -77,13 +73,13 @@ const deniers: Readonly<Record<Denier, string>> = {
 /** RBAC's words for what is done with Events. */
 const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 
-export function createTroubles({ log, complaints, metrics, server }: TroublesOptions): {
+export function createTroubles({ log, rateLimitedLog, metrics, server }: TroublesOptions): {
   troubles: Troubles;
-  tally: Readonly<TroubleTally>;
+  tally: Readonly<TroubleCounts>;
 } {
-  const { complain, settled } = complaints;
-  const { refused, denied, granted, reached } = createAnswers({ complaints, metrics, server });
-  const tally: TroubleTally = {
+  const { complain, settled } = rateLimitedLog;
+  const { refused, denied, granted, reached } = createAnswers({ rateLimitedLog, metrics, server });
+  const tally: TroubleCounts = {
     eventsWritten: 0,
     eventWritesFailed: 0,
     eventsAbandoned: 0,

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../platform/printable.ts';
 
 /** A person reads no more, and what a file of nothing but mistakes costs is bounded. */
 const most = 25;

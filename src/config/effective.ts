@@ -1,5 +1,5 @@
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
-import { printable, printableJson } from '../printable.ts';
+import { printable, printableJson } from '../platform/printable.ts';
 import type { Given, Layer } from './layer.ts';
 import { placeOf } from './origin.ts';
 import { settingNames } from './settings.ts';

@@ -1,4 +1,4 @@
-import { verdicts } from '../model.ts';
+import { verdicts } from '../model/packet.ts';
 import type { Problem } from './config-error.ts';
 import type { Given, Layer } from './layer.ts';
 import { type Origin, problemWith } from './origin.ts';

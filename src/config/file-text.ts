@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { reasonOf } from '../system-error.ts';
+import { reasonOf } from '../platform/system-error.ts';
 
 /** Settings take a few KB; a ConfigMap cannot hold more than 1 MiB. */
 const limit = 256 * 1024;

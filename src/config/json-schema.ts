@@ -1,4 +1,4 @@
-import { verdicts } from '../model.ts';
+import { verdicts } from '../model/packet.ts';
 import * as z from 'zod/mini';
 import { defaults } from './layer.ts';
 import { schema } from './schema.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../telemetry/logger.ts';
 import { ConfigError } from './config-error.ts';
-import type { Reading } from './reading.ts';
+import type { LoadedConfig } from './loaded-config.ts';
 import { settingNames, settingOf } from './settings.ts';
 import type { Config, SettingName } from './types.ts';
 
@@ -16,7 +16,7 @@ export interface Reload {
 }
 
 export interface ReloadOptions {
-  reading: Reading;
+  reading: LoadedConfig;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Follows what can be changed; all else is as it was at the start. */
   apply: (config: Config) => void;

@@ -1,9 +1,10 @@
-import { verdicts } from '../model.ts';
+import { verdicts } from '../model/packet.ts';
 import * as z from 'zod/mini';
-import type { Verdict } from '../model.ts';
-import { parseContainerRule } from '../sources/containers/rules.ts';
+import type { Verdict } from '../model/packet.ts';
+import { parseContainerRule } from '../sources/kubelet/rules.ts';
 import { parseListenAddress } from '../telemetry/listen-address.ts';
-import { legacyMetricChoices, logLevelChoices, podCacheChoices, type SourceSetting } from './types.ts';
+import { logLevelChoices, podCacheChoices, type SourceSetting } from './types.ts';
+import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 
 const text = z.string({ error: 'must be text; put it in quotes' });
 

@@ -1,4 +1,5 @@
-import { legacyMetricChoices, logLevelChoices, podCacheChoices, type Setting, type SettingName } from './types.ts';
+import { logLevelChoices, podCacheChoices, type Setting, type SettingName } from './types.ts';
+import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 
 /** Names the file that holds the others, and is in none itself. */
 export const configFile = {

@@ -1,5 +1,6 @@
-import type { Verdict } from '../model.ts';
-import type { ContainerRule } from '../sources/containers/rules.ts';
+import type { LegacyMetricSetting } from '../telemetry/legacy-naming.ts';
+import type { Verdict } from '../model/packet.ts';
+import type { ContainerRule } from '../sources/kubelet/rules.ts';
 
 /** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
 export type SourceSetting =
@@ -33,9 +34,6 @@ export interface Config {
   readonly procRoot: string;
 }
 
-/** How the ends of a packet are named in kube-iptables-tailer's metric; `off`: there is no such metric. */
-export type LegacyMetricSetting = (typeof legacyMetricChoices)[number];
-
 export type SettingName = keyof Config;
 
 export interface Setting {
@@ -59,4 +57,3 @@ export interface Setting {
 
 export const podCacheChoices = ['node', 'cluster'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
-export const legacyMetricChoices = ['off', 'namespace', 'name', 'name_with_namespace', 'workload'] as const;

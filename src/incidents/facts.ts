@@ -1,6 +1,7 @@
-import type { Millis, NodeFacts } from '../model.ts';
+import type { NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Incident } from './incident.ts';
-import type { Recent } from './recent.ts';
+import type { Recent } from './tracker/recent.ts';
 
 export interface FactFinderOptions {
   /** Reads FelixConfiguration; undefined where no API server is asked. */
@@ -25,7 +26,7 @@ export interface FactFinderOptions {
 /** Of the host, or of the network namespace with that inode. */
 export interface ConnectionTracking {
   conntrack: (netns: number | undefined) => Promise<NodeFacts['conntrack']>;
-  talkers: (
+  topSources: (
     netns: number | undefined,
   ) => Promise<{ top: readonly { address: string; connections: number }[] } | undefined>;
   /** Uid of the Pod that a network namespace is of. */
@@ -46,7 +47,7 @@ export function factsOfLog(incident: Incident, recent: Recent, kernel?: string):
     felix: undefined,
     kubeProxyHere: undefined,
     conntrack: undefined,
-    talkers: [],
+    topSources: [],
     backends: recent.backends(incident.last),
     firewallDropsSince: recent.firewallDropsSince(incident.first),
   };
@@ -61,10 +62,10 @@ export function createFactFinder(options: FactFinderOptions): FactFinder {
       const cancel = schedule(() => resolve(undefined), timeout);
       const netns = incident.code === 'KN401' ? namespaceIn(incident.subjects) : undefined;
       const tables = incident.code === 'KN401' && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
-      const [configuration, table, talkers, namespacePod] = await Promise.all([
+      const [configuration, table, topSources, namespacePod] = await Promise.all([
         inTime(felixBears(incident) ? felix : undefined),
         inTime(tables && (() => tables.conntrack(netns))),
-        inTime(tables && (() => tables.talkers(netns))),
+        inTime(tables && (() => tables.topSources(netns))),
         inTime(tables && netns !== undefined ? () => tables.podOf(netns) : undefined),
       ]);
       cancel();
@@ -78,7 +79,7 @@ export function createFactFinder(options: FactFinderOptions): FactFinder {
         conntrack: hasRoom && isLate ? { count: undefined, max: table?.max } : table,
         ...(namespacePod === undefined ? {} : { namespacePod }),
         ...(hasRoom && !isLate ? { namespacePod: null } : {}),
-        talkers: (hasRoom ? [] : (talkers?.top ?? [])).map(({ address, connections }) => ({
+        topSources: (hasRoom ? [] : (topSources?.top ?? [])).map(({ address, connections }) => ({
           name: named(address),
           connections,
         })),

@@ -1,4 +1,6 @@
-import type { Failing, Millis, ObjectRef } from '../model.ts';
+import type { ObjectRef } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Failing } from '../model/program-record.ts';
 
 /** One cause on this node, from its first failure until some time after it is over. Plain JSON. */
 export interface Incident {
@@ -6,7 +8,7 @@ export interface Incident {
   code: string;
   failing: Failing;
   /** The Pod that says so, where it is known. */
-  culprit: ObjectRef | undefined;
+  failingPod: ObjectRef | undefined;
   phase: 'suspected' | 'open' | 'over';
   first: Millis;
   last: Millis;
@@ -16,9 +18,9 @@ export interface Incident {
   endedBy: 'success' | 'silence' | undefined;
   failures: number;
   /** Failures that nobody has been told of. Whoever tells sets it to 0. */
-  untold: number;
+  unpublished: number;
   /** It is over, and nobody has been told. Whoever tells sets it to false. */
-  endUntold: boolean;
+  endUnpublished: boolean;
   families: string[];
   /** The first few that differ, in order of appearance. */
   subjects: string[];

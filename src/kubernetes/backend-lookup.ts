@@ -1,4 +1,4 @@
-import { backendsIn } from '../resolving/chains/endpoints.ts';
+import { backendsIn } from '../resolving/service-chains/endpoints.ts';
 import type { Backend, EndpointSlice } from '../resolving/objects.ts';
 import type { Connection } from './connection.ts';
 import { type Json, slimEndpointSlice, UnusableObject } from './slim.ts';

@@ -1,5 +1,5 @@
 import { backOff } from 'exponential-backoff';
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection } from './connection.ts';
 import { createInformer, type Informer, type InformerTrouble, patience } from './informer.ts';

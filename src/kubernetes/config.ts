@@ -1,5 +1,5 @@
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
-import { reasonOf } from '../system-error.ts';
+import { reasonOf } from '../platform/system-error.ts';
 
 /**
  * The library makes a new connection pool for every request, that is a TLS handshake for each Event. This one keeps the

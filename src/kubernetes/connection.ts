@@ -1,7 +1,7 @@
 import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from '@kubernetes/client-node';
-import type { Millis } from '../model.ts';
-import { printable } from '../printable.ts';
-import type { Refusal } from '../publishing/event-store.ts';
+import type { Millis } from '../model/log-line.ts';
+import { printable } from '../platform/printable.ts';
+import type { Refusal } from '../events/event-store.ts';
 import type { Json } from './slim.ts';
 
 export interface RequestOptions {

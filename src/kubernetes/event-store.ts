@@ -1,5 +1,5 @@
-import type { CoreEvent } from '../publishing/event.ts';
-import type { EventStore, Refusal, Stored } from '../publishing/event-store.ts';
+import type { CoreEvent } from '../events/event.ts';
+import type { EventStore, Refusal, Stored } from '../events/event-store.ts';
 import type { Answer, Connection } from './connection.ts';
 
 /** Events kept by the API server. */

@@ -1,4 +1,5 @@
-import type { FelixSettings, Millis, NodeFacts } from '../model.ts';
+import type { FelixSettings, NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
 import type { Json } from './slim.ts';
 

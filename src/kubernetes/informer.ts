@@ -1,8 +1,8 @@
 import { type KubernetesListObject, type KubernetesObject, ListWatch } from '@kubernetes/client-node';
 import { backOff } from 'exponential-backoff';
 import { setTimeout } from 'node:timers/promises';
-import type { Millis } from '../model.ts';
-import type { Refusal } from '../publishing/event-store.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Refusal } from '../events/event-store.ts';
 import { type Connection, messageOf } from './connection.ts';
 import { listAll, type ListOptions, RefusedError } from './paged-list.ts';
 import type { Json } from './slim.ts';

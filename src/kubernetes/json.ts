@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 
 /** Any JSON value, looked into without trust. */
 export type Json = unknown;

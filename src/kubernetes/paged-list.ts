@@ -1,4 +1,4 @@
-import type { Refusal } from '../publishing/event-store.ts';
+import type { Refusal } from '../events/event-store.ts';
 import type { Connection } from './connection.ts';
 import type { Json } from './slim.ts';
 

@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Pod } from '../resolving/objects.ts';
 import { at, instant, type Json, list, text } from './json.ts';
 

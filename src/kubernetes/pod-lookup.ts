@@ -1,4 +1,4 @@
-import { isIPv6 } from '../address.ts';
+import { isIPv6 } from '../platform/address.ts';
 import type { Pod } from '../resolving/objects.ts';
 import type { Connection } from './connection.ts';
 import { listAll } from './paged-list.ts';

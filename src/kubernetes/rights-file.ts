@@ -1,4 +1,4 @@
-/** What grants the agent all that it may do; test/doctor/rights.test.ts holds it against what `doctor` asks for. */
+/** What grants the agent all that it may do; test/commands/doctor/rights.test.ts holds it against what `doctor` asks for. */
 export const rightsFile = 'deploy/base/rbac.yaml';
 
 /** What to do about a right that is missing, whoever has found that out. */

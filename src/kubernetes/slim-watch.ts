@@ -1,5 +1,5 @@
 import { type KubeConfig, Watch } from '@kubernetes/client-node';
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Json } from './slim.ts';
 
 /** An object as `ListWatch` keeps it: it looks at `metadata.namespace`, `.name` and `.resourceVersion`, which ours have at the top. */

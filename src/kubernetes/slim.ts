@@ -1,9 +1,10 @@
 import ipaddr from 'ipaddr.js';
-import { canonicalAddress } from '../address.ts';
-import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../api-names.ts';
-import type { Endpoint, Millis } from '../model.ts';
-import { packEndpoints } from '../resolving/chains/endpoints.ts';
-import { sharedPorts } from '../resolving/chains/shared-ports.ts';
+import { canonicalAddress } from '../platform/address.ts';
+import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
+import type { Endpoint } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
+import { packEndpoints } from '../resolving/service-chains/endpoints.ts';
+import { sharedPorts } from '../resolving/service-chains/shared-ports.ts';
 import type { Backend, EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
 import { type Owner, workloadOf } from '../resolving/workload.ts';
 import { healthOf } from './pod-health.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { NodeFacts } from '../model.ts';
+import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
-import { reasonOf } from '../system-error.ts';
+import { reasonOf } from '../platform/system-error.ts';
 import { settingsOf } from './felix-configuration.ts';
 import { type Json, slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 

@@ -1,12 +1,18 @@
-import type { Observation } from '../model.ts';
-import { parseConntrackFull, parseJournald, parseMartian, parseNeighbourOverflow, parseSuppressed } from './kernel.ts';
-import { parseAntrea } from './loggers/antrea.ts';
-import { parseAws } from './loggers/aws.ts';
-import { parseOvn } from './loggers/ovn.ts';
-import { parseUlogd } from './loggers/ulogd.ts';
-import { parseNetfilter } from './netfilter.ts';
+import type { Observation } from '../model/observation.ts';
+import {
+  parseConntrackFull,
+  parseJournald,
+  parseMartian,
+  parseNeighbourOverflow,
+  parseSuppressed,
+} from './kernel-warnings.ts';
+import { parseAntrea } from './policy-loggers/antrea.ts';
+import { parseAws } from './policy-loggers/aws.ts';
+import { parseOvn } from './policy-loggers/ovn.ts';
+import { parseUlogd } from './policy-loggers/ulogd.ts';
+import { parseNetfilter } from './netfilter/netfilter.ts';
 import { withPolicyName } from './policy-name.ts';
-import type { PrefixTable } from './prefixes.ts';
+import type { PrefixTable } from './netfilter/prefixes.ts';
 
 /** One kind of line. A new one is a row here, a file beside it, and a sample. */
 export interface Format {

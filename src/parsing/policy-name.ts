@@ -1,5 +1,6 @@
-import { isLabel, isSubdomain } from '../api-names.ts';
-import type { Observation, PolicyName } from '../model.ts';
+import { isLabel, isSubdomain } from '../platform/api-names.ts';
+import type { Observation } from '../model/observation.ts';
+import type { PolicyName } from '../model/packet.ts';
 
 /** Whose name and namespace are as the API server accepts them; loggers may have cut the end of a name off. */
 const kubernetesKinds = new Set<string | undefined>([

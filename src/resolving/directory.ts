@@ -1,10 +1,11 @@
-import type { Endpoint, Evidence, Millis, ObjectRef } from '../model.ts';
+import type { Endpoint, Evidence, ObjectRef } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
 import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
 import { indexNodeNames } from './node-names.ts';
 import { indexPodRanges } from './pod-ranges.ts';
 import { createPodIndex, type PodIndex } from './pod-index.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
-import { rangeOf, scopeOf } from './scope.ts';
+import { rangeOf, scopeOf } from './lookups/scope.ts';
 import { workloadKey } from './workload.ts';
 
 export type { Moment } from './holder.ts';

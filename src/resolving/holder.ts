@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Pod } from './objects.ts';
 import { type PodIndex, slack } from './pod-index.ts';
 

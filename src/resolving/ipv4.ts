@@ -1,4 +1,4 @@
-import type { AddressRange } from '../model.ts';
+import type { AddressRange } from '../model/endpoint.ts';
 
 const dot = 46;
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Millis } from '../model.ts';
-import { type ChainIndex, createChainIndex } from './chains/chain-index.ts';
+import type { Millis } from '../model/log-line.ts';
+import { type ChainIndex, createChainIndex } from './service-chains/chain-index.ts';
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
 import type { Node, Pod, Service } from './objects.ts';
 import { createPodIndex, slack } from './pod-index.ts';

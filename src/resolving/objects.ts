@@ -1,4 +1,5 @@
-import type { Endpoint, Millis, Workload } from '../model.ts';
+import type { Endpoint, Workload } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
 
 /** The few fields of a Pod that are kept: with thousands of Pods on every node, each byte counts. */
 export interface Pod {

@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import { interfaceNames } from './interface-name.ts';
 import type { Pod } from './objects.ts';
 

@@ -1,4 +1,5 @@
-import type { Failing, ObjectRef } from '../model.ts';
+import type { ObjectRef } from '../model/endpoint.ts';
+import type { Failing } from '../model/program-record.ts';
 import type { Pod } from './objects.ts';
 import { podRef } from './directory.ts';
 

@@ -1,5 +1,7 @@
-import { isHostName } from '../api-names.ts';
-import type { Endpoint, Ends, Martian, PacketObservation } from '../model.ts';
+import { isHostName } from '../platform/api-names.ts';
+import type { Endpoint, Ends } from '../model/endpoint.ts';
+import type { Martian } from '../model/observation.ts';
+import type { PacketObservation } from '../model/packet.ts';
 import type { Directory, Moment } from './directory.ts';
 import { isPodInterface } from './interface-name.ts';
 

@@ -1,4 +1,4 @@
-import type { Workload } from '../model.ts';
+import type { Workload } from '../model/endpoint.ts';
 
 export interface Owner {
   kind: string;

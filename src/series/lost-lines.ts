@@ -1,4 +1,6 @@
-import type { Millis, Series, Suppressed } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Suppressed } from '../model/observation.ts';
+import type { Series } from '../model/series.ts';
 import type { SeriesState } from './state.ts';
 
 /** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
@@ -41,9 +43,9 @@ export function createLostLines(restored: SeriesState['reports'] = []): LostLine
     bearOn(series, time) {
       const lost = reports.get(series.finding.node);
       if (lost === undefined) return false;
-      const { story } = series.finding;
+      const { details } = series.finding;
       // An incident opens some time after what it counts from.
-      const since = (story.kind === 'incident' ? Math.min(time, story.since) : time) - reach;
+      const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
       return (
         (lost.everything >= since && areOf(series, 'everything')) ||
         (lost.kernelWarnings >= since && areOf(series, 'kernel-warnings')) ||
@@ -68,11 +70,11 @@ export function mayBeLost(series: Series, affects: Suppressed['affects'], node: 
   return series.finding.node === node && series.last >= time - reach && areOf(series, affects);
 }
 
-function areOf({ finding: { story } }: Series, affects: Suppressed['affects']): boolean {
+function areOf({ finding: { details } }: Series, affects: Suppressed['affects']): boolean {
   if (affects === 'everything') return true;
-  if (affects === 'felix') return story.kind === 'incident' && story.failing === 'felix';
+  if (affects === 'felix') return details.kind === 'incident' && details.failing === 'felix';
   return (
     affects === 'kernel-warnings' &&
-    ((story.kind === 'incident' && story.failing === 'kernel') || (story.kind === 'flow' && story.martian))
+    ((details.kind === 'incident' && details.failing === 'kernel') || (details.kind === 'flow' && details.martian))
   );
 }

@@ -1,4 +1,5 @@
-import type { Millis, Series } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
 import { byUrgency } from './urgency.ts';
 
 /** Series with something to tell, each with the time at which that is due. */

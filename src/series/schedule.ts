@@ -1,4 +1,5 @@
-import type { Millis, Series } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
 
 /** From the first packet to the first write: what follows at once is in the first count. */
 export const firstDelay: Millis = 1000;

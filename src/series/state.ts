@@ -1,4 +1,6 @@
-import type { Finding, Millis, Series } from '../model.ts';
+import type { Finding } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
 
 /** A series as plain JSON, which knows neither sets nor infinity. */
 export interface FrozenSeries {
@@ -9,15 +11,15 @@ export interface FrozenSeries {
   first: Millis;
   last: Millis;
   suppressed: boolean;
-  peers: FrozenTally;
-  ports: FrozenTally;
+  peers: FrozenDistinctValues;
+  ports: FrozenDistinctValues;
   /** `at` is null when it was never written. */
   published: Omit<Series['published'], 'at'> & { at: Millis | null };
   /** Null when there is nothing new to tell. */
   due: Millis | null;
 }
 
-interface FrozenTally {
+interface FrozenDistinctValues {
   seen: string[];
   past: number;
 }

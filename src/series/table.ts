@@ -1,11 +1,14 @@
-import type { Finding, FlowStory, Millis, Published, Series, Suppressed } from '../model.ts';
-import { objectKey } from '../object-key.ts';
-import { isSetBack } from '../set-back.ts';
+import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Suppressed } from '../model/observation.ts';
+import type { Published, Series } from '../model/series.ts';
+import { objectKey } from '../model/object-key.ts';
+import { isClockSteppedBack } from '../platform/clock-step.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import { createPending } from './pending.ts';
 import { dueAfter, longestWait } from './schedule.ts';
 import { freezeSeries, type SeriesState, thawSeries } from './state.ts';
-import { createTally, tally } from './tally.ts';
+import { createDistinctValues, tally } from './tally.ts';
 import { windowLength, windowOf } from './window.ts';
 
 export interface SeriesLimits {
@@ -144,7 +147,7 @@ export function createSeriesTable({
     postpone: pending.postpone,
     followClock(now) {
       // Packets are not of the future.
-      if (isSetBack(clock, now)) goBack(now);
+      if (isClockSteppedBack(clock, now)) goBack(now);
       const next = pending.nextDue();
       if (next === Infinity || next - now <= longestWait) return;
       revision++;
@@ -175,8 +178,8 @@ export function createSeriesTable({
     const { number: window } = windowOf(clock, object);
     let known = objects.get(object);
     if (known === undefined || known.window < window) objects.set(object, (known = { window, distinct: 0 }));
-    if (finding.story.kind === 'flow' && known.distinct >= limits.perObject) {
-      return overflow(finding, finding.story, object, time);
+    if (finding.details.kind === 'flow' && known.distinct >= limits.perObject) {
+      return overflow(finding, finding.details, object, time);
     }
     if (current.size + past >= limits.total) {
       sweep();
@@ -186,11 +189,11 @@ export function createSeriesTable({
     return insert(finding, time);
   }
 
-  function overflow(finding: Finding, example: FlowStory, object: string, time: Millis): Series {
+  function overflow(finding: Finding, example: FlowDetails, object: string, time: Millis): Series {
     const identity = `overflow|${object}|${finding.node}`;
     const known = current.get(identity);
     if (known && clock < known.windowEnd) return known;
-    return insert({ ...finding, identity, related: undefined, story: { kind: 'overflow', example } }, time);
+    return insert({ ...finding, identity, related: undefined, details: { kind: 'overflow', example } }, time);
   }
 
   function insert(finding: Finding, time: Millis): Series {
@@ -211,8 +214,8 @@ export function createSeriesTable({
       first: time,
       last: time,
       suppressed: false,
-      peers: createTally(),
-      ports: createTally(),
+      peers: createDistinctValues(),
+      ports: createDistinctValues(),
       published: { count: 0, writes: 0, at: -Infinity, suppressed: false, base: 0, resourceVersion: undefined },
       due: Infinity,
     };
@@ -230,17 +233,18 @@ export function createSeriesTable({
 
   function add(series: Series, finding: Finding, time: Millis, weight: number): void {
     series.count += weight;
-    if (series.finding.story.kind === 'overflow') counts.overflowed += weight;
+    if (series.finding.details.kind === 'overflow') counts.overflowed += weight;
     if (time > series.last) series.last = time;
     else if (time < series.first) series.first = time;
-    const { story } = finding;
+    const { details } = finding;
     // An incident is told as it is known now, not as it began.
-    if (story.kind === 'incident') series.finding = finding;
-    if (story.kind === 'flow') {
-      if (series.finding.story.kind === 'overflow') {
-        tally(series.peers, story.peer.identity);
-        if (story.port !== undefined) tally(series.ports, `${story.port}/${story.protocol}`);
-      } else if (story.peer.workload !== undefined) tally(series.peers, story.peer.object?.name ?? story.peer.address);
+    if (details.kind === 'incident') series.finding = finding;
+    if (details.kind === 'flow') {
+      if (series.finding.details.kind === 'overflow') {
+        tally(series.peers, details.peer.identity);
+        if (details.port !== undefined) tally(series.ports, `${details.port}/${details.protocol}`);
+      } else if (details.peer.workload !== undefined)
+        tally(series.peers, details.peer.object?.name ?? details.peer.address);
     }
     schedule(series, time);
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 
 /**
  * Length of a window. Each window of a lasting problem gets a new Event object: the API server forgets Events after an

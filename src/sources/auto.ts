@@ -1,8 +1,8 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import type { Millis } from '../model.ts';
-import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg-device.ts';
-import { type Traces, tracesOfKernel } from './kernel-traces.ts';
+import type { Millis } from '../model/log-line.ts';
+import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
+import { type Traces, tracesOfKernel } from './kmsg/kernel-traces.ts';
 
 export type KernelSource =
   | { kind: 'journal'; directory: string }

@@ -1,4 +1,4 @@
-import type { LogLine, Millis } from '../model.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Origin } from './envelopes/envelope.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
-import type { Millis } from '../model.ts';
-import type { NodeIncidentsState } from '../node-incidents.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
 import type { SeriesState } from '../series/state.ts';
 import type { Json, Position } from '../sources/source.ts';
-import type { WaitingFlow } from '../waiting-room.ts';
+import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { loadState, setAside } from './state-file.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
@@ -17,7 +17,7 @@ export interface AgentState {
   /** What one source has shown and others have not yet. */
   once: Json;
   series: SeriesState;
-  waiting: readonly WaitingFlow[];
+  waiting: readonly QueuedFlow[];
   /** Undefined in what a version before 0.2 has written. */
   incidents?: NodeIncidentsState | undefined;
 }
@@ -78,7 +78,7 @@ export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>
   lastEvent: Millis | undefined;
 } {
   const all = [...series, ...past];
-  const drops = all.filter(({ finding }) => finding.story.kind !== 'incident');
+  const drops = all.filter(({ finding }) => finding.details.kind !== 'incident');
   return {
     lastDrop: latest(drops.map(({ last }) => last)),
     lastEvent: latest(all.flatMap(({ published }) => (published.writes > 0 ? (published.at ?? []) : []))),

@@ -2,11 +2,20 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Millis } from '../model.ts';
-import { reasonOf } from '../system-error.ts';
+import type { Millis } from '../model/log-line.ts';
+import { reasonOf } from '../platform/system-error.ts';
 
 const format = 'kube-netfilter-tailer state';
-const version = 1;
+const version = 2;
+/** What version 1 called otherwise, wherever it stands; the rest is the same. */
+const names: Readonly<Record<string, string>> = {
+  story: 'details',
+  culprit: 'failingPod',
+  talkers: 'topSources',
+  untold: 'unpublished',
+  endUntold: 'endUnpublished',
+  pointed: 'notifiedPods',
+};
 
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
 const largest = 64 * 1024 * 1024;
@@ -73,10 +82,10 @@ function parse(text: string, saved: Millis): StateFile {
   try {
     const header = JSON.parse(text.slice(0, end < 0 ? undefined : end)) as Record<string, unknown> | null;
     if (header?.['format'] !== format) return refuse('it is no state file of this program');
-    if (header['version'] !== version)
+    if (header['version'] !== version && header['version'] !== 1)
       return refuse(`it has version ${String(header['version'])}, this program writes ${version}`);
     if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
-    return { kind: 'state', state: JSON.parse(body), saved };
+    return { kind: 'state', state: JSON.parse(body, header['version'] === 1 ? renamed : undefined), saved };
   } catch {
     return refuse('it is no state file of this program');
   }
@@ -91,6 +100,12 @@ export async function writeState(file: string, body: string): Promise<void> {
   await rm(next, { force: true });
   await writeFile(next, `${header}\n${body}`, { flag: 'wx', flush: true, mode: 0o600 });
   await rename(next, file);
+}
+
+/** A reviver for `JSON.parse`: gives the fields of an object their names of today. */
+function renamed(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [names[name] ?? name, each]));
 }
 
 function refuse(reason: string): StateFile {

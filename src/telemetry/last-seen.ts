@@ -1,4 +1,5 @@
-import type { Millis, Verdict } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Verdict } from '../model/packet.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface LastSeenOptions {

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
-import type { LegacyMetricSetting } from '../config/types.ts';
-import type { Endpoint, Ends } from '../model.ts';
-import { printable } from '../printable.ts';
-import type { Statistics } from '../statistics.ts';
+import type { LegacyMetricSetting } from './legacy-naming.ts';
+import type { Endpoint, Ends } from '../model/endpoint.ts';
+import { printable } from '../platform/printable.ts';
+import type { Statistics } from '../pipeline/statistics.ts';
 
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 

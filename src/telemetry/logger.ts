@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { errorFields } from './error-fields.ts';
-import { printable, printableJson } from '../printable.ts';
-import { writeAll } from '../write-all.ts';
+import { printable, printableJson } from '../platform/printable.ts';
+import { writeAll } from '../platform/write-all.ts';
 
 /** From what is always said to what is said to those who search for a fault. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;

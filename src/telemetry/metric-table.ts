@@ -1,6 +1,6 @@
 import type { MetricRow } from './metric-row.ts';
-import { counting } from './tables/counting.ts';
-import { knowing } from './tables/knowing.ts';
+import { counting } from './tables/ingest.ts';
+import { knowing } from './tables/cluster.ts';
 import { own } from './tables/own.ts';
 import { publishing } from './tables/publishing.ts';
 import { reading } from './tables/reading.ts';

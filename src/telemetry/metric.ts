@@ -14,7 +14,7 @@ type Given<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [la
 interface CounterOf<Row extends MetricRow> {
   add: (count: number, ...labels: Given<Row>) => void;
   /** Shows a total that is counted elsewhere; for what is counted too often to be counted here (0.2 to 1 µs). */
-  mirror: (total: number, ...labels: Given<Row>) => void;
+  setTotal: (total: number, ...labels: Given<Row>) => void;
 }
 
 interface GaugeOf<Row extends MetricRow> {
@@ -48,7 +48,7 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
       for (const labels of combinationsOf(row)) counter.inc(labels, 0);
       return {
         add: (count: number, labels: Labels = {}) => counter.inc(bounds.admit(labels) ?? bounds.others, count),
-        mirror(total: number, given: Labels = {}) {
+        setTotal(total: number, given: Labels = {}) {
           const labels = bounds.admit(given);
           if (labels === undefined) return;
           counter.remove(labels);

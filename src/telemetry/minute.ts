@@ -1,4 +1,4 @@
-import type { Millis } from '../model.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Log } from './logger.ts';
 
 /** What is counted, in the order in which it is told; in words, for one and for several. */
@@ -32,7 +32,7 @@ export interface MinuteOptions {
   interval?: Millis | undefined;
   snapshot: () => MinuteCounts;
   /** Complaints that were not logged, by key, since the last call. */
-  complaints?: (() => Record<string, number>) | undefined;
+  rateLimitedLog?: (() => Record<string, number>) | undefined;
   /** Calls `run` every so many milliseconds; returns what ends that. */
   schedule?: ((run: () => void, interval: Millis) => () => void) | undefined;
 }
@@ -46,7 +46,7 @@ const shown = 10;
  */
 export function createMinuteSummary(
   log: Log,
-  { interval = 60_000, snapshot, complaints = () => ({}), schedule = every }: MinuteOptions,
+  { interval = 60_000, snapshot, rateLimitedLog = () => ({}), schedule = every }: MinuteOptions,
 ): { stop: () => void } {
   let last = { ...snapshot() };
   const cancel = schedule(tell, interval);
@@ -69,7 +69,7 @@ export function createMinuteSummary(
       parts.push(`${count} ${count === 1 ? one : several}`);
     }
     last = current;
-    const repeated = Object.entries(complaints()).toSorted(([, a], [, b]) => b - a);
+    const repeated = Object.entries(rateLimitedLog()).toSorted(([, a], [, b]) => b - a);
     if (repeated.length > 0) {
       const count = repeated.reduce((sum, [, each]) => sum + each, 0);
       fields['repeatedComplaints'] = repeated.slice(0, shown).map(([key, times]) => ({ key, times }));

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Millis } from '../model.ts';
-import { printable } from '../printable.ts';
+import type { Millis } from '../model/log-line.ts';
+import { printable } from '../platform/printable.ts';
 import { limitConnections } from './connections.ts';
 import { type ListenAddress, parseListenAddress, printListenAddress } from './listen-address.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createTroubles, type Troubles, type TroubleTally } from '../../src/agent/troubles.ts';
-import type { Refusal } from '../../src/publishing/event-store.ts';
-import { createComplaints } from '../../src/telemetry/complaints.ts';
+import { createTroubles, type Troubles, type TroubleCounts } from '../../src/agent/troubles.ts';
+import type { Refusal } from '../../src/events/event-store.ts';
+import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { nine, series } from '../builders.ts';
 import { fakeLog, type Said } from '../telemetry/fake-log.ts';
@@ -9,14 +9,14 @@ import { fakeLog, type Said } from '../telemetry/fake-log.ts';
 let said: Said[];
 let metrics: Metrics;
 let troubles: Troubles;
-let tally: Readonly<TroubleTally>;
+let tally: Readonly<TroubleCounts>;
 
 beforeEach(() => {
   const { log, said: all } = fakeLog();
   said = all;
   metrics = createMetrics({ version: '1' });
-  const complaints = createComplaints(log, { now: () => nine });
-  ({ troubles, tally } = createTroubles({ log, complaints, metrics, server: () => 'https://api' }));
+  const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
+  ({ troubles, tally } = createTroubles({ log, rateLimitedLog, metrics, server: () => 'https://api' }));
 });
 
 test.each([

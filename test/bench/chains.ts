@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { slimEndpointSlice, slimService } from '../../src/kubernetes/slim.ts';
-import { alignColumns } from '../../src/publishing/describe.ts';
-import { type ChainIndex, createChainIndex } from '../../src/resolving/chains/chain-index.ts';
-import { chainHash, hashedTexts, hostPort } from '../../src/resolving/chains/chain-name.ts';
-import { unpackEndpoints } from '../../src/resolving/chains/endpoints.ts';
+import { alignColumns } from '../../src/events/describe.ts';
+import { type ChainIndex, createChainIndex } from '../../src/resolving/service-chains/chain-index.ts';
+import { chainHash, hashedTexts, hostPort } from '../../src/resolving/service-chains/chain-name.ts';
+import { unpackEndpoints } from '../../src/resolving/service-chains/endpoints.ts';
 import type { EndpointSlice, Service } from '../../src/resolving/objects.ts';
 
 const count = 20_000;

@@ -7,7 +7,7 @@
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/publishing/describe.ts';
+import { alignColumns } from '../../src/events/describe.ts';
 import { createAgentRig } from '../e2e/agent-rig.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { preparePrograms } from '../programs/path.ts';

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/publishing/describe.ts';
+import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/path.ts';
 import { type Style, styles as allStyles } from '../soak/rotation.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { slimPod } from '../../src/kubernetes/slim.ts';
-import { alignColumns } from '../../src/publishing/describe.ts';
+import { alignColumns } from '../../src/events/describe.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createPodIndex } from '../../src/resolving/pod-index.ts';

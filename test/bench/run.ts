@@ -9,7 +9,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { alignColumns } from '../../src/publishing/describe.ts';
+import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/path.ts';
 import { writeCluster, writeLog } from './generate.ts';
 

@@ -10,7 +10,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { needlesOfAll } from '../../src/parsing/formats.ts';
-import { createFollowFile } from '../../src/sources/follow-file.ts';
+import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 import type { Source } from '../../src/sources/source.ts';
 import { monotonicMicros, readNumbered } from '../soak/line.ts';
 

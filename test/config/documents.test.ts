@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fromJSONSchema } from 'zod';
-import { ConfigError } from '../../src/config.ts';
+import { ConfigError } from '../../src/config/config.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
 import { referenceTable, withTable } from '../../src/config/reference.ts';

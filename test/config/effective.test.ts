@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/config.ts';
 import { printJson, printYaml, withoutDefaults } from '../../src/config/effective.ts';
 import type { Flags } from '../../src/config/layer.ts';
-import { readAll } from '../../src/config/reading.ts';
+import { readAll } from '../../src/config/loaded-config.ts';
 import { settingNames } from '../../src/config/settings.ts';
-import { verdicts } from '../../src/model.ts';
+import { verdicts } from '../../src/model/packet.ts';
 import { readFileOf } from './reading.ts';
 
 /** All that is read back, in no other way than from the file. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings } from '../../src/config.ts';
+import { readConfig, settings } from '../../src/config/config.ts';
 import { readConfigText } from '../../src/config/file-text.ts';
-import { checkFile } from '../../src/config/reading.ts';
+import { checkFile } from '../../src/config/loaded-config.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { problemsOf, readFileOf } from './reading.ts';
 

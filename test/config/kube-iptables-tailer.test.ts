@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
-import { readAll } from '../../src/config/reading.ts';
-import { settings } from '../../src/config.ts';
+import { readAll } from '../../src/config/loaded-config.ts';
+import { settings } from '../../src/config/config.ts';
 
 const read = (env: Record<string, string>, flags: Record<string, string> = {}) =>
   readAll({ flags, env: { NODE_NAME: 'node-a', ...env }, readText: () => 'maxNodes: 1' });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { ConfigError } from '../../src/config.ts';
-import { readAll, type ReadOptions, type Reading } from '../../src/config/reading.ts';
+import { ConfigError } from '../../src/config/config.ts';
+import { readAll, type ReadOptions, type LoadedConfig } from '../../src/config/loaded-config.ts';
 
 export const path = '/etc/knt/settings.yaml';
 
@@ -9,7 +9,7 @@ export function optionsFor(text: string, rest: Partial<ReadOptions> = {}): ReadO
   return { flags: { config: path, ...rest.flags }, env: { ...rest.env }, readText: () => text };
 }
 
-export function readFileOf(text: string, rest: Partial<ReadOptions> = {}): Reading {
+export function readFileOf(text: string, rest: Partial<ReadOptions> = {}): LoadedConfig {
   return readAll(optionsFor(text, { ...rest, env: { NODE_NAME: 'node-a', ...rest.env } }));
 }
 

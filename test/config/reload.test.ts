@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readSettings, settings } from '../../src/config.ts';
-import { readAll } from '../../src/config/reading.ts';
+import { readSettings, settings } from '../../src/config/config.ts';
+import { readAll } from '../../src/config/loaded-config.ts';
 import { createReload } from '../../src/config/reload.ts';
 import type { Config } from '../../src/config/types.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';

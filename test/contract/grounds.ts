@@ -1,16 +1,16 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createContainerLogs } from '../../src/sources/containers/container-logs.ts';
-import { createRotatedLog } from '../../src/sources/files/rotated-log.ts';
-import { createFollowFile } from '../../src/sources/follow-file.ts';
-import { createJournal } from '../../src/sources/journal/journal.ts';
-import { createKernelRing } from '../../src/sources/kernel-ring.ts';
-import { createFollowProgram } from '../../src/sources/programs/follow-program.ts';
+import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
+import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
+import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
+import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
+import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
 import type { Position, Source, SourceListener } from '../../src/sources/source.ts';
 import { fakeJournalctl, type JournalRecord, outputFor } from '../sources/fake-journalctl.ts';
 import { fakeRing } from '../sources/fake-ring.ts';
 import { type FakeTime, fakeTime } from '../sources/fake-time.ts';
-import { openAtOnce } from '../sources/files/at-once.ts';
+import { openAtOnce } from '../sources/tail/at-once.ts';
 
 /** Something that is logged to, and sources that read it. */
 export interface Ground {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { lines } from './lines.ts';
 
 const prefixes = createPrefixTable();

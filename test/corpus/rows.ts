@@ -1,4 +1,5 @@
-import type { Observation, PacketObservation } from '../../src/model.ts';
+import type { Observation } from '../../src/model/observation.ts';
+import type { PacketObservation } from '../../src/model/packet.ts';
 
 /** Only what a row is about; an array or object is compared in the parts that are given. */
 type PartOf<Value> = Value extends object ? { [Key in keyof Value]?: PartOf<Value[Key]> } : Value;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { readDocument, shippedFiles } from './files.ts';
 
 const document = readDocument('docs/logging.md');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/config.ts';
 import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
 import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 
@@ -17,7 +17,7 @@ test('its Pods are those that it selects', () => {
 
 test('a rollout goes a tenth of the nodes at a time, and stops where agents do not stay', () => {
   expect(spec.updateStrategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } });
-  // An agent that can read nothing ends after ten seconds (src/agent.ts).
+  // An agent that can read nothing ends after ten seconds (src/commands/run.ts).
   expect(spec.minReadySeconds).toBeGreaterThan(10);
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { expect, test } from 'vitest';
-import { version } from '../../src/config.ts';
+import { version } from '../../src/config/config.ts';
 import { root } from './manifests.ts';
 
 const text = read('Dockerfile');

@@ -11,7 +11,7 @@ import {
   type Schema,
   withValuesTable,
 } from '../../scripts/helm-chart.ts';
-import { version } from '../../src/config.ts';
+import { version } from '../../src/config/config.ts';
 import { settingNames, settingOf, settings } from '../../src/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settings, version } from '../../src/config.ts';
+import { settings, version } from '../../src/config/config.ts';
 import {
   type Container,
   type DaemonSet,

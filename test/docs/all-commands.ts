@@ -7,7 +7,7 @@ const alerts = 'deploy/monitoring/prometheus-rules.yaml';
 
 /** Every command that a document, an Event, `doctor` or an alert tells somebody to run. */
 export function allCommands(): Command[] {
-  const sources = ['src/explaining', 'src/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
+  const sources = ['src/drops', 'src/incidents', 'src/commands/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
   return [
     ...documentPaths().flatMap((path) => commandsOf(path, textOf(path))),
     ...sources.flatMap((path) => adviceInSource(path, textOf(path), expressions)),

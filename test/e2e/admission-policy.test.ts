@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { chainHash } from '../../src/resolving/chains/chain-name.ts';
+import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { root } from '../deploy/manifests.ts';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf } from './agent-rig.ts';
 import { bundle, bundleNode } from './bundle.ts';

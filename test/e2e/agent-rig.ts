@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CoreEvent } from '../../src/publishing/event.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { makeAccount, type Rule } from './granted.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';

@@ -12,9 +12,9 @@ import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll, RefusedError } from '../../src/kubernetes/paged-list.ts';
 import { createPodLookup } from '../../src/kubernetes/pod-lookup.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
-import { denierOf } from '../../src/publishing/denial.ts';
-import { type CoreEvent, eventOf } from '../../src/publishing/event.ts';
-import type { Refusal } from '../../src/publishing/event-store.ts';
+import { denierOf } from '../../src/events/denial.ts';
+import { type CoreEvent, eventOf } from '../../src/events/event.ts';
+import type { Refusal } from '../../src/events/event-store.ts';
 import { series } from '../builders.ts';
 import { accountWith, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
@@ -24,7 +24,7 @@ import { freePorts } from './control-plane/ports.ts';
 
 /**
  * What the agent takes for granted of an API server, held against a real one. The servers in test/kubernetes and
- * test/publishing, which show faults that this one cannot be made to show, answer as it does.
+ * test/events, which show faults that this one cannot be made to show, answer as it does.
  */
 
 const controlPlane = connect(inject('controlPlane'));

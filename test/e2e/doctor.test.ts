@@ -4,8 +4,8 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Check } from '../../src/doctor/check.ts';
-import { rights } from '../../src/doctor/rights.ts';
+import type { Check } from '../../src/commands/doctor/check.ts';
+import { rights } from '../../src/commands/doctor/rights.ts';
 import {
   accountWith,
   type AgentRig,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { CoreEvent } from '../../src/publishing/event.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
 import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
 import { drop } from './kubectl-plugin/drop.ts';
 import { createOwnFolder } from './own-folder.ts';

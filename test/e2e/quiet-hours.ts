@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 import { windowOf } from '../../src/series/window.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { chainHash } from '../../src/resolving/chains/chain-name.ts';
+import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createCriLog } from './kube-proxy/cri-log.ts';
@@ -140,8 +140,8 @@ describe.concurrent('one message for each problem and hour', () => {
       await delay(3000);
     }
     // The pointer is written last.
-    const pointed = await rig.untilEvents(name, (all) => sumOf(all, 'sick') > 0);
-    expect(pointed.map(({ reason, involvedObject }) => `${reason} ${involvedObject.kind}`).toSorted()).toEqual([
+    const notifiedPods = await rig.untilEvents(name, (all) => sumOf(all, 'sick') > 0);
+    expect(notifiedPods.map(({ reason, involvedObject }) => `${reason} ${involvedObject.kind}`).toSorted()).toEqual([
       'NodeNetworkDegraded Pod',
       'ServiceChainMissing Service',
     ]);

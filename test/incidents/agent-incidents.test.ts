@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { createAgentIncidents } from '../../src/agent/incidents.ts';
-import type { Knowing } from '../../src/agent/knowing.ts';
-import type { Config } from '../../src/config.ts';
-import type { Finding, IncidentStory } from '../../src/model.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { chainHash, hashedTexts } from '../../src/resolving/chains/chain-name.ts';
+import type { ClusterContext } from '../../src/agent/cluster.ts';
+import type { Config } from '../../src/config/config.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { IncidentDetails } from '../../src/model/incident.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import { chainHash, hashedTexts } from '../../src/resolving/service-chains/chain-name.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { line, nine, node, service } from '../builders.ts';
 
@@ -39,7 +40,7 @@ test('the backends of all Services that are named are asked for at once', async 
   };
   const incidents = createAgentIncidents({
     config: { node: 'node-a', procRoot: '/nowhere' } as Config,
-    knowing: { lists, connection, cluster: { synced: true, watches: () => false } } as unknown as Knowing,
+    context: { lists, connection, cluster: { synced: true, watches: () => false } } as unknown as ClusterContext,
     restored: undefined,
     count: (finding) => told.resolve(finding),
     onChange: () => {},
@@ -52,7 +53,7 @@ test('the backends of all Services that are named are asked for at once', async 
     const record = parseProgramRecord(text);
     if (record !== undefined) incidents.take(record, line({ source: 'kube-proxy', text, time: nine + i * 30_000 }));
   }
-  const { services } = (await told.promise).story as IncidentStory;
+  const { services } = (await told.promise).details as IncidentDetails;
   expect(services.map(({ object, backends }) => [object.name, backends])).toEqual([
     ['api', ['shop/api-0']],
     ['web', ['shop/web-0']],

@@ -1,15 +1,15 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFactFinder, factsOfLog, type FactFinderOptions } from '../../src/incidents/facts.ts';
-import type { NodeFacts } from '../../src/model.ts';
+import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
-import { createRecent } from '../../src/incidents/recent.ts';
+import { createRecent } from '../../src/incidents/tracker/recent.ts';
 import { nine } from '../builders.ts';
 
 function incident(some: Partial<Incident> = {}): Incident {
   return {
     code: 'KN102',
     failing: 'kube-proxy',
-    culprit: undefined,
+    failingPod: undefined,
     phase: 'open',
     first: nine,
     last: nine + 30_000,
@@ -17,8 +17,8 @@ function incident(some: Partial<Incident> = {}): Incident {
     ended: undefined,
     endedBy: undefined,
     failures: 2,
-    untold: 0,
-    endUntold: false,
+    unpublished: 0,
+    endUnpublished: false,
     families: [],
     subjects: [],
     moreSubjects: 0,
@@ -49,7 +49,7 @@ function finder(some: Partial<FactFinderOptions> = {}) {
     felix: () => note('felix', absent),
     proc: {
       conntrack: (netns) => note(`conntrack ${netns}`, full),
-      talkers: (netns) =>
+      topSources: (netns) =>
         note(`talkers ${netns}`, {
           top: [
             { address: '10.244.0.7', connections: 200_000 },
@@ -89,7 +89,7 @@ test('of a failure of kube-proxy: what felix is told, and what was seen of late'
     felix: absent,
     kubeProxyHere: true,
     conntrack: undefined,
-    talkers: [],
+    topSources: [],
     backends: { felix: 'legacy' },
     firewallDropsSince: nine + 5000,
   });
@@ -114,7 +114,7 @@ test('of a full table: how full, and by whom', async () => {
   const facts = await find(incident({ code: 'KN401', failing: 'kernel' }));
   expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
   expect(facts.conntrack).toEqual(full);
-  expect(facts.talkers).toEqual([
+  expect(facts.topSources).toEqual([
     { name: 'shop/crawler-0 (10.244.0.7)', connections: 200_000 },
     { name: '192.0.2.1', connections: 10 },
   ]);
@@ -138,7 +138,7 @@ const tableOf = (conntrack: NodeFacts['conntrack'], some: Partial<FactFinderOpti
   finder({
     proc: {
       conntrack: () => Promise.resolve(conntrack),
-      talkers: () => Promise.resolve({ top: [{ address: '10.244.0.7', connections: 100 }] }),
+      topSources: () => Promise.resolve({ top: [{ address: '10.244.0.7', connections: 100 }] }),
       podOf: never,
     },
     ...some,
@@ -147,14 +147,14 @@ const tableOf = (conntrack: NodeFacts['conntrack'], some: Partial<FactFinderOpti
 describe('a full table that no line calls a namespace’s', () => {
   test.each([262_144, 240_000])('is the host’s own, which holds %i of 262144', async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
-    expect(facts).toMatchObject({ conntrack: { count }, talkers: [{ connections: 100 }] });
+    expect(facts).toMatchObject({ conntrack: { count }, topSources: [{ connections: 100 }] });
     expect(facts.namespacePod).toBeUndefined();
   });
 
   // Older kernels do not say whose it is, and a Pod can fill its own.
   test.each([0, 120, 230_000])('is another namespace’s where the host’s own holds %i of 262144', async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
-    expect(facts).toMatchObject({ conntrack: { count, max: 262_144 }, namespacePod: null, talkers: [] });
+    expect(facts).toMatchObject({ conntrack: { count, max: 262_144 }, namespacePod: null, topSources: [] });
   });
 
   test.each([
@@ -169,7 +169,7 @@ describe('a full table that no line calls a namespace’s', () => {
 
   test('is the host’s own where the kernel does name namespaces', async () => {
     const { find } = finder({
-      proc: { conntrack: () => Promise.resolve({ count: 120, max: 262_144 }), talkers: never, podOf: never },
+      proc: { conntrack: () => Promise.resolve({ count: 120, max: 262_144 }), topSources: never, podOf: never },
       schedule: (task) => (task(), () => undefined),
     });
     const subjects = ['network namespace 4026532317', 'the host'];
@@ -183,7 +183,7 @@ test('of the tables of several namespaces: the host’s is none of them', async 
   const subjects = ['network namespace 4026532317', 'network namespace 4026532318'];
   expect(await find(incident({ code: 'KN401', failing: 'kernel', subjects }))).toMatchObject({
     conntrack: undefined,
-    talkers: [],
+    topSources: [],
     namespacePod: null,
   });
   expect(asked).toEqual([]);
@@ -205,10 +205,10 @@ test('the log tells of the time of the incident, not of now', () => {
 
 describe('never waits for long, never rejects', () => {
   test('what is late is undefined, the rest is there', async () => {
-    const late = finder({ proc: { conntrack: () => Promise.resolve(full), talkers: never, podOf: never } });
+    const late = finder({ proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never } });
     const facts = late.find(incident({ code: 'KN401', failing: 'kernel' }));
     late.timeOut();
-    expect(await facts).toMatchObject({ conntrack: full, talkers: [] });
+    expect(await facts).toMatchObject({ conntrack: full, topSources: [] });
   });
 
   test('FelixConfiguration', async () => {
@@ -236,7 +236,7 @@ describe('never waits for long, never rejects', () => {
       felix: () => Promise.reject(new Error('broken')),
       proc: {
         conntrack: fail,
-        talkers: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
+        topSources: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
         podOf: fail,
       },
       kubeProxyHere: fail,
@@ -245,7 +245,7 @@ describe('never waits for long, never rejects', () => {
     expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
     expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
       conntrack: undefined,
-      talkers: [{ name: '10.0.0.1', connections: 1 }],
+      topSources: [{ name: '10.0.0.1', connections: 1 }],
     });
     expect(failing.waiting()).toBe(0);
   });

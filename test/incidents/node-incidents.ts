@@ -1,5 +1,9 @@
 import { factsOfLog } from '../../src/incidents/facts.ts';
-import { createNodeIncidents, type NodeIncidents, type NodeIncidentsOptions } from '../../src/node-incidents.ts';
+import {
+  createNodeIncidents,
+  type NodeIncidents,
+  type NodeIncidentsOptions,
+} from '../../src/incidents/node-incidents.ts';
 import { nodeRef } from '../../src/resolving/directory.ts';
 import { node as nodeObject } from '../builders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IncidentsState } from '../../src/incidents/state.ts';
+import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
 import { failure, play, start, sync } from './scripts.ts';
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { IncidentsState } from '../../src/incidents/state.ts';
-import { createIncidentTable } from '../../src/incidents/table.ts';
-import type { Course } from '../../src/incidents/rules.ts';
+import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
+import { createIncidentTable } from '../../src/incidents/tracker/table.ts';
+import type { Course } from '../../src/incidents/tracker/rules.ts';
 import { createListener, failure, kubeProxy, play, courseOf, start, sync } from './scripts.ts';
 
 const throughDisk = (state: IncidentsState): IncidentsState => JSON.parse(JSON.stringify(state)) as IncidentsState;
@@ -16,7 +16,7 @@ function startDeaf(restored?: IncidentsState) {
 test('what nobody was told of is offered again, once', () => {
   const deaf = startDeaf();
   play('0 attempt KN102\n 30 attempt KN102\n 60 attempt KN102', deaf);
-  expect(deaf.table.incidents[0]).toMatchObject({ untold: 3 });
+  expect(deaf.table.incidents[0]).toMatchObject({ unpublished: 3 });
   const next = start(throughDisk(deaf.table.state()));
   expect(next.table.nextTick).toBe(0);
   expect(play('61 tick\n 62 tick', next)).toEqual(['61 opened KN102 3']);
@@ -42,7 +42,12 @@ test('an end that was not told of was none when it fails again', () => {
   const deaf = startDeaf();
   play('0 attempt KN102\n 30 attempt KN102\n 60 complete\n 70 attempt KN102', deaf);
   expect(deaf.heard).toEqual(['opened', 'closed', 'opened']);
-  expect(deaf.table.incidents[0]).toMatchObject({ phase: 'open', untold: 3, endUntold: false, ended: undefined });
+  expect(deaf.table.incidents[0]).toMatchObject({
+    phase: 'open',
+    unpublished: 3,
+    endUnpublished: false,
+    ended: undefined,
+  });
 });
 
 test('the revision changes with the state, also when a listener has told', () => {
@@ -58,13 +63,13 @@ test('the revision changes with the state, also when a listener has told', () =>
   table.take(failure(), 30_000, kubeProxy);
   expect(isNew()).toBe(true);
   expect(isNew()).toBe(false);
-  for (const incident of table.incidents) incident.untold = 0;
+  for (const incident of table.incidents) incident.unpublished = 0;
   expect(isNew()).toBe(true);
   table.tick(119_000);
   expect(isNew()).toBe(false);
   table.tick(120_000);
   expect(isNew()).toBe(true);
-  for (const incident of table.incidents) incident.endUntold = false;
+  for (const incident of table.incidents) incident.endUnpublished = false;
   expect(isNew()).toBe(true);
   table.restarted('kube-proxy', undefined, 121_000, undefined);
   expect(isNew()).toBe(true);
@@ -99,8 +104,8 @@ test.each([
   ['nothing of it', {}],
   ['incidents that are none', { incidents: [{ incident: {} }], syncs: {}, counts: {} }],
   ['syncs of another shape', { incidents: [], syncs: [1], counts: {} }],
-  ['a time that is none', damaged((watched) => (watched['heard'] = 'yesterday'))],
-  ['no attempts', damaged((watched) => delete watched['attempts'])],
+  ['a time that is none', damaged((tracked) => (tracked['heard'] = 'yesterday'))],
+  ['no attempts', damaged((tracked) => delete tracked['attempts'])],
 ])('%s is no state', (_, state) => {
   const { table } = start(state as IncidentsState);
   expect(table.incidents).toEqual([]);
@@ -122,7 +127,7 @@ function courseOfKnown(code: string): Course {
   return courseOf(code);
 }
 
-function damaged(damage: (watched: Record<string, unknown>) => void): unknown {
+function damaged(damage: (tracked: Record<string, unknown>) => void): unknown {
   const { table } = start();
   table.take(failure(), 0, undefined);
   const state = throughDisk(table.state());
@@ -136,7 +141,7 @@ test('what somebody is still to be told of is not forgotten', () => {
   const table = createIncidentTable({ courseOf, onChange, isNeeded: () => isNeeded });
   for (const time of [0, 30_000]) table.take(failure(), time, kubeProxy);
   table.tick(3_600_000);
-  expect(table.incidents).toMatchObject([{ phase: 'over', untold: 0, endUntold: false }]);
+  expect(table.incidents).toMatchObject([{ phase: 'over', unpublished: 0, endUnpublished: false }]);
   isNeeded = false;
   table.tick(3_600_000);
   expect(table.incidents).toEqual([]);
@@ -149,7 +154,7 @@ test('nor what nobody was told of, and it changes nothing to look at it', () => 
   const { revision } = table;
   table.tick(7_200_000);
   expect(table.revision).toBe(revision);
-  expect(table.incidents).toMatchObject([{ phase: 'over', untold: 2, endUntold: true }]);
+  expect(table.incidents).toMatchObject([{ phase: 'over', unpublished: 2, endUnpublished: true }]);
 });
 
 test('a clock that is set back makes it due', () => {

@@ -1,15 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
-import type { Sufferer } from '../../src/incidents/pointers.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
 import {
   createReporter,
   type Reporter,
   type ReporterOptions,
   type ReporterState,
-} from '../../src/incidents/reporter.ts';
-import type { Finding, IncidentStory, NodeFacts, ObjectRef } from '../../src/model.ts';
+} from '../../src/incidents/reporting/reporter.ts';
+import type { ObjectRef } from '../../src/model/endpoint.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, nodeRef, noFacts } from '../builders.ts';
-import { sufferer } from './sufferer.ts';
+import { affectedPod } from './sufferer.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -33,7 +35,7 @@ interface Counted {
 
 let counted: Counted[];
 let incidents: Incident[];
-let pods: Sufferer[];
+let pods: AffectedPod[];
 
 beforeEach(() => {
   counted = [];
@@ -45,7 +47,7 @@ function incident(given: Partial<Incident> = {}): Incident {
   const made: Incident = {
     code: 'KN102',
     failing: 'kube-proxy',
-    culprit: proxy,
+    failingPod: proxy,
     phase: 'open',
     first: nine,
     last: nine + 30 * second,
@@ -53,8 +55,8 @@ function incident(given: Partial<Incident> = {}): Incident {
     ended: undefined,
     endedBy: undefined,
     failures: 2,
-    untold: 2,
-    endUntold: false,
+    unpublished: 2,
+    endUnpublished: false,
     families: ['IPv4'],
     subjects: [chain],
     moreSubjects: 0,
@@ -71,11 +73,11 @@ function reporter(given: Partial<ReporterOptions> = {}): Reporter {
     node: 'node-a',
     nodeRef,
     incidents: () => incidents,
-    tellingOf: () => ({
+    termsOf: () => ({
       severity: 'serious',
       reason: 'ProxySyncFailed',
       overReason: 'ProxySyncRecovered',
-      hurts: true,
+      impact: true,
     }),
     diagnose: ({ code }, { felix }) => (felix?.kind === 'settings' ? 'KN101' : code),
     findFacts: () => noFacts,
@@ -94,8 +96,8 @@ function objects(): string[] {
   return counted.map(({ finding: { regarding, reason } }) => `${reason} ${regarding.kind} ${regarding.name}`);
 }
 
-function storyOf(index: number): IncidentStory {
-  return counted[index]?.finding.story as IncidentStory;
+function detailsOf(index: number): IncidentDetails {
+  return counted[index]?.finding.details as IncidentDetails;
 }
 
 /** Packets of each object. */
@@ -111,15 +113,15 @@ const continued = (one: Incident): IncidentChange => ({ kind: 'continued', incid
 const closed = (one: Incident): IncidentChange => ({ kind: 'closed', incident: one });
 
 function over(one: Incident): Incident {
-  return Object.assign(one, { phase: 'over', endedBy: 'success', ended: one.last + 5 * second, endUntold: true });
+  return Object.assign(one, { phase: 'over', endedBy: 'success', ended: one.last + 5 * second, endUnpublished: true });
 }
 
-function merelyWarn(): ReturnType<ReporterOptions['tellingOf']> {
-  return { severity: 'warning', reason: 'A', overReason: 'B', hurts: false };
+function merelyWarn(): ReturnType<ReporterOptions['termsOf']> {
+  return { severity: 'warning', reason: 'A', overReason: 'B', impact: false };
 }
 
-function byCode(code: string): ReturnType<ReporterOptions['tellingOf']> {
-  return { severity: 'serious', reason: `Reason${code}`, overReason: `Over${code}`, hurts: true };
+function byCode(code: string): ReturnType<ReporterOptions['termsOf']> {
+  return { severity: 'serious', reason: `Reason${code}`, overReason: `Over${code}`, impact: true };
 }
 
 function runUntil({ tick, nextTick }: Reporter, until: number): void {
@@ -136,17 +138,17 @@ describe('the whole story', () => {
         'ProxySyncFailed Service postgres',
       ]),
     );
-    expect(storyOf(0)).toMatchObject({
+    expect(detailsOf(0)).toMatchObject({
       role: 'full',
       phase: 'open',
       failures: 2,
-      culprit: 'kube-system/kube-proxy-x7k2p',
+      failingPod: 'kube-system/kube-proxy-x7k2p',
       services: [{ object: database, ports: ['sql'] }],
     });
   });
 
   test('begins with the first failure and counts them all', () => {
-    reporter().changed(opened(incident({ failures: 5, untold: 5 })));
+    reporter().changed(opened(incident({ failures: 5, unpublished: 5 })));
     expect(counted.filter(({ finding }) => finding.regarding === proxy)).toMatchObject([
       { time: nine, weight: 1 },
       { time: nine + 30 * second, weight: 4 },
@@ -157,7 +159,7 @@ describe('the whole story', () => {
     const one = incident();
     const { changed } = reporter();
     changed(opened(one));
-    Object.assign(one, { failures: 3, untold: 1, last: nine + minute });
+    Object.assign(one, { failures: 3, unpublished: 1, last: nine + minute });
     changed(continued(one));
     expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
     expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
@@ -172,12 +174,12 @@ describe('the whole story', () => {
   });
 
   test('a mere warning is not told to Services', () => {
-    reporter({ tellingOf: merelyWarn }).changed(opened(incident()));
+    reporter({ termsOf: merelyWarn }).changed(opened(incident()));
     expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
   });
 
   test('the kernel has no Pod', () => {
-    reporter().changed(opened(incident({ code: 'KN401', failing: 'kernel', culprit: undefined, subjects: [] })));
+    reporter().changed(opened(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] })));
     expect(new Set(objects())).toEqual(new Set(['ProxySyncFailed Node node-a']));
   });
 
@@ -197,8 +199,8 @@ describe('the whole story', () => {
       ['Normal', 1],
       ['Normal', 1],
     ]);
-    expect(storyOf(0)).toMatchObject({ phase: 'over', failures: 2, endedBy: 'success', ended: nine + 35 * second });
-    expect(one.endUntold).toBe(false);
+    expect(detailsOf(0)).toMatchObject({ phase: 'over', failures: 2, endedBy: 'success', ended: nine + 35 * second });
+    expect(one.endUnpublished).toBe(false);
   });
 });
 
@@ -208,7 +210,7 @@ describe('what has to be found out first', () => {
     const one = incident();
     const { changed } = reporter({ findFacts: () => found.promise });
     changed(opened(one));
-    Object.assign(one, { failures: 4, untold: 4 });
+    Object.assign(one, { failures: 4, unpublished: 4 });
     changed(continued(one));
     changed(closed(over(one)));
     expect(counted).toEqual([]);
@@ -217,7 +219,7 @@ describe('what has to be found out first', () => {
     await found.promise;
     await Promise.resolve();
     expect(totals()).toEqual({ 'kube-proxy-x7k2p': 5, 'node-a': 5, postgres: 5 });
-    expect(storyOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
+    expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
   });
 
   test('is asked once, and again when it may have changed', () => {
@@ -229,7 +231,7 @@ describe('what has to be found out first', () => {
     const one = incident();
     const { changed } = reporter({ findFacts });
     for (let i = 0; i < 20; i++) {
-      Object.assign(one, { untold: 1, failures: 2 + i, last: nine + i * 30 * second });
+      Object.assign(one, { unpublished: 1, failures: 2 + i, last: nine + i * 30 * second });
       changed(continued(one));
     }
     expect(asked).toBe(2);
@@ -238,7 +240,11 @@ describe('what has to be found out first', () => {
 
 describe('Pods that suffer', () => {
   test('are pointed to it over minutes, those in trouble first and as a warning', () => {
-    pods = [sufferer('well'), sufferer('crashing', { trouble: 'restarting' }), sufferer('host', { hostNetwork: true })];
+    pods = [
+      affectedPod('well'),
+      affectedPod('crashing', { trouble: 'restarting' }),
+      affectedPod('host', { hostNetwork: true }),
+    ];
     const one = reporter();
     one.changed(opened(incident()));
     counted = [];
@@ -247,18 +253,18 @@ describe('Pods that suffer', () => {
       ['crashing', 'Warning', 'NodeNetworkDegraded'],
       ['well', 'Normal', 'NodeNetworkDegraded'],
     ]);
-    expect(storyOf(0)).toMatchObject({ role: 'pointer', phase: 'open' });
+    expect(detailsOf(0)).toMatchObject({ role: 'pointer', phase: 'open' });
   });
 
   test('are counted in the whole story', () => {
-    pods = Array.from({ length: 30 }, (_, i) => sufferer(`pod-${i}`));
+    pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
     reporter().changed(opened(incident()));
-    expect(storyOf(0).affected.count).toBe(30);
-    expect(storyOf(0).affected.names).toHaveLength(3);
+    expect(detailsOf(0).affected.count).toBe(30);
+    expect(detailsOf(0).affected.names).toHaveLength(3);
   });
 
   test('are told when it is over, each that was pointed to it and nobody else', () => {
-    pods = [sufferer('a', { trouble: 'unready' }), sufferer('b')];
+    pods = [affectedPod('a', { trouble: 'unready' }), affectedPod('b')];
     const subject = incident();
     const one = reporter();
     one.changed(opened(subject));
@@ -271,24 +277,24 @@ describe('Pods that suffer', () => {
   });
 
   test('of a network namespace with a table of its own: that Pod alone', () => {
-    pods = [sufferer('a'), sufferer('b')];
+    pods = [affectedPod('a'), affectedPod('b')];
     const one = reporter({ findFacts: () => ({ ...noFacts, namespacePod: 'uid-of-b' }) });
-    one.changed(opened(incident({ code: 'KN401', failing: 'kernel', culprit: undefined, subjects: [] })));
+    one.changed(opened(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] })));
     counted = [];
     runUntil(one, nine + 10 * minute);
     expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
   });
 
   test('there is nothing to do where nobody suffers', () => {
-    pods = [sufferer('a')];
-    const one = reporter({ tellingOf: merelyWarn });
+    pods = [affectedPod('a')];
+    const one = reporter({ termsOf: merelyWarn });
     one.changed(opened(incident()));
     expect(one.nextTick()).toBe(Infinity);
   });
 });
 
 test('after a restart nothing is told twice, and who is still to be told is', () => {
-  pods = [sufferer('a'), sufferer('b')];
+  pods = [affectedPod('a'), affectedPod('b')];
   const subject = incident();
   const before = reporter();
   before.changed(opened(subject));
@@ -314,16 +320,16 @@ test('what comes before the objects are known is told as soon as they are', () =
   expect(nextTick()).toBe(0);
   tick(nine + minute);
   expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
-  expect([one.untold, one.endUntold]).toEqual([0, false]);
+  expect([one.unpublished, one.endUnpublished]).toEqual([0, false]);
 });
 
 test('another explanation is another Event', () => {
   let settings = 'KN101';
   const one = incident();
-  const { changed } = reporter({ tellingOf: byCode, diagnose: () => settings });
+  const { changed } = reporter({ termsOf: byCode, diagnose: () => settings });
   changed(opened(one));
   settings = 'KN102';
-  Object.assign(one, { failures: 3, untold: 1 });
+  Object.assign(one, { failures: 3, unpublished: 1 });
   changed(continued(one));
   const ofNode = counted.filter(({ finding }) => finding.regarding.kind === 'Node').map(({ finding }) => finding);
   expect(new Set(ofNode.map(({ reason, identity }) => `${reason} ${identity}`)).size).toBe(2);

@@ -55,7 +55,7 @@ test('the incident has the Pod, its last words and how often', () => {
   const started = start();
   play('0 restart\n 10 restart\n 20 restart', started);
   expect(started.table.incidents[0]).toMatchObject({
-    culprit: kubeProxy,
+    failingPod: kubeProxy,
     quote: 'its last words',
     restarts: 3,
     failures: 3,

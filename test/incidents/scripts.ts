@@ -1,18 +1,20 @@
-import { causes } from '../../src/explaining/causes/catalogue.ts';
+import { causes } from '../../src/incidents/catalogue/catalogue.ts';
 import type { IncidentChange } from '../../src/incidents/incident.ts';
-import type { CourseOf } from '../../src/incidents/rules.ts';
-import type { IncidentsState } from '../../src/incidents/state.ts';
-import { createIncidentTable, type IncidentTable } from '../../src/incidents/table.ts';
-import type { Failing, FailureSign, Millis, ObjectRef, SyncSign } from '../../src/model.ts';
+import type { CourseOf } from '../../src/incidents/tracker/rules.ts';
+import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
+import { createIncidentTable, type IncidentTable } from '../../src/incidents/tracker/table.ts';
+import type { ObjectRef } from '../../src/model/endpoint.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Failing, FailureSign, SyncSign } from '../../src/model/program-record.ts';
 
 export const second: Millis = 1000;
 export const minute: Millis = 60_000;
 /** Of all causes in these tests, unless something else is said; that of restarts is as long as the kubelet's longest back-off. */
-export const rhythm: Millis = 30 * second;
+export const retryInterval: Millis = 30 * second;
 
 export const courseOf: CourseOf = (code) => ({
   ...causes.find((cause) => cause.code === code),
-  rhythm: code === 'KN116' || code === 'KN117' ? 5 * minute : rhythm,
+  retryInterval: code === 'KN116' || code === 'KN117' ? 5 * minute : retryInterval,
 });
 
 export function failure(given: Partial<FailureSign> = {}): FailureSign {
@@ -56,10 +58,10 @@ export function createListener(): Listener {
       heard.push(
         kind === 'closed'
           ? `closed ${incident.code} by ${incident.endedBy}`
-          : `${kind} ${incident.code} ${incident.untold}`,
+          : `${kind} ${incident.code} ${incident.unpublished}`,
       );
-      incident.untold = 0;
-      if (kind === 'closed') incident.endUntold = false;
+      incident.unpublished = 0;
+      if (kind === 'closed') incident.endUnpublished = false;
     },
   };
 }

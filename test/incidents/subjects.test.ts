@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Backend, type Chains, serviceLimit, servicesOf } from '../../src/incidents/subjects.ts';
-import type { ObjectRef } from '../../src/model.ts';
+import { type Backend, type Chains, serviceLimit, servicesOf } from '../../src/incidents/tracker/subjects.ts';
+import type { ObjectRef } from '../../src/model/endpoint.ts';
 
 function ref(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1' };

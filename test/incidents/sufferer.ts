@@ -1,7 +1,7 @@
-import type { Sufferer } from '../../src/incidents/pointers.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
 
 /** A Pod that runs well. */
-export function sufferer(name: string, given: Partial<Sufferer> = {}): Sufferer {
+export function affectedPod(name: string, given: Partial<AffectedPod> = {}): AffectedPod {
   return {
     namespace: 'shop',
     name,

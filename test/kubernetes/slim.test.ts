@@ -70,7 +70,7 @@ describe('slimPod', () => {
   });
 
   test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
-    const mirror = savedPod({
+    const setTotal = savedPod({
       metadata: {
         name: 'kube-apiserver-node-a',
         namespace: 'kube-system',
@@ -83,7 +83,7 @@ describe('slimPod', () => {
       },
       spec: { hostNetwork: true },
     });
-    expect(slimPod(mirror)).toMatchObject({
+    expect(slimPod(setTotal)).toMatchObject({
       uid: 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
       hostNetwork: true,
       workload: undefined,

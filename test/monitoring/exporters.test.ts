@@ -1,6 +1,6 @@
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import type { CoreEvent } from '../../src/publishing/event.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
 import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
 import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';

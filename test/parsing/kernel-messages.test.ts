@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 
 test('a name in a message of the kernel is no LOG prefix, however long it is, and whatever an operator has configured', () => {
   const prefixes = createPrefixTable([{ prefix: 'overlayfs', verdict: 'dropped' }]);

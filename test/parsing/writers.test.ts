@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { formats, parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { createClock } from '../../src/sources/clock.ts';
-import { readEnvelope } from '../../src/sources/envelope.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createClock } from '../../src/sources/envelopes/clock.ts';
+import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 
 /** Who is believed: each format has those who may write it, and its lines begin as those write them. */
 

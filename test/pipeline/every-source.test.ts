@@ -1,27 +1,27 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readReplayOptions, type ReplayOptions } from '../../src/cli/replay-options.ts';
-import type { RunTotals } from '../../src/cli/summary.ts';
-import { programNeedles } from '../../src/explaining/causes/needles.ts';
-import { signOf, signOfTable } from '../../src/explaining/causes/sign-of.ts';
-import type { LogLine, Millis } from '../../src/model.ts';
+import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
+import type { RunTotals } from '../../src/commands/replay/summary.ts';
+import { programNeedles } from '../../src/incidents/catalogue/needles.ts';
+import { signOf, signOfTable } from '../../src/incidents/catalogue/sign-of.ts';
+import type { LogLine, Millis } from '../../src/model/log-line.ts';
 import { needlesOfAll, parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { readLog } from '../../src/replay-log.ts';
-import { createContainerLogs } from '../../src/sources/containers/container-logs.ts';
-import { createRotatedLog } from '../../src/sources/files/rotated-log.ts';
-import { createFollowFile } from '../../src/sources/follow-file.ts';
-import { openInput } from '../../src/sources/input.ts';
-import { createJournal } from '../../src/sources/journal/journal.ts';
-import { createFollowProgram } from '../../src/sources/programs/follow-program.ts';
-import type { Schedule } from '../../src/sources/schedule.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import { readLog } from '../../src/commands/replay/read-log.ts';
+import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
+import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
+import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+import { openInput } from '../../src/sources/framing/input.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
+import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
+import type { Schedule } from '../../src/platform/schedule.ts';
 import type { Source, SourceListener } from '../../src/sources/source.ts';
-import { lines } from '../explaining/causes/lines.ts';
+import { lines } from '../incidents/catalogue/lines.ts';
 import { fakeJournalctl, printed } from '../sources/fake-journalctl.ts';
 import { fakeTime } from '../sources/fake-time.ts';
-import { openAtOnce } from '../sources/files/at-once.ts';
+import { openAtOnce } from '../sources/tail/at-once.ts';
 import { listening } from '../sources/heard.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
@@ -44,7 +44,7 @@ interface Common {
   schedule: Schedule;
 }
 
-type Reading = (written: Written) => readonly LogLine[] | Promise<readonly LogLine[]>;
+type LoadedConfig = (written: Written) => readonly LogLine[] | Promise<readonly LogLine[]>;
 
 /** Lets a source read what is written after its start. */
 function live(create: (common: Common) => Source, write: () => void): readonly LogLine[] {
@@ -65,7 +65,7 @@ const each = (text: string, toLine: (line: string) => string): string =>
     .map((line) => `${toLine(line)}\n`)
     .join('');
 
-function container(toLine: (line: string) => string): Reading {
+function container(toLine: (line: string) => string): LoadedConfig {
   return ({ text }) => {
     const root = newPath(`pods-${files++}`);
     const log = `${root}/kube-system_kube-proxy-x_1/kube-proxy`;
@@ -85,7 +85,10 @@ function container(toLine: (line: string) => string): Reading {
   };
 }
 
-function followed(toText: (written: Written) => string, create: (common: Common, path: string) => Source): Reading {
+function followed(
+  toText: (written: Written) => string,
+  create: (common: Common, path: string) => Source,
+): LoadedConfig {
   return (written) => {
     const path = newPath(`${files++}.log`);
     writeFileSync(path, '');
@@ -96,7 +99,7 @@ function followed(toText: (written: Written) => string, create: (common: Common,
   };
 }
 
-const programFile = (toLine: (line: string, program: string) => string): Reading => {
+const programFile = (toLine: (line: string, program: string) => string): LoadedConfig => {
   return (written) =>
     followed(
       ({ text, program }) => each(text, (line) => toLine(line, program)),
@@ -112,7 +115,7 @@ const programFile = (toLine: (line: string, program: string) => string): Reading
     )(written);
 };
 
-function journal(fieldsOf: (program: string) => Record<string, string>): Reading {
+function journal(fieldsOf: (program: string) => Record<string, string>): LoadedConfig {
   return ({ text, program }) => {
     const { spawn, started } = fakeJournalctl();
     const units = { names: [`${program}.service`], needles: programNeedles };
@@ -126,7 +129,7 @@ function journal(fieldsOf: (program: string) => Record<string, string>): Reading
   };
 }
 
-function replayed(toText: (written: Written) => string): Reading {
+function replayed(toText: (written: Written) => string): LoadedConfig {
   return async (written) => {
     const path = newPath(`${files++}.log`);
     writeFileSync(path, toText(written));
@@ -161,7 +164,7 @@ const escaped = ({ text, program }: Written): string =>
 const savedJournal = ({ text, program }: Written): string =>
   printed({ number: 1, message: text, fields: ofUnit(program) });
 
-const ofPrograms: readonly (readonly [string, Reading])[] = [
+const ofPrograms: readonly (readonly [string, LoadedConfig])[] = [
   ['container, CRI', container(cri)],
   [
     'container, docker',
@@ -216,7 +219,7 @@ const tables = [
 ] as const;
 
 const kernelLine = ({ text }: Written): string => `Nov 21 11:59:03 node-a kernel: [ 3161.662745] ${text}\n`;
-const ofKernel: readonly (readonly [string, Reading])[] = [
+const ofKernel: readonly (readonly [string, LoadedConfig])[] = [
   [
     "file with the kernel's lines",
     followed(kernelLine, (common, path) =>

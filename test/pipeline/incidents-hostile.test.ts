@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Sufferer } from '../../src/incidents/pointers.ts';
-import type { Finding, IncidentStory, Millis, NodeFacts } from '../../src/model.ts';
-import type { NodeIncidents, NodeIncidentsOptions } from '../../src/node-incidents.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/node-incidents.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { felixSettings, line, nine, nodeRef, noFacts, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { sufferer } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/sufferer.ts';
 import { nastyLines } from './nasty-lines.ts';
 
 const second = 1000;
@@ -61,22 +63,22 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
   };
 }
 
-function storyOf({ finding }: Told): IncidentStory {
-  return finding.story as IncidentStory;
+function detailsOf({ finding }: Told): IncidentDetails {
+  return finding.details as IncidentDetails;
 }
 
 /** `open Node node-a`: each whole story and each pointer, once. */
-function toldOf(told: readonly Told[], role: IncidentStory['role'] = 'full'): string[] {
+function toldOf(told: readonly Told[], role: IncidentDetails['role'] = 'full'): string[] {
   return [
     ...new Set(
       told
-        .filter((one) => storyOf(one).role === role)
-        .map((one) => `${storyOf(one).phase} ${one.finding.regarding.kind} ${one.finding.regarding.name}`),
+        .filter((one) => detailsOf(one).role === role)
+        .map((one) => `${detailsOf(one).phase} ${one.finding.regarding.kind} ${one.finding.regarding.name}`),
     ),
   ];
 }
 
-const manyPods = (count: number): Sufferer[] => Array.from({ length: count }, (_, i) => sufferer(`pod-${i}`));
+const manyPods = (count: number): AffectedPod[] => Array.from({ length: count }, (_, i) => affectedPod(`pod-${i}`));
 
 describe('a clock that was ahead when the node came up', () => {
   const ahead = 8 * hour;
@@ -152,7 +154,7 @@ describe('an API server that is away', () => {
     fail(nine + 30 * second);
     ready = true;
     look(nine + 40 * second, nine + 45 * second);
-    expect(new Set(told.map((one) => storyOf(one).diagnosis))).toEqual(new Set(['KN101']));
+    expect(new Set(told.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
   });
 
   test('after Pods were pointed to an incident, hears of the end for each of them', () => {
@@ -176,18 +178,18 @@ describe('an API server that is away', () => {
 
 describe('an incident of five hours on a node whose Pods come and go', () => {
   const { told, alive } = fiveHours();
-  const pointers = told.filter((one) => storyOf(one).role === 'pointer');
+  const pointers = told.filter((one) => detailsOf(one).role === 'pointer');
   const byPod = Map.groupBy(pointers, ({ finding }) => finding.regarding.name);
 
   test('each Pod is told at most once an hour', () => {
     for (const all of byPod.values()) {
-      const times = all.filter((one) => storyOf(one).phase === 'open').map(({ time }) => time);
+      const times = all.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
       for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeGreaterThanOrEqual(hour);
     }
   });
 
   test('no more than 20 Pods are told in any hour', () => {
-    const times = pointers.filter((one) => storyOf(one).phase === 'open').map(({ time }) => time);
+    const times = pointers.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
     for (const from of times)
       expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
   });
@@ -198,10 +200,10 @@ describe('an incident of five hours on a node whose Pods come and go', () => {
   });
 
   test('whoever is there and was told in the last hour is told of the end, once', () => {
-    const ends = pointers.filter((one) => storyOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
+    const ends = pointers.filter((one) => detailsOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
     expect(new Set(ends).size).toBe(ends.length);
     const recent = pointers
-      .filter((one) => storyOf(one).phase === 'open' && one.time > nine + 4 * hour)
+      .filter((one) => detailsOf(one).phase === 'open' && one.time > nine + 4 * hour)
       .map(({ finding }) => finding.regarding.name)
       .filter((name) => alive.has(name));
     expect(recent.length).toBeGreaterThan(3);
@@ -213,7 +215,7 @@ function fiveHours(): { told: Told[]; alive: Set<string> } {
   let generation = 0;
   const pods = () => [
     ...manyPods(4),
-    ...Array.from({ length: 30 }, (_, i) => sufferer(`pod-${generation}-${i}`, i < 2 ? { trouble: 'unready' } : {})),
+    ...Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${generation}-${i}`, i < 2 ? { trouble: 'unready' } : {})),
   ];
   const one = scene({ podsHere: pods });
   for (let at = nine; at < nine + 5 * hour; at += 30 * second) {

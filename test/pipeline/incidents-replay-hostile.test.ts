@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Outcome, replay, sample } from '../cli/program.ts';
-import { cluster, writerIn } from '../cli/scene.ts';
+import { type Outcome, replay, sample } from '../commands/program.ts';
+import { cluster, writerIn } from '../commands/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { nastyLines } from './nasty-lines.ts';
 

@@ -1,13 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { messageOf } from '../../src/explaining/wording.ts';
-import type { Finding, Millis, Series } from '../../src/model.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import type { CoreEvent } from '../../src/publishing/event.ts';
-import { createEventWriter } from '../../src/publishing/event-writer.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Series } from '../../src/model/series.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
+import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { createMemoryStore, type MemoryStore } from '../publishing/memory-store.ts';
+import { createMemoryStore, type MemoryStore } from '../events/memory-store.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -25,7 +27,7 @@ interface Counted {
 }
 
 /** What one node counts on the Service when kube-proxy fails twice a minute for that long, and then is well. */
-function storyOf(duration: Millis): Counted[] {
+function detailsOf(duration: Millis): Counted[] {
   const counted: Counted[] = [];
   const incidents = nodeIncidents(
     (finding, time, weight) => {
@@ -53,13 +55,13 @@ function storyOf(duration: Millis): Counted[] {
 /** All nodes live through the same at the same time, each with an agent of its own, and write what is due twice a minute. */
 async function play(nodes: number, duration: Millis): Promise<MemoryStore> {
   const store = createMemoryStore();
-  const story = storyOf(duration);
+  const details = detailsOf(duration);
   let now = nine;
   const agents = Array.from({ length: nodes }, (_, i) => createAgent(store, `node-${i}`, () => now));
-  for (let done = 0; done < story.length || now <= nine + duration + 10 * minute; now += 15 * second) {
+  for (let done = 0; done < details.length || now <= nine + duration + 10 * minute; now += 15 * second) {
     const first = done;
-    while (story[done] !== undefined && (story[done]?.time ?? 0) <= now) done++;
-    const counted = story.slice(first, done);
+    while (details[done] !== undefined && (details[done]?.time ?? 0) <= now) done++;
+    const counted = details.slice(first, done);
     for (const agent of agents) await agent(counted);
   }
   return store;

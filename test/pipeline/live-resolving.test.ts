@@ -1,22 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { explainPacket } from '../../src/explaining/findings.ts';
-import { noiseOf } from '../../src/explaining/noise.ts';
-import { createFlowMemo, type FlowMeaning } from '../../src/flow-memo.ts';
-import { createInvestigation, longestWait } from '../../src/investigation.ts';
-import type { LogLine, PacketObservation } from '../../src/model.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { createPipeline, type Pipeline } from '../../src/pipeline.ts';
+import { explainPacket } from '../../src/drops/findings.ts';
+import { noiseOf } from '../../src/drops/noise.ts';
+import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
+import { createLookupGate, longestWait } from '../../src/pipeline/lookup-gate.ts';
+import type { LogLine } from '../../src/model/log-line.ts';
+import type { PacketObservation } from '../../src/model/packet.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { Directory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/remote.ts';
+import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { endsOf, nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { createStatistics, type Statistics } from '../../src/statistics.ts';
-import { createWaitingRoom, type WaitingFlow, type WaitingRoom } from '../../src/waiting-room.ts';
+import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
+import { createLookupQueue, type QueuedFlow, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 
@@ -49,7 +50,7 @@ function live(): Live {
 
 async function lookUp(address: string, { lists, remote: lookups, clock }: Live): Promise<void> {
   const seen = observation({ packet: packet({ source: address, destination: address }) });
-  lookups.investigate(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
+  lookups.startLookups(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
   await setImmediate();
 }
 
@@ -251,11 +252,11 @@ describe('a packet whose ends are being found out', () => {
 
   interface Scene {
     lists: LiveLists;
-    room: WaitingRoom;
+    queue: LookupQueue;
     statistics: Statistics;
     table: SeriesTable;
     pipeline: Pipeline;
-    investigation: ReturnType<typeof createInvestigation>;
+    lookupGate: ReturnType<typeof createLookupGate>;
     /** Look-ups under way, in the order they were begun. */
     open: { what: string; answer: (value: unknown) => Promise<void>; fail: () => Promise<void> }[];
     overflow: { count: number };
@@ -265,7 +266,7 @@ describe('a packet whose ends are being found out', () => {
     series: () => string[];
   }
 
-  function scene({ synced = true, limit = 4096, restored = [] as WaitingFlow[] } = {}): Scene {
+  function scene({ synced = true, limit = 4096, restored = [] as QueuedFlow[] } = {}): Scene {
     const open: Scene['open'] = [];
     const overflow = { count: 0 };
     const sync = { on: synced };
@@ -289,7 +290,7 @@ describe('a packet whose ends are being found out', () => {
       findHostName: (address) => under(`name ${address}`),
       onChange() {
         lists.directory.changed('remote');
-        investigation.review();
+        lookupGate.review();
       },
       now: Date.now,
     });
@@ -297,9 +298,9 @@ describe('a packet whose ends are being found out', () => {
     lists.setNode(node({ podRanges: ['10.65.1.0/24'] }));
     lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24'] }));
     lists.setPod(pod(), nine);
-    const room = createWaitingRoom(limit, restored);
-    const investigation = createInvestigation({
-      room,
+    const queue = createLookupQueue(limit, restored);
+    const lookupGate = createLookupGate({
+      queue,
       remote,
       isSynced: () => sync.on,
       endsOf: (flow) =>
@@ -319,20 +320,20 @@ describe('a packet whose ends are being found out', () => {
       incidents: () => nodeIncidents(table.count),
       node: 'node-a',
       includeNoise: false,
-      hold: investigation.hold,
+      hold: lookupGate.hold,
     });
     return {
       lists,
-      room,
+      queue,
       statistics,
       table,
       pipeline,
-      investigation,
+      lookupGate,
       open,
       overflow,
       sync() {
         sync.on = true;
-        investigation.review();
+        lookupGate.review();
       },
       drop(given, times = 1) {
         for (let time = 0; time < times; time++) pipeline.take(line({ text: syn(given), time: Date.now() }), 'kernel');
@@ -340,21 +341,21 @@ describe('a packet whose ends are being found out', () => {
       series: () =>
         table
           .due(Infinity)
-          .map(({ finding: { regarding, story }, count }) =>
-            story.kind === 'flow'
-              ? `${regarding.name} ${story.direction} ${story.peer.identity} x${count}`
-              : `${regarding.name} ${story.kind} x${count}`,
+          .map(({ finding: { regarding, details }, count }) =>
+            details.kind === 'flow'
+              ? `${regarding.name} ${details.direction} ${details.peer.identity} x${count}`
+              : `${regarding.name} ${details.kind} x${count}`,
           )
           .toSorted(),
     };
   }
 
   test('counts for both Pods when the other one has been found, with all that came meanwhile', async () => {
-    const { drop, series, open, room, statistics, table } = scene();
+    const { drop, series, open, queue, statistics, table } = scene();
     drop({}, 3);
     await pass(700);
     drop({}, 2);
-    expect([series(), open.map(({ what }) => what), room.size]).toEqual([[], ['pods 10.65.2.9'], 1]);
+    expect([series(), open.map(({ what }) => what), queue.size]).toEqual([[], ['pods 10.65.2.9'], 1]);
     await open[0]?.answer([db]);
     expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x5', 'web-0 sending Pod/shop/db-0 x5']);
     expect(table.due(Infinity).map(({ first, last }) => [first, last])).toEqual([
@@ -364,14 +365,14 @@ describe('a packet whose ends are being found out', () => {
     drop({}, 4);
     expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x9', 'web-0 sending Pod/shop/db-0 x9']);
     expect(statistics).toMatchObject({ verdicts: { dropped: 9 }, withPods: 9, withoutPods: 0, noise: 0 });
-    expect([room.size, vi.getTimerCount()]).toEqual([0, 0]);
+    expect([queue.size, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
   test('counts with the bare address when the look-up fails', async () => {
-    const { drop, series, open, room } = scene();
+    const { drop, series, open, queue } = scene();
     drop({}, 3);
     await open[0]?.fail();
-    expect([series(), room.size]).toEqual([['web-0 sending 10.65.2.9 x3'], 0]);
+    expect([series(), queue.size]).toEqual([['web-0 sending 10.65.2.9 x3'], 0]);
     drop({}, 2);
     expect(series()).toEqual(['web-0 sending 10.65.2.9 x5']);
   });
@@ -407,8 +408,8 @@ describe('a packet whose ends are being found out', () => {
     expect([series(), open.map(({ what }) => what)]).toEqual([[], ['name 10.99.0.1']]);
     await open[0]?.answer('db.example.org');
     expect(series()).toEqual(['web-0 sending 10.99.0.1 x1']);
-    const story = table.due(Infinity)[0]?.finding.story;
-    expect(story?.kind === 'flow' && story.peer.note).toContain('db.example.org');
+    const details = table.due(Infinity)[0]?.finding.details;
+    expect(details?.kind === 'flow' && details.peer.note).toContain('db.example.org');
   });
 
   test('is not overtaken by a later one, though its ends are known by then', async () => {
@@ -492,8 +493,8 @@ describe('a packet whose ends are being found out', () => {
     test('what an earlier run kept is counted once, with what comes now', async () => {
       const before = scene({ synced: false });
       before.drop({ to: '192.168.7.12' }, 3);
-      const restored = JSON.parse(JSON.stringify(before.room.flows)) as WaitingFlow[];
-      before.investigation.stop();
+      const restored = JSON.parse(JSON.stringify(before.queue.flows)) as QueuedFlow[];
+      before.lookupGate.stop();
       const { drop, series, sync } = scene({ synced: false, restored });
       drop({ to: '192.168.7.12' }, 2);
       sync();
@@ -502,11 +503,11 @@ describe('a packet whose ends are being found out', () => {
   });
 
   test('waits no more once it is stopped, whatever news come in', async () => {
-    const { drop, investigation, open } = scene();
+    const { drop, lookupGate, open } = scene();
     drop();
-    investigation.stop();
+    lookupGate.stop();
     expect(vi.getTimerCount()).toBe(0);
-    investigation.review();
+    lookupGate.review();
     expect(vi.getTimerCount()).toBe(0);
     await open[0]?.fail();
   });
@@ -543,7 +544,7 @@ describe('a packet whose ends are being found out', () => {
   test('is counted exactly once, whatever happens in whatever order', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.constantFrom(2, 4096), async (program, limit) => {
-        const { drop, open, lists, table, statistics, room, sync } = scene({ synced: false, limit });
+        const { drop, open, lists, table, statistics, queue, sync } = scene({ synced: false, limit });
         const sent = new Map<number, number>();
         for (const step of program) {
           if (step.kind === 'drop') {
@@ -563,13 +564,13 @@ describe('a packet whose ends are being found out', () => {
         }
         sync();
         await pass(10 * second);
-        expect([room.size, vi.getTimerCount()]).toEqual([0, 0]);
+        expect([queue.size, vi.getTimerCount()]).toEqual([0, 0]);
         for (const [port, count] of sent) {
           const ofPort = table
             .due(Infinity)
             .filter(
-              ({ finding: { regarding, story } }) =>
-                regarding.name === 'web-0' && story.kind === 'flow' && story.port === port,
+              ({ finding: { regarding, details } }) =>
+                regarding.name === 'web-0' && details.kind === 'flow' && details.port === port,
             );
           expect(ofPort.reduce((sum, each) => sum + each.count, 0)).toBe(count);
         }

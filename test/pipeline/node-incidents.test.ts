@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding, IncidentStory } from '../../src/model.ts';
-import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/node-incidents.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { IncidentDetails } from '../../src/model/incident.ts';
+import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/node-incidents.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { factsOfLog } from '../../src/incidents/facts.ts';
 import { felixSettings, line, nine, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { sufferer } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/sufferer.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -19,7 +20,7 @@ interface Scene {
   /** Of an incident's whole story: failures counted on each object, by `Kind name`. */
   counts: () => Record<string, number>;
   /** The last story told, by `reason Kind name`. */
-  stories: () => Record<string, IncidentStory>;
+  details: () => Record<string, IncidentDetails>;
   say: (text: string, at: number, path?: string) => void;
 }
 
@@ -31,18 +32,18 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
     counts() {
       const sums: Record<string, number> = {};
       for (const { finding, weight } of told) {
-        const { story, regarding } = finding;
-        if (story.kind !== 'incident' || story.role !== 'full' || story.phase !== 'open') continue;
+        const { details, regarding } = finding;
+        if (details.kind !== 'incident' || details.role !== 'full' || details.phase !== 'open') continue;
         const key = `${regarding.kind} ${regarding.name}`;
         sums[key] = (sums[key] ?? 0) + weight;
       }
       return sums;
     },
-    stories: () =>
+    details: () =>
       Object.fromEntries(
-        told.map(({ finding: { reason, regarding, story } }) => [
+        told.map(({ finding: { reason, regarding, details } }) => [
           `${reason} ${regarding.kind} ${regarding.name}`,
-          story as IncidentStory,
+          details as IncidentDetails,
         ]),
       ),
     say(text, at, path = log()) {
@@ -74,7 +75,7 @@ test('it is over with the first sync that goes well', () => {
   const one = scene();
   for (const at of [0, 30, 60]) failAt(one, nine + at * second);
   one.say(complete, nine + 90 * second);
-  expect(one.stories()['ServiceChainsRestored Node node-a']).toMatchObject({
+  expect(one.details()['ServiceChainsRestored Node node-a']).toMatchObject({
     phase: 'over',
     endedBy: 'success',
     failures: 3,
@@ -116,14 +117,14 @@ describe('a reload of the host’s firewall', () => {
     if (drops === 0) one.incidents.firewallDropped(nine);
     one.say(overwritten, nine + 5 * second, calicoLog);
     if (drops > 0) one.incidents.firewallDropped(nine + drops * second);
-    expect(one.stories()['FirewallReloaded Node node-a']).toMatchObject({ code: 'KN204', diagnosis: 'KN205' });
+    expect(one.details()['FirewallReloaded Node node-a']).toMatchObject({ code: 'KN204', diagnosis: 'KN205' });
   });
 
   test('is no incident where nothing is dropped', () => {
     const one = scene();
     one.say(overwritten, nine, calicoLog);
     one.incidents.tick(nine + 10 * minute);
-    expect(one.stories()).toEqual({});
+    expect(one.details()).toEqual({});
   });
 });
 
@@ -173,7 +174,7 @@ describe('bad input', () => {
     failAt(one, nine + 30 * second, 'KUBE-SVC-AAAAAAAAAAAAAAAA');
     expect(Object.keys(one.counts())).toEqual(['Pod kube-proxy-x7k2p', 'Node node-a']);
     failAt(one, nine + minute);
-    expect(one.stories()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
+    expect(one.details()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
   });
 
   test.each([
@@ -183,12 +184,12 @@ describe('bad input', () => {
   ])('a line that only resembles an error: %s', (text) => {
     const one = scene();
     for (let i = 0; i < 5; i++) one.say(text, nine + i * 30 * second);
-    expect(one.stories()).toEqual({});
+    expect(one.details()).toEqual({});
   });
 });
 
 test('nothing is lost or told twice when it is killed and goes on from any snapshot', () => {
-  const pods = [sufferer('a', { trouble: 'restarting' }), sufferer('b')];
+  const pods = [affectedPod('a', { trouble: 'restarting' }), affectedPod('b')];
   const told: string[] = [];
   const count: NodeIncidentsOptions['count'] = ({ identity }, _, weight) => {
     for (let i = 0; i < weight; i++) told.push(identity);
@@ -298,7 +299,7 @@ describe('eBPF that the kernel does not have', () => {
     failAt(one, nine + minute);
     failAt(one, nine + minute + 30 * second);
     await Promise.resolve();
-    expect(Object.keys(one.stories())).toContainEqual(expect.stringContaining(reason));
+    expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
   });
 
   test('what an earlier felix said is not said by the next', async () => {
@@ -308,6 +309,6 @@ describe('eBPF that the kernel does not have', () => {
     failAt(one, nine + minute);
     failAt(one, nine + minute + 30 * second);
     await Promise.resolve();
-    expect(Object.keys(one.stories())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
+    expect(Object.keys(one.details())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
   });
 });

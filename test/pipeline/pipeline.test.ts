@@ -1,15 +1,16 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import type { LogLine, Series } from '../../src/model.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { createPipeline, type PipelineOptions } from '../../src/pipeline.ts';
+import type { LogLine } from '../../src/model/log-line.ts';
+import type { Series } from '../../src/model/series.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import type { LineOrigin } from '../../src/sources/source.ts';
-import { createStatistics, type Statistics } from '../../src/statistics.ts';
-import type { NodeIncidents } from '../../src/node-incidents.ts';
+import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
+import type { NodeIncidents } from '../../src/incidents/node-incidents.ts';
 import { cluster, line, nine, node, pod } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 

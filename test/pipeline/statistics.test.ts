@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createStatistics } from '../../src/statistics.ts';
-import type { Observation } from '../../src/model.ts';
+import { createStatistics } from '../../src/pipeline/statistics.ts';
+import type { Observation } from '../../src/model/observation.ts';
 import { line, observation } from '../builders.ts';
 
 const bad = (reason: string): Observation => ({ kind: 'unparsable', format: 'netfilter', reason });

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { causeOf } from '../../src/explaining/causes/catalogue.ts';
-import { incidentMessage } from '../../src/explaining/incident-wording.ts';
-import { messageOf } from '../../src/explaining/wording.ts';
-import type { IncidentStory, NamedService, ObjectRef } from '../../src/model.ts';
-import { cutBytes } from '../../src/publishing/event.ts';
-import { anyNode, anyStory, storyOf } from '../explaining/causes/stories.ts';
+import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
+import { incidentMessage } from '../../src/incidents/reporting/message.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import type { ObjectRef } from '../../src/model/endpoint.ts';
+import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
+import { cutBytes } from '../../src/events/event.ts';
+import { anyNode, anyStory, detailsOf } from '../incidents/catalogue/stories.ts';
 
 const runs = { numRuns: 400 };
 const limit = 1024;
@@ -47,7 +48,7 @@ const longest: NamedService = {
   moreBackends: 5000,
   deleted: false,
 };
-const story: fc.Arbitrary<IncidentStory> = fc
+const details: fc.Arbitrary<IncidentDetails> = fc
   .tuple(
     anyStory,
     fc.array(fc.oneof({ weight: 3, arbitrary: service }, fc.constant(longest)), { maxLength: 8 }),
@@ -58,7 +59,7 @@ const story: fc.Arbitrary<IncidentStory> = fc
   );
 
 /** As the API server gets it. */
-function written(given: IncidentStory, node: string, suppressed = false): string {
+function written(given: IncidentDetails, node: string, suppressed = false): string {
   const finding = {
     identity: '',
     reason: '',
@@ -71,7 +72,7 @@ function written(given: IncidentStory, node: string, suppressed = false): string
   const published = { count: 0, writes: 0, at: 0, suppressed: false, base: 0, resourceVersion: undefined };
   return cutBytes(
     messageOf({
-      finding: { ...finding, story: given },
+      finding: { ...finding, details: given },
       window: 0,
       windowEnd: 0,
       count: 1,
@@ -89,7 +90,7 @@ function written(given: IncidentStory, node: string, suppressed = false): string
 
 test('any story is one line of at most 1,024 bytes that ends in its code', () => {
   fc.assert(
-    fc.property(story, anyNode, fc.boolean(), (given, node, suppressed) => {
+    fc.property(details, anyNode, fc.boolean(), (given, node, suppressed) => {
       const message = written(given, node, suppressed);
       const { code, diagnosis } = given;
       expect(Buffer.byteLength(message)).toBeLessThanOrEqual(limit);
@@ -107,8 +108,8 @@ test('any story is one line of at most 1,024 bytes that ends in its code', () =>
 
 test('what is broken and what to run stay whole', () => {
   fc.assert(
-    fc.property(story, anyNode, (given, node) => {
-      const open: IncidentStory = { ...given, role: 'full', phase: 'open' };
+    fc.property(details, anyNode, (given, node) => {
+      const open: IncidentDetails = { ...given, role: 'full', phase: 'open' };
       const cause = causeOf(open.diagnosis);
       const message = written(open, node);
       expect(message.startsWith(cause.what(open, node))).toBe(true);
@@ -119,7 +120,7 @@ test('what is broken and what to run stay whole', () => {
 });
 
 test('nothing is left out that there is room for', () => {
-  const given = storyOf({
+  const given = detailsOf({
     quote: 'Another app is currently holding the xtables lock. Stopped waiting after 5s.',
     services: [
       {
@@ -149,14 +150,14 @@ test('nothing is left out that there is room for', () => {
 
 describe('what is too long is said in fewer words', () => {
   test('Services keep their names when those of their backends do not fit', () => {
-    const message = incidentMessage(storyOf({ services: [longest] }), 'node-a');
+    const message = incidentMessage(detailsOf({ services: [longest] }), 'node-a');
     expect(message).toContain(`Service named: ${longest.object.namespace}/${longest.object.name} ports`);
     expect(message).not.toContain('behind it');
   });
 
   test('Pods keep their number', () => {
     const names = Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName}`);
-    expect(incidentMessage(storyOf({ affected: { count: 110, names } }), 'node-a')).toContain('Pods hit: 110.');
+    expect(incidentMessage(detailsOf({ affected: { count: 110, names } }), 'node-a')).toContain('Pods hit: 110.');
   });
 });
 
@@ -176,13 +177,13 @@ describe('numbers agree with their nouns', () => {
     [{ services: [named('http')], moreServices: 2 }, /Services named: \S+ port http and 2 more\./],
     [{ affected: { count: 1, names: ['shop/a'] } }, 'Pods hit: shop/a.'],
     [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Pods hit: shop/a and shop/b.'],
-  ] as [Partial<IncidentStory>, string | RegExp][])('%j', (parts, expected) => {
+  ] as [Partial<IncidentDetails>, string | RegExp][])('%j', (parts, expected) => {
     expect(says(parts)).toMatch(expected);
   });
 });
 
-function says(parts: Partial<IncidentStory>): string {
-  return incidentMessage(storyOf(parts), 'node-a');
+function says(parts: Partial<IncidentDetails>): string {
+  return incidentMessage(detailsOf(parts), 'node-a');
 }
 
 function named(...ports: string[]): NamedService {

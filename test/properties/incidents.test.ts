@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
-import { createIncidentTable, type IncidentTable } from '../../src/incidents/table.ts';
-import type { IncidentsState } from '../../src/incidents/state.ts';
-import type { Failing, Millis, Sign } from '../../src/model.ts';
+import { createIncidentTable, type IncidentTable } from '../../src/incidents/tracker/table.ts';
+import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Failing, Sign } from '../../src/model/program-record.ts';
 import { failure, courseOf, sync } from '../incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
 
@@ -69,13 +70,13 @@ function run(
 }
 
 function told({ kind, incident }: IncidentChange): string {
-  const { code, failing: program, untold, last, ended, endedBy, failures } = incident;
-  return `${kind} ${code} ${program} ${untold} of ${failures} until ${last}, ${ended} ${endedBy}`;
+  const { code, failing: program, unpublished, last, ended, endedBy, failures } = incident;
+  return `${kind} ${code} ${program} ${unpublished} of ${failures} until ${last}, ${ended} ${endedBy}`;
 }
 
 function tell(incident: Incident): void {
-  incident.untold = 0;
-  incident.endUntold = false;
+  incident.unpublished = 0;
+  incident.endUnpublished = false;
 }
 
 function sum(of: Record<string, number>): number {
@@ -103,7 +104,7 @@ test('one cause alone is as a slow and obvious reference has it', () => {
       const table = createIncidentTable({
         courseOf,
         onChange({ kind, incident }) {
-          changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.untold}`);
+          changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.unpublished}`);
           tell(incident);
         },
       });
@@ -130,16 +131,16 @@ describe('whatever comes, in whatever order', () => {
         const tells = new Map<Incident, number>();
         const bases = new Map<Incident, number>();
         const table = run(all, ({ incident }) => {
-          if (!bases.has(incident)) bases.set(incident, incident.failures - incident.untold);
+          if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
           if (!isHeardAt(incident.failures)) return;
-          tells.set(incident, (tells.get(incident) ?? 0) + incident.untold);
-          incident.untold = 0;
+          tells.set(incident, (tells.get(incident) ?? 0) + incident.unpublished);
+          incident.unpublished = 0;
         });
         for (const incident of table.incidents) {
-          if (incident.phase === 'suspected') expect(incident.untold).toBe(0);
+          if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
           else {
             expect(bases.get(incident)).toBe(0);
-            expect((tells.get(incident) ?? 0) + incident.untold).toBe(incident.failures);
+            expect((tells.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
           }
         }
       }),
@@ -212,13 +213,15 @@ describe('whatever comes, in whatever order', () => {
         const sums = new Map<string, number>();
         const hear = ({ incident }: IncidentChange) => {
           const key = `${incident.code} ${incident.failing} ${incident.first}`;
-          sums.set(key, (sums.get(key) ?? 0) + incident.untold);
+          sums.set(key, (sums.get(key) ?? 0) + incident.unpublished);
           tell(incident);
         };
         const silent = run(all.slice(0, at), () => undefined);
         const kept = throughDisk(silent);
         const next = createIncidentTable({ courseOf, onChange: hear, restored: kept });
-        expect(next.nextTick === 0).toBe(silent.incidents.some(({ untold, endUntold }) => untold > 0 || endUntold));
+        expect(next.nextTick === 0).toBe(
+          silent.incidents.some(({ unpublished, endUnpublished }) => unpublished > 0 || endUnpublished),
+        );
         next.tick(0);
         for (const { incident } of kept.incidents) {
           const key = `${incident.code} ${incident.failing} ${incident.first}`;

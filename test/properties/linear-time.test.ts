@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { signOf } from '../../src/explaining/causes/sign-of.ts';
+import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
-import { createClock } from '../../src/sources/clock.ts';
-import { kindOfLine } from '../../src/sources/containers/log-kind.ts';
-import { readEnvelope } from '../../src/sources/envelope.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import { createClock } from '../../src/sources/envelopes/clock.ts';
+import { kindOfLine } from '../../src/sources/kubelet/log-kind.ts';
+import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { lines as packets } from '../corpus/lines.ts';
-import { lines as records } from '../explaining/causes/lines.ts';
+import { lines as records } from '../incidents/catalogue/lines.ts';
 
 /** Milliseconds of processor time for the longest line that is read. What is linear takes some ten, what is quadratic a thousand. */
 const bound = 250;

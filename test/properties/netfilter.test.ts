@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Observation } from '../../src/model.ts';
+import type { Observation } from '../../src/model/observation.ts';
 import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { printedLine } from './arbitraries.ts';
 import { mutated, wordSalad } from './mutators.ts';
 import { referenceParse, unparsable } from './reference.ts';

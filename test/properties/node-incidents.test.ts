@@ -2,12 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { factsOfLog } from '../../src/incidents/facts.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
-import type { Failing, Finding, IncidentStory, Millis, NodeFacts, ObjectRef } from '../../src/model.ts';
-import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/node-incidents.ts';
-import { parseProgramRecord } from '../../src/parsing/programs/program-record.ts';
+import type { ObjectRef } from '../../src/model/endpoint.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Failing } from '../../src/model/program-record.ts';
+import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/node-incidents.ts';
+import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { sufferer } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/sufferer.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -118,7 +122,7 @@ const service = (chain: string): ObjectRef => ({
 /** Services that come and go, and a Node that is made anew, by the clock of the story. */
 function surroundings(now: () => Millis): Partial<NodeIncidentsOptions> {
   const age = (): number => Math.floor((now() - start) / (7 * minute));
-  const pods = Array.from({ length: 30 }, (_, i) => sufferer(`pod-${i}`, i < 3 ? { trouble: 'restarting' } : {}));
+  const pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`, i < 3 ? { trouble: 'restarting' } : {}));
   return {
     nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${Math.floor(age() / 3)}` }),
     podsHere: () => pods,
@@ -257,17 +261,17 @@ function sorted(counted: readonly Counted[]): string[] {
   return counted.map((one) => JSON.stringify(one)).toSorted();
 }
 
-function storyOf({ finding }: Counted): IncidentStory {
-  return finding.story as IncidentStory;
+function detailsOf({ finding }: Counted): IncidentDetails {
+  return finding.details as IncidentDetails;
 }
 
 /** Failures counted on the Node, whatever it was at the time, by `KN102 kube-proxy`. */
 function countedFailures(counted: readonly Counted[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const one of counted) {
-    const { role, phase } = storyOf(one);
+    const { role, phase } = detailsOf(one);
     if (role === 'full' && phase === 'open' && one.finding.regarding.kind === 'Node')
-      addTo(sums, keyOf(storyOf(one)), one.weight);
+      addTo(sums, keyOf(detailsOf(one)), one.weight);
   }
   return sums;
 }
@@ -276,7 +280,7 @@ function countedFailures(counted: readonly Counted[]): Record<string, number> {
 function expectPairs(counted: readonly Counted[]): void {
   const open = new Set<string>();
   for (const one of counted) {
-    const { role, phase, code, failing } = storyOf(one);
+    const { role, phase, code, failing } = detailsOf(one);
     const { kind, uid } = one.finding.regarding;
     const key = [role, code, failing, kind, uid].join(' ');
     if (phase === 'open') open.add(key);

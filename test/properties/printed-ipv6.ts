@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import type { Packet } from '../../src/model.ts';
+import type { Packet } from '../../src/model/packet.ts';
 import { emptyPacket, octet, piece, uint16, uint32 } from './printed.ts';
 import type { Piece } from './printed.ts';
 import { commonTransports, inBrackets, withTransport } from './printed-ipv4.ts';

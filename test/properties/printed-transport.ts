@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import { TcpFlag } from '../../src/model.ts';
+import { TcpFlag } from '../../src/model/packet.ts';
 import { incomplete, octet, options, piece, port, uint16, uint32 } from './printed.ts';
 import type { Piece } from './printed.ts';
 

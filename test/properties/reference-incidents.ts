@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 
 const quarter = 900_000;
 
@@ -6,7 +6,7 @@ const quarter = 900_000;
  * What a table says of one cause that no sync proves wrong, whose failures come in order: by going through all of them again
  * each time. `<time> opened <failures>`, `<time> continued 1`, `<time> closed`; closed at the very time it is due.
  */
-export function referenceChanges(times: readonly Millis[], rhythm: Millis, end: Millis): string[] {
+export function referenceChanges(times: readonly Millis[], retryInterval: Millis, end: Millis): string[] {
   const changes: string[] = [];
   let lines: Millis[] = [];
   let phase = 'none' as 'none' | 'open' | 'over';
@@ -33,7 +33,7 @@ export function referenceChanges(times: readonly Millis[], rhythm: Millis, end: 
   function pass(now: Millis): void {
     const last = lines.at(-1);
     if (last === undefined) return;
-    if (phase === 'none' && now >= last + Math.max(quarter, 2 * rhythm + 2000)) lines = [];
+    if (phase === 'none' && now >= last + Math.max(quarter, 2 * retryInterval + 2000)) lines = [];
     if (phase === 'open' && now >= last + calm()) {
       phase = 'over';
       over = last + calm();
@@ -49,7 +49,7 @@ export function referenceChanges(times: readonly Millis[], rhythm: Millis, end: 
   function calm(): Millis {
     const gaps = lines.slice(1).map((time, i) => time - (lines[i] ?? time));
     const fight = cameBack ? Math.min(quarter, 2 * Math.max(...gaps)) : 0;
-    return Math.max(90_000, 3 * rhythm, fight);
+    return Math.max(90_000, 3 * retryInterval, fight);
   }
 
   function attempts(): Millis[][] {
@@ -66,6 +66,6 @@ export function referenceChanges(times: readonly Millis[], rhythm: Millis, end: 
     const started = attempts().map(([first = time]) => first);
     const [third, run] = [started.at(-3), started.at(-1) ?? time];
     if (time - before <= 2000) return time - run > 2000;
-    return time - before <= 2 * rhythm || (third !== undefined && time - third <= quarter);
+    return time - before <= 2 * retryInterval || (third !== undefined && time - third <= quarter);
   }
 }

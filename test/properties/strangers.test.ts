@@ -2,21 +2,21 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { causes } from '../../src/explaining/causes/catalogue.ts';
-import { messageOf } from '../../src/explaining/wording.ts';
+import { causes } from '../../src/incidents/catalogue/catalogue.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
 import { slimPod, UnusableObject } from '../../src/kubernetes/slim.ts';
-import { createPrefixTable } from '../../src/parsing/prefixes.ts';
-import { createPipeline } from '../../src/pipeline.ts';
-import { eventOf } from '../../src/publishing/event.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
+import { eventOf } from '../../src/events/event.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
-import { createStatistics } from '../../src/statistics.ts';
+import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLegacyMetric } from '../../src/telemetry/legacy-metric.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { anyNode, anyStory } from '../explaining/causes/stories.ts';
-import { explainLine } from '../../src/explain-line.ts';
-import { readReplayOptions, type ReplayOptions } from '../../src/cli/replay-options.ts';
-import { replay } from '../../src/replay.ts';
+import { anyNode, anyStory } from '../incidents/catalogue/stories.ts';
+import { explainLine } from '../../src/commands/explain.ts';
+import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
+import { replay } from '../../src/commands/replay/replay.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { canary, hostile, strangeLog, strangeObjects, templates } from './strangers.ts';
 
@@ -198,16 +198,20 @@ describe('no stranger steers a reader of', () => {
 });
 
 test('no stranger adds to what is to be run against an incident', () => {
-  const named = anyStory.chain((story) =>
+  const named = anyStory.chain((details) =>
     fc.array(hostile, { minLength: 1, maxLength: 3 }).map((texts) => {
       const [name = ''] = texts;
       const felix = { kind: 'settings', settings: { bpfEnabled: true, bpfFrom: `node.${name}`, cleanupFrom: name } };
-      return Object.assign(story, { culprit: `${name}/${name}`, subjects: texts, facts: { ...story.facts, felix } });
+      return Object.assign(details, {
+        failingPod: `${name}/${name}`,
+        subjects: texts,
+        facts: { ...details.facts, felix },
+      });
     }),
   );
   fc.assert(
-    fc.property(named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes), (story, node, cause) => {
-      expect(cause.fix(story, node)).not.toContain('evil');
+    fc.property(named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes), (details, node, cause) => {
+      expect(cause.fix(details, node)).not.toContain('evil');
     }),
     { numRuns: 10 * numRuns },
   );

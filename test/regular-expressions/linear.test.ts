@@ -13,11 +13,11 @@ const bound = 250;
 
 const literals = literalPatterns();
 const built = await builtPatterns([
-  'doctor/rules/words.ts',
-  'explaining/causes/bgp.ts',
+  'commands/doctor/rules/words.ts',
+  'incidents/catalogue/bgp.ts',
   'config/schema.ts',
   'parsing/formats.ts',
-  'sources/programs/follow-program.ts',
+  'sources/program-log/follow-program.ts',
 ]);
 
 describe('no text of 64 KiB can hold up', () => {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookup.ts';
+import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
 import { nine } from '../builders.ts';
 
 const second = 1000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Failing } from '../../src/model.ts';
+import type { Failing } from '../../src/model/program-record.ts';
 import { podOf } from '../../src/resolving/program-pod.ts';
 import { pod } from '../builders.ts';
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../src/model.ts';
+import type { Endpoint } from '../../src/model/endpoint.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/remote.ts';
+import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
 
@@ -63,7 +63,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
   lists.setPod(pod(), nine);
 
   const who = (address: string): Endpoint => lists.directory.byAddress(address, { time: clock.now, exact: true });
-  const drop = (address: string): boolean => remote.investigate(ends({ source: podEnd(), destination: who(address) }));
+  const drop = (address: string): boolean => remote.startLookups(ends({ source: podEnd(), destination: who(address) }));
   return {
     cluster,
     lists,
@@ -121,7 +121,7 @@ describe('which ends are asked about', () => {
   test('a Pod by its interface is who it is', () => {
     const { remote, asked } = scene();
     const source = podEnd({ evidence: 'interface', address: '10.65.2.9', note: 'not its own address' });
-    expect(remote.investigate(ends({ source, destination: source }))).toBe(false);
+    expect(remote.startLookups(ends({ source, destination: source }))).toBe(false);
     expect(asked()).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('which ends are asked about', () => {
       Endpoint,
       Endpoint,
     ];
-    expect(remote.investigate(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
+    expect(remote.startLookups(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
     // Two of Pods are under way at a time.
     expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
   });
@@ -147,7 +147,7 @@ describe('which ends are asked about', () => {
       destination: '192.168.7.11',
       device: 'eth0',
     } as const;
-    expect(remote.investigate(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
+    expect(remote.startLookups(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
     expect(asked()).toEqual([]);
   });
 

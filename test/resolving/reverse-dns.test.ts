@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { longestWait } from '../../src/investigation.ts';
-import { createReverseDns } from '../../src/resolving/reverse-dns.ts';
+import { longestWait } from '../../src/pipeline/lookup-gate.ts';
+import { createReverseDns } from '../../src/resolving/lookups/reverse-dns.ts';
 
 /** RFC 1035, 4.1.1. */
 const responseCode = { found: 0, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };

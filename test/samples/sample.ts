@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readReplayOptions } from '../../src/cli/replay-options.ts';
-import type { CoreEvent } from '../../src/publishing/event.ts';
-import { replay } from '../../src/replay.ts';
+import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
+import { replay } from '../../src/commands/replay/replay.ts';
 import { readSummary, type Summary } from './summary.ts';
 
 export const samplesFolder = join(import.meta.dirname, '../../samples');

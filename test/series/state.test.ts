@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, type Mock, test, vi } from 'vitest';
-import type { Finding, Series, Suppressed } from '../../src/model.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Suppressed } from '../../src/model/observation.ts';
+import type { Series } from '../../src/model/series.ts';
 import type { FrozenSeries, SeriesState } from '../../src/series/state.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
@@ -19,8 +21,8 @@ type Problem = [port: number, object: string] | 'conntrack';
 function findingOf(problem: Problem): Finding {
   if (problem === 'conntrack') return incident({ identity: 'conntrack' });
   const [port, object] = problem;
-  const story = flow({ port, peer: workerEnd(port), martian: port === 1 });
-  return finding({ identity: `${object} ${port}`, regarding: podRef(object), story });
+  const details = flow({ port, peer: workerEnd(port), martian: port === 1 });
+  return finding({ identity: `${object} ${port}`, regarding: podRef(object), details });
 }
 
 type Step =

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Finding, Series, Suppressed } from '../../src/model.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Suppressed } from '../../src/model/observation.ts';
+import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
 import { externalEnd, finding, flow, incident, nine, podEnd, podRef, workerEnd } from '../builders.ts';
@@ -10,7 +12,7 @@ const minute = 60 * second;
 
 /** A drop at `port`, which is all of its identity. */
 function drop(port: number, given: Partial<Finding> = {}): Finding {
-  return finding({ identity: `drop ${port}`, story: flow({ port }), ...given });
+  return finding({ identity: `drop ${port}`, details: flow({ port }), ...given });
 }
 
 /** Writes what is due at `now`, and says how many packets each write told of. */
@@ -37,13 +39,13 @@ function scan(table: SeriesTable, ports: number, time = start): void {
   for (let port = 1; port <= ports; port++) table.count(drop(port), time);
 }
 
-const kinds = (table: SeriesTable): string[] => table.due(Infinity).map(({ finding: { story } }) => story.kind);
+const kinds = (table: SeriesTable): string[] => table.due(Infinity).map(({ finding: { details } }) => details.kind);
 
 const dropFrom = (port: number, address: string, given = {}): Finding =>
   drop(port, {
     identity: `${address} ${port}`,
     related: podRef('x'),
-    story: flow({ port, peer: externalEnd({ address }), ...given }),
+    details: flow({ port, peer: externalEnd({ address }), ...given }),
   });
 
 const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppressed', by: 'x', count: 5, affects });
@@ -175,7 +177,7 @@ describe('a series', () => {
   test('remembers the Pods of a workload, each once whatever its addresses', () => {
     const table = createSeriesTable();
     for (const peer of [workerEnd(1), workerEnd(2), workerEnd(1, 'fd00:65:2::1')])
-      table.count(finding({ story: flow({ peer }) }), start);
+      table.count(finding({ details: flow({ peer }) }), start);
     expect([...only(table).peers.seen]).toEqual(['worker-1', 'worker-2']);
   });
 
@@ -184,7 +186,7 @@ describe('a series', () => {
     ['a stranger', externalEnd()],
   ])('has no others beside %s', (_, peer) => {
     const table = createSeriesTable();
-    table.count(finding({ story: flow({ peer }) }), start);
+    table.count(finding({ details: flow({ peer }) }), start);
     expect(only(table).peers.seen.size).toBe(0);
   });
 
@@ -229,7 +231,7 @@ describe('limits', () => {
     table.count(dropFrom(2, '203.0.113.2'), start, 5);
     table.count(dropFrom(3, '203.0.113.2', { protocol: 'UDP' }), start);
     table.count(dropFrom(4, '203.0.113.3', { port: undefined, protocol: 'ICMP' }), start);
-    const overflow = table.due(Infinity).find(({ finding: { story } }) => story.kind === 'overflow');
+    const overflow = table.due(Infinity).find(({ finding: { details } }) => details.kind === 'overflow');
     expect(overflow).toMatchObject({ count: 7, finding: { related: undefined, regarding: podRef() } });
     expect([...(overflow?.peers.seen ?? [])]).toEqual(['203.0.113.2', '203.0.113.3']);
     expect([...(overflow?.ports.seen ?? [])]).toEqual(['2/TCP', '3/UDP']);
@@ -290,7 +292,7 @@ describe('limits', () => {
 });
 
 describe('suppress', () => {
-  const martian = finding({ identity: 'martian', story: flow({ martian: true }) });
+  const martian = finding({ identity: 'martian', details: flow({ martian: true }) });
 
   test.each([
     ['everything', ['drop 1', 'incident', 'martian']],

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 
 /** A program that prints JSON, a line each. It never outlives the process that started it. */
 export interface Program {

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Loss, Notice, Position, SourceListener } from '../../src/sources/source.ts';
 import { readNumbered } from './line.ts';
-import { type Counted, createTally, nothingCounted } from './tally.ts';
+import { type Counted, createDistinctValues, nothingCounted } from './tally.ts';
 
 /** All that a reader knows, in one file: position and counts are lost together, and restored together. */
 export interface Snapshot {
@@ -49,7 +49,7 @@ export function createRecorder(file: string): Recorder {
     told: { losses: {}, lostBytes: 0, unmeasured: 0, notices: {} },
   };
   const { told, firstBroken } = snapshot;
-  const tally = createTally(snapshot.counted);
+  const tally = createDistinctValues(snapshot.counted);
   let written: string | undefined;
 
   return {

@@ -12,7 +12,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/publishing/describe.ts';
+import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/path.ts';
 import { createRandom } from './random.ts';
 import { type Style, styles as allStyles } from './rotation.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createTally, lengthOf, missingOf, type Run } from './tally.ts';
+import { createDistinctValues, lengthOf, missingOf, type Run } from './tally.ts';
 
 const end = 30;
 const numbers = fc.array(fc.nat(end - 1), { maxLength: 60 });
@@ -8,9 +8,9 @@ const numbers = fc.array(fc.nat(end - 1), { maxLength: 60 });
 test('agrees with a count for each number, also when it is restored in between', () => {
   fc.assert(
     fc.property(numbers, numbers, (first, second) => {
-      const before = createTally();
+      const before = createDistinctValues();
       for (const number of first) before.add(number);
-      const tally = createTally(JSON.parse(JSON.stringify(before.counted)) as typeof before.counted);
+      const tally = createDistinctValues(JSON.parse(JSON.stringify(before.counted)) as typeof before.counted);
       for (const number of second) tally.add(number);
 
       const all = [...first, ...second];
@@ -28,13 +28,13 @@ test('agrees with a count for each number, also when it is restored in between',
 });
 
 test('lines in order are one run', () => {
-  const tally = createTally();
+  const tally = createDistinctValues();
   for (let number = 0; number < 1000; number++) tally.add(number);
   expect(tally.counted).toEqual({ runs: [[0, 1000]], doubled: 0, firstDoubled: [], late: 0 });
 });
 
 test('tells which came again, and how many came late', () => {
-  const tally = createTally();
+  const tally = createDistinctValues();
   for (const number of [0, 1, 5, 2, 5, 6, 1]) tally.add(number);
   expect(tally.counted).toMatchObject({ doubled: 2, firstDoubled: [5, 1], late: 2 });
 });

@@ -12,7 +12,7 @@ export interface Counted {
 }
 
 /** Counts numbered lines. They come nearly in order, so runs of them take less room than a count for each. */
-export interface Tally {
+export interface DistinctValues {
   readonly counted: Counted;
   /** Different lines so far. */
   readonly lines: number;
@@ -26,7 +26,7 @@ export function nothingCounted(): Counted {
 }
 
 /** Goes on from what was `counted`, and changes it. */
-export function createTally(counted: Counted = nothingCounted()): Tally {
+export function createDistinctValues(counted: Counted = nothingCounted()): DistinctValues {
   const { runs } = counted;
   let lines = runs.reduce((sum, [from, to]) => sum + to - from, 0);
   let highest = (runs.at(-1)?.[1] ?? 0) - 1;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 import { agentFlags, type Program, startProgram, type Used } from './program.ts';
 import { type Progress, readSnapshot, type Snapshot } from './record.ts';
 import type { Style } from './rotation.ts';

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 import { type Choice, chooseKernelSource, type Looks } from '../../src/sources/auto.ts';
-import { type Device, kmsgDevice } from '../../src/sources/kmsg-device.ts';
+import { type Device, kmsgDevice } from '../../src/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
-import { asNobody } from './files/as-nobody.ts';
+import { asNobody } from './tail/as-nobody.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);

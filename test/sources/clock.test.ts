@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClock, type ToInstant } from '../../src/sources/clock.ts';
+import { createClock, type ToInstant } from '../../src/sources/envelopes/clock.ts';
 
 const hour = 3_600_000;
 

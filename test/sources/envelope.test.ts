@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createClock } from '../../src/sources/clock.ts';
-import { readEnvelope } from '../../src/sources/envelope.ts';
+import { createClock } from '../../src/sources/envelopes/clock.ts';
+import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 
 const latest = Date.parse('2026-11-21T20:00:00Z');
 const boot = Date.parse('2026-11-21T00:00:00Z');

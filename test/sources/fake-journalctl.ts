@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Child, Spawn } from '../../src/sources/journal/journalctl.ts';
+import type { Child, Spawn } from '../../src/sources/journald/journalctl.ts';
 
 /** One journalctl that was started. */
 export interface FakeJournalctl {

@@ -1,5 +1,5 @@
-import type { Millis } from '../../src/model.ts';
-import type { Device } from '../../src/sources/kmsg-device.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Device } from '../../src/sources/kmsg/device.ts';
 
 /** A ring buffer that does what the kernel's does when it is read (kernel/printk/printk.c, devkmsg_read). */
 export interface FakeRing extends Device {

@@ -1,5 +1,5 @@
-import type { Millis } from '../../src/model.ts';
-import type { Schedule } from '../../src/sources/schedule.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { Schedule } from '../../src/platform/schedule.ts';
 
 export interface FakeTime {
   now: () => Millis;

@@ -1,15 +1,15 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { maxLineLength } from '../../src/sources/scanner.ts';
+import { maxLineLength } from '../../src/sources/framing/scanner.ts';
 import { fakeTime } from './fake-time.ts';
 import type { Heard } from './heard.ts';
 import { createFollower, type FollowerOptions } from './log-follower.ts';
 import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-vi.mock(import('../../src/sources/files/packed-content.ts'), async (original) => {
-  const { openPackedAtOnce } = await import('./files/packed-at-once.ts');
+vi.mock(import('../../src/sources/tail/packed-content.ts'), async (original) => {
+  const { openPackedAtOnce } = await import('./tail/packed-at-once.ts');
   return { ...(await original()), openPackedContent: openPackedAtOnce };
 });
 

@@ -14,7 +14,7 @@ import {
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Position, Source } from '../../src/sources/source.ts';
-import { asNobody } from './files/as-nobody.ts';
+import { asNobody } from './tail/as-nobody.ts';
 import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();

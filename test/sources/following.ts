@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { afterEach } from 'vitest';
-import { createFollowFile, type FollowFileOptions } from '../../src/sources/follow-file.ts';
+import { createFollowFile, type FollowFileOptions } from '../../src/sources/tail/follow-file.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
-import { openAtOnce } from './files/at-once.ts';
+import { openAtOnce } from './tail/at-once.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export const noon = Date.UTC(2026, 10, 21, 12);

@@ -1,4 +1,4 @@
-import type { LogLine } from '../../src/model.ts';
+import type { LogLine } from '../../src/model/log-line.ts';
 import type { LineOrigin, Loss, Notice, SourceListener } from '../../src/sources/source.ts';
 
 /** All that a source has told. */

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { blockSize, type Input, InputError, openInput } from '../../src/sources/input.ts';
+import { blockSize, type Input, InputError, openInput } from '../../src/sources/framing/input.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const path = temporaryFolder();
@@ -202,7 +202,7 @@ describe('refused at once, with advice', () => {
     chmodSync(file, 0);
     // Root may read everything, so the child gives that up after it has loaded what it needs.
     const script = `
-      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/input.ts', import.meta.url).href)});
+      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/framing/input.ts', import.meta.url).href)});
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }
       try { openInput(process.argv[1]); } catch (error) { console.log(error.name + ': ' + error.message); }`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, file]);
@@ -236,7 +236,7 @@ describe('streams', () => {
     // Opening a pipe waits for its other end, so both ends are processes that can be ended.
     const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);
     const script = `
-      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/input.ts', import.meta.url).href)});
+      const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/framing/input.ts', import.meta.url).href)});
       const input = openInput(process.argv[1]);
       let bytes = 0;
       await input.read((block) => { bytes += block.length; });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createJournal } from '../../src/sources/journal/journal.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { cursorOf, fakeJournalctl, type JournalRecord, outputFor } from './fake-journalctl.ts';
 import { fakeTime } from './fake-time.ts';

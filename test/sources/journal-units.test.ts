@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model.ts';
-import { createJournal, type JournalOptions } from '../../src/sources/journal/journal.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import { createJournal, type JournalOptions } from '../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { cursorOf, fakeJournalctl, type FakeJournalctl, type JournalRecord, printed } from './fake-journalctl.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';

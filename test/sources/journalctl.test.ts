@@ -3,8 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createJournal } from '../../src/sources/journal/journal.ts';
-import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journal/journalctl.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
+import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
 import type { SourceListener } from '../../src/sources/source.ts';
 import { printed } from './fake-journalctl.ts';
 import { listening } from './heard.ts';
@@ -82,7 +82,7 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
 
 test('a source that was stopped does not keep the process alive', () => {
   const script = `
-    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../src/sources/journal/journal.ts'))};
+    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../src/sources/journald/journal.ts'))};
     const listener = { onLine() {}, onLost() {}, onNotice() {} };
     const source = createJournal({ saved: undefined, since: 0, listener, needles: ['IN='] });
     source.start();

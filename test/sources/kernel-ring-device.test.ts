@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
 import { expect, test, type TestContext } from 'vitest';
-import { createKernelRing } from '../../src/sources/kernel-ring.ts';
-import { kmsgDevice, readRecord, recordSize } from '../../src/sources/kmsg-device.ts';
+import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
+import { kmsgDevice, readRecord, recordSize } from '../../src/sources/kmsg/device.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 
@@ -75,7 +75,7 @@ test('every record that is there is handed over once, in order, with its number,
 test('a process that reads it ends when it is stopped', async (context) => {
   recordsNow(context);
   const script = `
-    const { createKernelRing } = await import(${JSON.stringify(new URL('../../src/sources/kernel-ring.ts', import.meta.url).href)});
+    const { createKernelRing } = await import(${JSON.stringify(new URL('../../src/sources/kmsg/kernel-ring.ts', import.meta.url).href)});
     const source = createKernelRing({
       saved: undefined,
       since: -Infinity,

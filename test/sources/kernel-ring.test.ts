@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model.ts';
-import { createKernelRing, type KernelRingOptions } from '../../src/sources/kernel-ring.ts';
-import type { Device } from '../../src/sources/kmsg-device.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import { createKernelRing, type KernelRingOptions } from '../../src/sources/kmsg/kernel-ring.ts';
+import type { Device } from '../../src/sources/kmsg/device.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type FakeRing, fakeRing, systemError } from './fake-ring.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
@@ -33,13 +33,13 @@ afterEach(() => {
   running.clear();
 });
 
-interface Reading extends Heard {
+interface LoadedConfig extends Heard {
   source: Source;
   texts: () => string[];
 }
 
 /** A source that has not been started. */
-function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Options = {}): Reading {
+function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Options = {}): LoadedConfig {
   const { heard, listener } = listening(() => onLine?.(source));
   const source: Source = createKernelRing({
     saved: undefined,
@@ -57,7 +57,7 @@ function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Opt
 }
 
 /** One that is started and has read what is there. */
-function read(all: Machine, options?: Options): Reading {
+function read(all: Machine, options?: Options): LoadedConfig {
   const reading = prepare(all, options);
   reading.source.start();
   all.time.advance(0);

@@ -1,8 +1,8 @@
-import { createFollowFile } from '../../src/sources/follow-file.ts';
+import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import type { FakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
-import { type Contents, createContents } from './files/at-once.ts';
+import { type Contents, createContents } from './tail/at-once.ts';
 import { wholeLine } from './log-writer.ts';
 
 /** Follows what a `Writer` writes, by one source after the other, each with a position of the one before. */

@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, copyFileSync, existsSync, openSync, readFile
 import { symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Millis } from '../../src/model.ts';
+import type { Millis } from '../../src/model/log-line.ts';
 
 /** What a writer knows of a line; its number is its place in the list. */
 export interface WrittenLine {

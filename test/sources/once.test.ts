@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model.ts';
-import { createOnce, type Once, type OnceOptions } from '../../src/sources/once.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import { createOnce, type Once, type OnceOptions } from '../../src/sources/dedup.ts';
 import type { Json } from '../../src/sources/source.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createScanner, maxLineLength, type ScannerOptions } from '../../src/sources/scanner.ts';
+import { createScanner, maxLineLength, type ScannerOptions } from '../../src/sources/framing/scanner.ts';
 
 const needles = ['IN=', 'table overflow', 'table full'];
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { type AgentState, restoreState } from '../../src/state/agent-state.ts';
 import { writeState } from '../../src/state/state-file.ts';
-import { createWaitingRoom } from '../../src/waiting-room.ts';
+import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { finding, line, nine, observation } from '../builders.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
@@ -15,7 +15,7 @@ const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 function agentState(node = 'node-a'): AgentState {
   const table = createSeriesTable();
   table.count(finding(), nine, 3);
-  const room = createWaitingRoom(10);
+  const room = createLookupQueue(10);
   room.admit(line(), observation(), nine);
   return {
     id: 'the id',
@@ -34,7 +34,7 @@ test('what was kept is restored, and goes on under its id', async () => {
   expect(restored.state).toEqual(agentState());
   const table = createSeriesTable({ restored: restored.state?.series });
   expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: -Infinity } }]);
-  expect(createWaitingRoom(10, restored.state?.waiting).has(line(), observation())).toBe(true);
+  expect(createLookupQueue(10, restored.state?.waiting).has(line(), observation())).toBe(true);
 });
 
 test('where nothing was kept, it is the first run, under an id of its own', () => {

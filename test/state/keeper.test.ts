@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createKeeper, type Keeper } from '../../src/state/keeper.ts';
+import { createCheckpointer, type Checkpointer } from '../../src/state/checkpointer.ts';
 import { loadState } from '../../src/state/state-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../sources/temporary-folder.ts';
 type Gate = PromiseWithResolvers<Error | undefined>;
 
 interface Rig {
-  keeper: Keeper;
+  checkpointer: Checkpointer;
   /** Counts one more. */
   count: () => void;
   /** Reads on, without anything to count. */
@@ -31,7 +31,7 @@ function rig(snapshot?: () => unknown): Rig {
   const gates: Rig['gates'] = [];
   const saved: number[] = [];
   const failures: unknown[] = [];
-  const keeper = createKeeper({
+  const checkpointer = createCheckpointer({
     file: 'state.json',
     snapshot: snapshot ?? (() => ({ count, position })),
     revision: () => count,
@@ -52,7 +52,7 @@ function rig(snapshot?: () => unknown): Rig {
     },
   });
   return {
-    keeper,
+    checkpointer,
     bodies,
     gates,
     saved,
@@ -91,20 +91,20 @@ const unanswered = new Error('the disk does not answer');
 
 describe('keep', () => {
   test('writes what was counted, at first even if it is nothing', async () => {
-    const { keeper, count, bodies, saved } = rig();
-    await keeper.keep();
+    const { checkpointer, count, bodies, saved } = rig();
+    await checkpointer.keep();
     count();
-    await keeper.keep();
+    await checkpointer.keep();
     expect(bodies).toEqual([body(0), body(1)]);
     expect(saved).toEqual([body(0).length, body(1).length]);
   });
 
   test('writes nothing when nothing was counted since, not even that more was read', async () => {
-    const { keeper, readOn, bodies } = rig();
-    await keeper.keep();
-    await keeper.keep();
+    const { checkpointer, readOn, bodies } = rig();
+    await checkpointer.keep();
+    await checkpointer.keep();
     readOn();
-    await keeper.keep();
+    await checkpointer.keep();
     expect(bodies).toEqual([body(0)]);
   });
 
@@ -113,12 +113,12 @@ describe('keep', () => {
     const [first, second] = [gate(one), gate(one)];
     const order: string[] = [];
     one.count();
-    const kept = [one.keeper.keep().then(() => order.push('first'))];
+    const kept = [one.checkpointer.keep().then(() => order.push('first'))];
     await settle();
     one.count();
-    kept.push(one.keeper.keep().then(() => order.push('second')));
+    kept.push(one.checkpointer.keep().then(() => order.push('second')));
     one.count();
-    kept.push(one.keeper.keep().then(() => order.push('third')));
+    kept.push(one.checkpointer.keep().then(() => order.push('third')));
     await settle();
     expect(one.bodies).toEqual([body(1)]);
     first.resolve(undefined);
@@ -135,9 +135,9 @@ describe('keep', () => {
     const one = rig();
     const writing = gate(one);
     let kept = false;
-    const first = one.keeper.keep();
+    const first = one.checkpointer.keep();
     await settle();
-    const second = one.keeper.keep().then(() => (kept = true));
+    const second = one.checkpointer.keep().then(() => (kept = true));
     await settle();
     expect(kept).toBe(false);
     writing.resolve(undefined);
@@ -150,9 +150,9 @@ describe('keep', () => {
     for (let write = 0; write < 8; write++) gate(one);
     const [first, ...others] = [...one.gates];
     const again = async (): Promise<void> => {
-      await one.keeper.keep();
+      await one.checkpointer.keep();
       one.count();
-      await one.keeper.keep();
+      await one.checkpointer.keep();
     };
     const done = Promise.all([again(), again(), again()]);
     await settle();
@@ -169,16 +169,16 @@ describe('keep', () => {
 
 describe('keepPositions', () => {
   test('writes what was read, too', async () => {
-    const { keeper, readOn, bodies } = rig();
-    await keeper.keepPositions();
+    const { checkpointer, readOn, bodies } = rig();
+    await checkpointer.keepPositions();
     readOn();
-    await keeper.keepPositions();
+    await checkpointer.keepPositions();
     expect(bodies).toEqual([body(0), body(0, 1)]);
   });
 
   test('does not write again what is there already', async () => {
-    const { keeper, bodies } = rig();
-    for (let time = 0; time < 3; time++) await keeper.keepPositions();
+    const { checkpointer, bodies } = rig();
+    for (let time = 0; time < 3; time++) await checkpointer.keepPositions();
     expect(bodies).toEqual([body(0)]);
   });
 });
@@ -187,37 +187,37 @@ describe('a write that fails', () => {
   test('is told of, and does not hold up whoever waits', async () => {
     const one = rig();
     const writing = gate(one);
-    const kept = [one.keeper.keep(), one.keeper.keep(), one.keeper.keepPositions()];
+    const kept = [one.checkpointer.keep(), one.checkpointer.keep(), one.checkpointer.keepPositions()];
     writing.resolve(full);
     await Promise.all(kept);
     expect(one.failures).toEqual([full]);
     expect(one.bodies).toEqual([body(0), body(0)]);
-    expect(one.keeper.failing).toBe(false);
+    expect(one.checkpointer.failing).toBe(false);
   });
 
   test('is made again with the next call, though nothing was counted since', async () => {
     const one = rig();
     gate(one).resolve(full);
     one.count();
-    await one.keeper.keep();
-    expect(one.keeper.failing).toBe(true);
+    await one.checkpointer.keep();
+    expect(one.checkpointer.failing).toBe(true);
     expect(one.saved).toEqual([]);
-    await one.keeper.keep();
-    expect(one.keeper.failing).toBe(false);
+    await one.checkpointer.keep();
+    expect(one.checkpointer.failing).toBe(false);
     expect(one.bodies).toEqual([body(1), body(1)]);
     expect(one.saved).toHaveLength(1);
-    await one.keeper.keep();
+    await one.checkpointer.keep();
     expect(one.bodies).toHaveLength(2);
   });
 
   test('after one that went well leaves that one as what is there', async () => {
     const one = rig();
-    await one.keeper.keep();
+    await one.checkpointer.keep();
     gate(one).resolve(full);
     one.readOn();
-    await one.keeper.keepPositions();
-    expect(one.keeper.failing).toBe(true);
-    await one.keeper.keepPositions();
+    await one.checkpointer.keepPositions();
+    expect(one.checkpointer.failing).toBe(true);
+    await one.checkpointer.keepPositions();
     expect(one.bodies).toEqual([body(0), body(0, 1), body(0, 1)]);
   });
 
@@ -227,11 +227,11 @@ describe('a write that fails', () => {
       if (broken) throw new RangeError('Invalid string length');
       return {};
     });
-    await expect(one.keeper.keep()).resolves.toBeUndefined();
+    await expect(one.checkpointer.keep()).resolves.toBeUndefined();
     expect(one.failures).toHaveLength(1);
-    expect(one.keeper.failing).toBe(true);
+    expect(one.checkpointer.failing).toBe(true);
     broken = false;
-    await one.keeper.keep();
+    await one.checkpointer.keep();
     expect(one.bodies).toEqual(['{}']);
   });
 });
@@ -249,26 +249,26 @@ describe('a write that the disk does not answer', () => {
     const one = rig();
     gate(one);
     one.count();
-    const kept = [one.keeper.keep(), one.keeper.keep(), one.keeper.keepPositions()];
+    const kept = [one.checkpointer.keep(), one.checkpointer.keep(), one.checkpointer.keepPositions()];
     await vi.advanceTimersByTimeAsync(9999);
     expect(one.failures).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     await Promise.all(kept);
     expect(one.failures).toEqual([unanswered, unanswered]);
-    expect(one.keeper.failing).toBe(true);
+    expect(one.checkpointer.failing).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test('is the only one as long as it lasts; whoever waits is told at once', async () => {
     const one = rig();
     gate(one);
-    const first = one.keeper.keep();
+    const first = one.checkpointer.keep();
     await vi.advanceTimersByTimeAsync(10_000);
     await first;
     for (let call = 0; call < 20; call++) {
       one.count();
-      await one.keeper.keep();
-      await one.keeper.keepPositions();
+      await one.checkpointer.keep();
+      await one.checkpointer.keepPositions();
     }
     expect(one.bodies).toEqual([body(0)]);
     expect(one.failures).toHaveLength(41);
@@ -281,25 +281,25 @@ describe('a write that the disk does not answer', () => {
   ])('is followed by the newest state when it ends %s', async (_, error) => {
     const one = rig();
     const hung = gate(one);
-    const first = one.keeper.keep();
+    const first = one.checkpointer.keep();
     await vi.advanceTimersByTimeAsync(10_000);
     await first;
     one.count();
-    await one.keeper.keep();
+    await one.checkpointer.keep();
     hung.resolve(error);
     await settle();
     expect(one.bodies).toEqual([body(0), body(1)]);
     expect(one.saved).toHaveLength(1);
-    expect(one.keeper.failing).toBe(false);
+    expect(one.checkpointer.failing).toBe(false);
     expect(one.most).toBe(1);
   });
 
   test('may have put an older state in place: the same one as before is written again', async () => {
     const one = rig();
-    await one.keeper.keep();
+    await one.checkpointer.keep();
     const hung = gate(one);
     one.readOn();
-    const second = one.keeper.keepPositions();
+    const second = one.checkpointer.keepPositions();
     await vi.advanceTimersByTimeAsync(10_000);
     await second;
     hung.resolve(full);
@@ -329,10 +329,10 @@ describe('a large state', () => {
   });
 
   test('is made only now and then, so that it takes a twentieth of the time at most', async () => {
-    const { keeper, bodies, count } = taking(10);
-    await keeper.keep();
+    const { checkpointer, bodies, count } = taking(10);
+    await checkpointer.keep();
     count();
-    const kept = keeper.keep();
+    const kept = checkpointer.keep();
     await vi.advanceTimersByTimeAsync(180);
     expect(bodies).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(10);
@@ -341,10 +341,10 @@ describe('a large state', () => {
   });
 
   test('that takes little is made at once', async () => {
-    const { keeper, bodies, count } = taking(2);
-    await keeper.keep();
+    const { checkpointer, bodies, count } = taking(2);
+    await checkpointer.keep();
     count();
-    await keeper.keep();
+    await checkpointer.keep();
     expect(bodies).toHaveLength(2);
   });
 });
@@ -370,8 +370,8 @@ test('whatever is called when, what is kept has all that was counted before the 
           counted++;
           one.count();
         } else if (each === 'read on') one.readOn();
-        else if (each === 'keep') calls.push(expectKept(one.keeper.keep));
-        else if (each === 'keep positions') calls.push(expectKept(one.keeper.keepPositions));
+        else if (each === 'keep') calls.push(expectKept(one.checkpointer.keep));
+        else if (each === 'keep positions') calls.push(expectKept(one.checkpointer.keepPositions));
         else if (each === 'written') open.shift()?.resolve(undefined);
         else if (each === 'failed') open.shift()?.resolve(full);
         else if (each === 'time') await vi.advanceTimersByTimeAsync(10_000);
@@ -380,7 +380,7 @@ test('whatever is called when, what is kept has all that was counted before the 
       for (const { resolve } of open) resolve(undefined);
       await Promise.all(calls);
       one.gates.length = 0;
-      await one.keeper.keepPositions();
+      await one.checkpointer.keepPositions();
       expect(one.kept()).toBe(counted);
       expect(one.most).toBeLessThanOrEqual(1);
     }),
@@ -394,14 +394,14 @@ const path = temporaryFolder();
 test('what is kept can be loaded', async () => {
   const file = path('state', 'state.json');
   const failures: unknown[] = [];
-  const keeper = createKeeper({
+  const checkpointer = createCheckpointer({
     file,
     snapshot: () => ({ positions: {} }),
     revision: () => 0,
     onSaved: () => {},
     onFailed: (error) => void failures.push(error),
   });
-  await keeper.keep();
+  await checkpointer.keep();
   expect(failures).toEqual([]);
   expect(loadState(file, new Date())).toEqual({ kind: 'restored', state: { positions: {} } });
 });

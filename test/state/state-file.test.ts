@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -133,7 +134,7 @@ describe('a damaged state file', () => {
   });
 });
 
-test.each([0, 2, '1', null, undefined])(
+test.each([0, 3, '1', null, undefined])(
   'a state file of version %j is set aside, and both versions are named',
   async (version) => {
     const file = await written();
@@ -141,11 +142,35 @@ test.each([0, 2, '1', null, undefined])(
     writeFileSync(file, `${JSON.stringify({ ...JSON.parse(header), version })}\n${body}`);
     expect(load(file)).toEqual({
       kind: 'unusable',
-      reason: `it has version ${String(version)}, this program writes 1`,
+      reason: `it has version ${String(version)}, this program writes 2`,
       aside: expect.stringContaining(file),
     });
   },
 );
+
+test('what version 1 has kept is taken over under the names of today', async () => {
+  const file = await written();
+  const body = JSON.stringify({
+    series: [{ finding: { story: { kind: 'incident', culprit: 'kube-system/kube-proxy-x', facts: { talkers: [] } } } }],
+    incidents: {
+      table: [{ incident: { untold: 2, endUntold: false } }],
+      told: { KN102: { pointed: { uid: { at: 1 } } } },
+    },
+  });
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  writeFileSync(file, `${JSON.stringify({ format: 'kube-netfilter-tailer state', version: 1, sha256 })}\n${body}`);
+  const details = { kind: 'incident', failingPod: 'kube-system/kube-proxy-x', facts: { topSources: [] } };
+  expect(load(file)).toEqual({
+    kind: 'restored',
+    state: {
+      series: [{ finding: { details } }],
+      incidents: {
+        table: [{ incident: { unpublished: 2, endUnpublished: false } }],
+        told: { KN102: { notifiedPods: { uid: { at: 1 } } } },
+      },
+    },
+  });
+});
 
 describe('in the place of the state file', () => {
   test('a folder cannot be read, and is left alone', async () => {

@@ -1,12 +1,13 @@
-import type { Finding, Series } from '../../src/model.ts';
-import type { CoreEvent } from '../../src/publishing/event.ts';
-import { createEventWriter, stateAnnotation } from '../../src/publishing/event-writer.ts';
-import type { EventStore } from '../../src/publishing/event-store.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Series } from '../../src/model/series.ts';
+import type { CoreEvent } from '../../src/events/event.ts';
+import { createEventWriter, stateAnnotation } from '../../src/events/event-writer.ts';
+import type { EventStore } from '../../src/events/event-store.ts';
 import type { SeriesState } from '../../src/series/state.ts';
 import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
-import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../publishing/memory-store.ts';
+import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';
 
 const second = 1000;
 const firstId = 'state-0';
@@ -233,7 +234,7 @@ function die(): never {
 }
 
 function findingOf({ object, port }: Packet): Finding {
-  return finding({ identity: `${object} ${port}`, regarding: podRef(object), story: flow({ port }) });
+  return finding({ identity: `${object} ${port}`, regarding: podRef(object), details: flow({ port }) });
 }
 
 /** Stands in the message of an Event, too: it says which series it is of. */

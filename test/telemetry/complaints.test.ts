@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createComplaints } from '../../src/telemetry/complaints.ts';
+import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { nine } from '../builders.ts';
 import { fakeLog } from './fake-log.ts';
 
@@ -9,7 +9,7 @@ const hour = 60 * minute;
 function scene() {
   const { log, said } = fakeLog();
   const time = { now: nine };
-  return { said, time, ...createComplaints(log, { now: () => time.now }) };
+  return { said, time, ...createRateLimitedLog(log, { now: () => time.now }) };
 }
 
 test('says it once, with level and fields', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Endpoint, Ends } from '../../src/model.ts';
-import { createStatistics } from '../../src/statistics.ts';
+import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
+import { createStatistics } from '../../src/pipeline/statistics.ts';
 import {
   createLegacyMetric,
   type LegacyMetric,

@@ -59,11 +59,11 @@ test('counters count', async () => {
 test('a counter may mirror a total that is kept elsewhere', async () => {
   const { metrics, samples } = scene();
   for (const total of [3, 7, 7]) {
-    metrics.noise.mirror(total);
-    metrics.lines.mirror(total * 10, { source: '/dev/kmsg' });
-    metrics.packets.mirror(total * 100, { verdict: 'logged' });
+    metrics.noise.setTotal(total);
+    metrics.lines.setTotal(total * 10, { source: '/dev/kmsg' });
+    metrics.packets.setTotal(total * 100, { verdict: 'logged' });
   }
-  metrics.lines.mirror(1, { source: 'kube-proxy' });
+  metrics.lines.setTotal(1, { source: 'kube-proxy' });
   expect(await samples()).toMatchObject({
     noise_total: 7,
     'lines_total{source="/dev/kmsg"}': 70,
@@ -168,7 +168,7 @@ describe('past 256 combinations of labels', () => {
   test('what is set is left out, rather than shown wrong', async () => {
     const { metrics, samples } = scene();
     fill((source) => {
-      metrics.lines.mirror(5, { source });
+      metrics.lines.setTotal(5, { source });
       metrics.sourceState.set(1, { source, state: 'reading' });
     });
     const after = await samples();

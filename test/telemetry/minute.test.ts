@@ -60,12 +60,12 @@ test('the rest is told at the end', () => {
 });
 
 test('complaints that were not logged are told, the ten most frequent by name', () => {
-  let complaints: Record<string, number> = { 'watch pods': 1 };
-  const { said, tick } = scene({}, { complaints: () => complaints });
+  let rateLimitedLog: Record<string, number> = { 'watch pods': 1 };
+  const { said, tick } = scene({}, { rateLimitedLog: () => rateLimitedLog });
   tick();
-  complaints = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`key ${i}`, i + 1]));
+  rateLimitedLog = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`key ${i}`, i + 1]));
   tick();
-  complaints = {};
+  rateLimitedLog = {};
   tick();
   expect(said.map(({ text }) => text)).toEqual(['1 repeated complaint', '78 repeated complaints']);
   expect(said[0]?.fields).toEqual({ repeatedComplaints: [{ key: 'watch pods', times: 1 }] });

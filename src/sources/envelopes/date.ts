@@ -1,5 +1,5 @@
-import type { Millis } from '../../model.ts';
-import { type Clock, isTime, months, type ToInstant } from '../clock.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { type Clock, isTime, months, type ToInstant } from './clock.ts';
 
 type Field = string | undefined;
 

@@ -1,4 +1,4 @@
-import type { Millis } from '../../model.ts';
+import type { Millis } from '../../model/log-line.ts';
 
 /**
  * Who wrote the message. Only the kernel may claim a packet drop: a user-space program that logs a line of the same

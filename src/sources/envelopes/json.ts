@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from './clock.ts';
 import { type Envelope, setTime } from './envelope.ts';
 import { setProgram } from './host.ts';
 import { readNumericStamp } from './numeric.ts';

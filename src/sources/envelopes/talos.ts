@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from './clock.ts';
 import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readNumericStamp } from './numeric.ts';
 

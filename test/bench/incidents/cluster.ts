@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../e2e/control-plane/creatable.ts';
 import { kubeProxyPod, serviceObjects } from '../../e2e/kube-proxy/objects.ts';
-import { chainHash, hashedTexts } from '../../../src/resolving/chains/chain-name.ts';
+import { chainHash, hashedTexts } from '../../../src/resolving/service-chains/chain-name.ts';
 import { benchNode } from '../pods.ts';
 
 /** A node with its kube-proxy, and a Service of which its incidents tell. */

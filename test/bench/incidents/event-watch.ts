@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Agent, get } from 'node:https';
 import { createInterface } from 'node:readline';
-import type { CoreEvent } from '../../../src/publishing/event.ts';
+import type { CoreEvent } from '../../../src/events/event.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 
 export interface EventWatch {

@@ -16,7 +16,7 @@ const untilCounted = 200;
 /** What fails again sooner is of the same attempt. */
 const betweenAttempts = 2500;
 
-interface Watched {
+interface TrackedFailure {
   node: BenchNode;
   agent: AgentProcess;
   log: CriLog;
@@ -28,7 +28,7 @@ export async function latency(connection: Connection, rig: AgentRig): Promise<st
   const took: Record<'Node' | 'Pod' | 'Service' | 'all', number[]> = { Node: [], Pod: [], Service: [], all: [] };
   const requests: Record<string, number> = {};
   for (let number = 0; number < incidents; number += together) {
-    const nodes: Watched[] = [];
+    const nodes: TrackedFailure[] = [];
     while (nodes.length < together) nodes.push(await start(connection, rig, nodeWithProxy(number + nodes.length + 1)));
     for (const { log, node } of nodes) failedLines(node.chain).forEach(log.write);
     await delay(betweenAttempts);
@@ -55,7 +55,7 @@ export async function latency(connection: Connection, rig: AgentRig): Promise<st
   ];
 }
 
-async function start(connection: Connection, rig: AgentRig, node: BenchNode): Promise<Watched> {
+async function start(connection: Connection, rig: AgentRig, node: BenchNode): Promise<TrackedFailure> {
   const created = await createObjects(connection, { items: node.objects });
   const uid = created.find(({ metadata }) => metadata.name === node.proxyPod)?.metadata.uid ?? '';
   const podLogs = rig.newFolder();
@@ -73,7 +73,7 @@ async function start(connection: Connection, rig: AgentRig, node: BenchNode): Pr
 }
 
 async function measure(
-  { log, node }: Watched,
+  { log, node }: TrackedFailure,
   events: EventWatch,
 ): Promise<Record<'Node' | 'Pod' | 'Service' | 'all', number>> {
   const written = performance.now();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Schema } from '../../../scripts/helm-chart.ts';
-import { checkFile } from '../../../src/config/reading.ts';
+import { checkFile } from '../../../src/config/loaded-config.ts';
 import { settingNames, settings } from '../../../src/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
 import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';

@@ -16,9 +16,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { parse } from '../../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
-import { findJournal } from '../../../src/sources/journal/find-journal.ts';
-import { createJournal } from '../../../src/sources/journal/journal.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import { findJournal } from '../../../src/sources/journald/find-journal.ts';
+import { createJournal } from '../../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type Heard, listening } from '../../sources/heard.ts';
 import { createNetwork, type Network } from '../network/network.ts';
@@ -285,7 +285,7 @@ test('a folder that is not there is told, and read when it is', async () => {
 
 test('a source that is killed takes journalctl with it, though nothing is logged', async () => {
   const script = `
-    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/sources/journal/journal.ts'))};
+    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/sources/journald/journal.ts'))};
     import { spawn } from 'node:child_process';
     const listener = { onLine() {}, onLost() {}, onNotice() {} };
     createJournal({ directory: ${JSON.stringify(journald.directory)}, saved: undefined, since: Date.now(), listener, needles: ['IN='],

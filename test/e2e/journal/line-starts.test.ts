@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createJournal } from '../../../src/sources/journal/journal.ts';
+import { createJournal } from '../../../src/sources/journald/journal.ts';
 import type { Position, Source } from '../../../src/sources/source.ts';
 import { type Heard, listening } from '../../sources/heard.ts';
 import { type Journald, type JournaldUnit, startJournald } from './rig.ts';

@@ -12,7 +12,7 @@ import { createTold, failuresIn, gist, tellsBoth, type Told, typesOf } from './t
 /** Incidents from their beginning to their end; they wait for it at the same time. */
 
 const connection = connect(inject('controlPlane'));
-/** From the last failure; see `calmOf` in src/incidents/rules.ts. */
+/** From the last failure; see `quietPeriodOf` in src/incidents/tracker/rules.ts. */
 const calm = 150_000;
 let rig: AgentRig;
 let told: Told;
@@ -50,8 +50,8 @@ describe.concurrent('incidents', () => {
     expect(await told.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
     expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
     // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
-    const pointed = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
-    expect(typesOf(pointed)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
+    const notifiedPods = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
+    expect(typesOf(notifiedPods)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
     expect(await told.describe('pod', 'sick', '-n', name)).toMatch(
       new RegExp(`Warning +NodeNetworkDegraded .*kubectl describe node ${name} \\[KN101, KN102\\]`),
     );

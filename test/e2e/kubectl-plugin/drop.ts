@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type CoreEvent, timestamp } from '../../../src/publishing/event.ts';
+import { type CoreEvent, timestamp } from '../../../src/events/event.ts';
 
 export interface DropOptions {
   readonly namespace: string;

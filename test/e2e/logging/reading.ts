@@ -1,6 +1,6 @@
-import type { PacketObservation } from '../../../src/model.ts';
+import type { PacketObservation } from '../../../src/model/packet.ts';
 import { parse } from '../../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 
 const prefixes = createPrefixTable();
 

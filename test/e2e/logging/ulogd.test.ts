@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { parse } from '../../../src/parsing/formats.ts';
 import { client, createScene, type Scene, server } from './scene.ts';
 import { readShipped } from './node-shell.ts';

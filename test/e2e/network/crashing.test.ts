@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from '../../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../../src/parsing/prefixes.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { writeCrashing } from './crashing.ts';
 import { openKernelLog } from './kernel-log.ts';

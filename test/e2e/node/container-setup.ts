@@ -1,19 +1,9 @@
+import type { SetupOptions } from './setup-options.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Connection } from '../control-plane/connection.ts';
-import type { Machine } from './machine.ts';
 import type { Mount } from './oci.ts';
-import { type Container, fieldOf, type Pod } from './pod-object.ts';
+import { type Container, fieldOf } from './pod-object.ts';
 import { prepareVolume } from './volumes.ts';
-
-export interface SetupOptions {
-  readonly connection: Connection;
-  readonly machine: Machine;
-  readonly pod: Pod;
-  /** For what is made for this Pod. */
-  readonly folder: string;
-  readonly address: string;
-}
 
 /** The volumes of a container, and the files that tell it of its network. Throws, with what the Pod then waits for. */
 export async function mountsOf(container: Container, options: SetupOptions): Promise<readonly Mount[]> {

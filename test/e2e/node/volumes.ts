@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Connection } from '../control-plane/connection.ts';
-import type { SetupOptions } from './container-setup.ts';
+import type { SetupOptions } from './setup-options.ts';
 import type { Machine } from './machine.ts';
 import { fieldOf, type Pod, type ProjectedSource, type Volume } from './pod-object.ts';
 

@@ -1,4 +1,4 @@
-import type { CoreEvent } from '../../../src/publishing/event.ts';
+import type { CoreEvent } from '../../../src/events/event.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import type { ExporterConfig } from './exporter-config.ts';
 import { type Labels, receiversOf } from './exporter-rules.ts';

@@ -1,4 +1,4 @@
-import type { CoreEvent } from '../../../src/publishing/event.ts';
+import type { CoreEvent } from '../../../src/events/event.ts';
 import type { Route, Rule } from './exporter-config.ts';
 
 export type Labels = Readonly<Record<string, string>>;

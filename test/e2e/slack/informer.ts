@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { createInterface } from 'node:readline';
-import type { CoreEvent } from '../../../src/publishing/event.ts';
+import type { CoreEvent } from '../../../src/events/event.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
 export interface Informer {

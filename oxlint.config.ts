@@ -1,0 +1,115 @@
+import { defineConfig, type OxlintOverride } from 'oxlint';
+
+/**
+ * Which folder of src/ imports which: each row names all that its folder may import, types included. Rows stand from the
+ * command line down to the leaves, and an import only goes down, so the folders form no cycle.
+ */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  commands: [
+    'agent',
+    'audit',
+    'config',
+    'drops',
+    'events',
+    'incidents',
+    'kubernetes',
+    'log-formats',
+    'model',
+    'parsing',
+    'pipeline',
+    'platform',
+    'resolving',
+    'series',
+    'sources',
+    'state',
+    'telemetry',
+  ],
+  agent: [
+    'config',
+    'drops',
+    'events',
+    'incidents',
+    'kubernetes',
+    'log-formats',
+    'model',
+    'parsing',
+    'pipeline',
+    'platform',
+    'resolving',
+    'series',
+    'sources',
+    'state',
+    'telemetry',
+  ],
+  state: ['incidents', 'model', 'pipeline', 'platform', 'series', 'sources'],
+  config: ['model', 'platform', 'sources', 'telemetry'],
+  telemetry: ['model', 'pipeline', 'platform'],
+  pipeline: ['drops', 'incidents', 'log-formats', 'model', 'parsing', 'platform', 'resolving', 'series', 'sources'],
+  kubernetes: ['events', 'model', 'platform', 'resolving'],
+  audit: ['model', 'platform'],
+  events: ['model', 'platform'],
+  drops: ['model', 'platform'],
+  incidents: ['log-formats', 'model', 'platform'],
+  series: ['model', 'platform'],
+  resolving: ['model', 'platform'],
+  parsing: ['log-formats', 'model', 'platform'],
+  sources: ['log-formats', 'model', 'platform'],
+  'log-formats': ['platform'],
+  platform: ['model'],
+  model: [],
+};
+
+/** How deep the folders of src/ nest at most. */
+const deepest = 4;
+
+/**
+ * An import of another folder climbs to src/ and goes down again, so its depth tells which folder it names. What is
+ * forbidden is named one by one, because the linter's regular expressions know no look-ahead.
+ */
+function layer([folder, allowed]: readonly [string, readonly string[]]): OxlintOverride[] {
+  const forbidden = Object.keys(layers).filter((other) => other !== folder && !allowed.includes(other));
+  return Array.from({ length: deepest }, (_, depth) => ({
+    files: [`src/${folder}/${'*/'.repeat(depth)}*.ts`],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(?:\\.\\./){${depth + 1}}(?:(?:${forbidden.join('|')})/|[^/]*$)`,
+              message: `src/${folder} imports ${allowed.join(', ') || 'nothing'}: see the layers in oxlint.config.ts`,
+            },
+            ...(folder === 'kubernetes' ? [] : [clientLibrary]),
+          ],
+        },
+      ],
+    },
+  }));
+}
+
+const clientLibrary = { regex: '^@kubernetes/', message: 'only src/kubernetes/ knows the client library' };
+
+export default defineConfig({
+  plugins: ['typescript', 'unicorn', 'import', 'promise', 'node', 'vitest', 'oxc'],
+  categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
+  ignorePatterns: ['dist', 'node_modules', 'coverage'],
+  rules: {
+    'no-control-regex': 'off',
+    'no-await-in-loop': 'off',
+    'import/no-named-as-default-member': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'vitest/expect-expect': 'off',
+    'vitest/no-conditional-expect': 'off',
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    'typescript/no-explicit-any': 'error',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+  },
+  overrides: [
+    { files: ['src/**'], rules: { 'node/no-process-env': 'error' } },
+    { files: ['src/config/config.ts'], rules: { 'node/no-process-env': 'off' } },
+    { files: ['src/main.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [clientLibrary] }] } },
+    ...Object.entries(layers).flatMap(layer),
+  ],
+});

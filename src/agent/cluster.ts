@@ -1,0 +1,72 @@
+import { type Config, version } from '../config/config.ts';
+import { type ClusterWatch, createClusterWatch } from '../kubernetes/cluster-watch.ts';
+import { loadConfig } from '../kubernetes/config.ts';
+import { type Connection, createConnection } from '../kubernetes/connection.ts';
+import { createPodLookup } from '../kubernetes/pod-lookup.ts';
+import type { Millis } from '../model/log-line.ts';
+import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
+import { createRemoteLookups, type RemoteLookups } from '../resolving/lookups/remote.ts';
+import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
+import type { Troubles } from './troubles.ts';
+
+/** All that the agent knows of its cluster, and how it comes to know it. */
+export interface ClusterContext {
+  connection: Connection;
+  lists: LiveLists;
+  remote: RemoteLookups;
+  cluster: ClusterWatch;
+}
+
+export interface ClusterContextOptions {
+  config: Config;
+  troubles: Troubles;
+  /** Something is known that was not. */
+  onNews: () => void;
+  now: () => Millis;
+}
+
+/** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
+export function createClusterContext({ config, troubles, onNews, now }: ClusterContextOptions): ClusterContext {
+  const connection = createConnection({
+    load: () => loadConfig(config.kubeconfig),
+    userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
+    onRequest: troubles.request,
+    now,
+  });
+  const remote = createRemoteLookups({
+    findPods:
+      config.podCache === 'node'
+        ? createPodLookup(connection, (address) => lists.directory.homeOf(address))
+        : undefined,
+    findHostName: config.reverseDns ? createReverseDns() : undefined,
+    onChange() {
+      lists.directory.changed('remote');
+      onNews();
+    },
+    now,
+  });
+  const lists = createLiveLists(config.node, remote);
+  const cluster = createClusterWatch({
+    connection,
+    lists,
+    ownNode: config.node,
+    podCache: config.podCache,
+    limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
+    onTrouble: troubles.informer,
+    onSynced(resource) {
+      troubles.synced(resource);
+      if (resource === 'nodes')
+        troubles.node(
+          config.node,
+          lists.directory.node(config.node) !== undefined,
+          lists.directory.nodes.map(({ name }) => name),
+        );
+      onNews();
+    },
+    onUnusable: troubles.unusable,
+    onTooMany: troubles.tooMany,
+    now,
+    random: Math.random,
+  });
+  return { connection, lists, remote, cluster };
+}

@@ -1,0 +1,117 @@
+import type { Config } from '../config/config.ts';
+import { createLookupGate, type LookupGate } from '../pipeline/lookup-gate.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
+import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
+import { endsOf } from '../resolving/resolver.ts';
+import { createSeriesTable, type SeriesTable } from '../series/table.ts';
+import type { Source } from '../sources/source.ts';
+import type { Restored } from '../state/agent-state.ts';
+import { createStatistics, type Statistics } from '../pipeline/statistics.ts';
+import type { LegacyMetric } from '../telemetry/legacy-metric.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createLookupQueue, type LookupQueue } from '../pipeline/lookup-queue.ts';
+import { createAgentIncidents } from './incidents.ts';
+import type { ClusterContext } from './cluster.ts';
+import type { SourceDedup } from './source-dedup.ts';
+import { openSources } from './open-sources.ts';
+import type { Troubles } from './troubles.ts';
+
+/** The hot path: from lines to counts, without ever waiting. */
+export interface Ingest {
+  sources: readonly Source[];
+  once: SourceDedup['once'];
+  statistics: Statistics;
+  queue: LookupQueue;
+  lookupGate: LookupGate;
+  table: SeriesTable;
+  incidents: NodeIncidents;
+  /** Holds from the next line on. */
+  change: (config: Pick<Config, 'prefixes' | 'includeNoise'>) => void;
+}
+
+export interface IngestOptions {
+  config: Config;
+  context: ClusterContext;
+  restored: Restored;
+  metrics: Metrics;
+  legacyMetric: LegacyMetric | undefined;
+  troubles: Troubles;
+  /** Something is due earlier than it was. */
+  onEarlier: () => void;
+  now: () => Millis;
+}
+
+/** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
+const seriesLimits = { perObject: 8, total: 5000 };
+
+/** A node whose API server is away for long; 1.5 KB each. */
+const waitingFlows = 4096;
+
+export function createIngest(options: IngestOptions): Ingest {
+  const { config, context, restored, metrics, legacyMetric, troubles, onEarlier, now } = options;
+  const { lists, remote, cluster } = context;
+  const statistics = createStatistics();
+  legacyMetric?.watch(statistics);
+  const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
+  const incidents = createAgentIncidents({
+    config,
+    context,
+    restored: restored.state?.incidents,
+    count: table.count,
+    onChange: troubles.incident,
+    onFelix: troubles.felix,
+    now,
+  });
+  const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
+  const lookupGate = createLookupGate({
+    queue,
+    remote,
+    isSynced: () => cluster.synced,
+    endsOf: ({ line, observation }) =>
+      endsOf(observation, lists.directory, { time: line.time, exact: line.timeIsExact }),
+    resume: (flow) => pipeline.resume(flow),
+    onFull: () => metrics.waitingOverflowPackets.add(1),
+    now,
+  });
+  let pipeline = pipelineFor(config);
+  const { sources, once } = openSources({
+    config,
+    positions: restored.state?.positions ?? {},
+    once: restored.state?.once,
+    first: restored.first,
+    // Another one takes its place when settings change.
+    pipeline: { take: (line, origin) => pipeline.take(line, origin), lost: (...lost) => pipeline.lost(...lost) },
+    onNotice: troubles.source,
+    onLost: troubles.lost,
+    now,
+  });
+  return {
+    sources,
+    once,
+    statistics,
+    queue,
+    lookupGate,
+    table,
+    incidents,
+    change(changed) {
+      pipeline = pipelineFor(changed);
+    },
+  };
+
+  function pipelineFor({ prefixes, includeNoise }: Pick<Config, 'prefixes' | 'includeNoise'>): Pipeline {
+    return createPipeline({
+      prefixes: createPrefixTable(prefixes),
+      directory: lists.directory,
+      statistics,
+      // Publishing has a clock of its own.
+      advance: () => {},
+      series: () => table,
+      incidents: () => incidents,
+      node: config.node,
+      includeNoise,
+      hold: lookupGate.hold,
+    });
+  }
+}

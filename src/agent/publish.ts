@@ -1,0 +1,69 @@
+import type { Config } from '../config/config.ts';
+import { messageOf } from '../pipeline/message.ts';
+import { createEventStore } from '../kubernetes/event-store.ts';
+import type { Millis } from '../model/log-line.ts';
+import { createEventWriter } from '../events/event-writer.ts';
+import { createPublisher, type Publisher } from '../events/publisher.ts';
+import type { AgentState } from '../state/agent-state.ts';
+import { createCheckpointer, type Checkpointer } from '../state/checkpointer.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Ingest } from './ingest.ts';
+import type { ClusterContext } from './cluster.ts';
+import type { Troubles } from './troubles.ts';
+
+/** The cold path: what has been counted is kept on disk, then told to the API server. */
+export interface Publishing {
+  checkpointer: Checkpointer;
+  publisher: Publisher;
+}
+
+export interface PublishingOptions {
+  config: Config;
+  stateFile: string;
+  stateId: string;
+  context: ClusterContext;
+  ingest: Ingest;
+  metrics: Metrics;
+  troubles: Troubles;
+  now: () => Millis;
+}
+
+export function createPublishing(options: PublishingOptions): Publishing {
+  const { config, stateFile, stateId, context, ingest, metrics, troubles, now } = options;
+  const { sources, once, table, queue, incidents } = ingest;
+  const checkpointer = createCheckpointer({
+    file: stateFile,
+    snapshot: (): AgentState => ({
+      id: stateId,
+      node: config.node,
+      positions: Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
+      once: once.state(),
+      series: table.state(),
+      incidents: incidents.state(),
+      waiting: queue.flows,
+    }),
+    revision: () => table.revision + incidents.revision,
+    onSaved(bytes) {
+      metrics.stateSaved.set(now() / 1000);
+      metrics.stateSize.set(bytes);
+      troubles.stateSaved();
+    },
+    onFailed: (error) => troubles.state('save', error),
+  });
+  const publisher = createPublisher({
+    table,
+    write: createEventWriter({
+      store: createEventStore(context.connection),
+      messageOf,
+      stateId,
+      keep: checkpointer.keep,
+      now,
+    }),
+    onResult: troubles.write,
+    onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
+    onAbandoned: troubles.abandoned,
+    onUnauthorized: context.connection.reload,
+    now,
+  });
+  return { checkpointer, publisher };
+}

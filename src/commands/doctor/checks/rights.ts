@@ -1,0 +1,49 @@
+import { grantRights } from '../../../kubernetes/rights-file.ts';
+import { type Api, refusalText, seeApiServer } from '../api.ts';
+import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { resourceName, type Right, rights } from '../rights.ts';
+
+interface Review {
+  right: Right;
+  verb: string;
+  /** Undefined: nobody says. */
+  allowed: boolean | undefined;
+  why: string;
+}
+
+/** Asks the API server for each right whether it is granted (SelfSubjectAccessReview, which everybody may create). */
+export async function checkRights(api: Pick<Api, 'request'>): Promise<Check> {
+  const name = 'rights';
+  const reviews = await Promise.all(rights.flatMap((right) => right.verbs.map((verb) => review(api, right, verb))));
+  const missing = reviews.filter(({ allowed }) => allowed === false);
+  if (missing.length > 0)
+    return (missing.some(({ right }) => right.required) ? problem : warning)(name, ...lacking(missing));
+  const unpublished = reviews.find(({ allowed }) => allowed === undefined);
+  if (unpublished !== undefined) return unknown(name, `not known: ${unpublished.why}`, seeApiServer);
+  return ok(name, `all ${reviews.length} are granted`);
+}
+
+async function review({ request }: Pick<Api, 'request'>, right: Right, verb: string): Promise<Review> {
+  const { group, resource } = right;
+  const answer = await request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      // Without a namespace: in all of them.
+      spec: { resourceAttributes: { group, resource, verb } },
+    },
+  });
+  if (answer.kind === 'refused') return { right, verb, allowed: undefined, why: refusalText(answer) };
+  const allowed = (answer.body as { status?: { allowed?: unknown } | null } | null)?.status?.allowed;
+  if (typeof allowed !== 'boolean')
+    return { right, verb, allowed: undefined, why: 'what answers does not tell, as an API server would' };
+  return { right, verb, allowed, why: '' };
+}
+
+function lacking(missing: readonly Review[]): [finding: string, advice: string] {
+  const lost = new Set(missing.map(({ right }) => right.without));
+  return [
+    `missing: ${missing.map(({ right, verb }) => `${verb} ${resourceName(right)}`).join(', ')}`,
+    `${grantRights}; without it ${[...lost].join('; ')}`,
+  ];
+}

@@ -1,0 +1,78 @@
+import { styleText } from 'node:util';
+import type { DoctorOptions } from '../options/doctor-options.ts';
+import { type Config, version } from '../../config/config.ts';
+import { loadConfig } from '../../kubernetes/config.ts';
+import { createConnection } from '../../kubernetes/connection.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { printable, printableJson } from '../../platform/printable.ts';
+import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { schedule } from '../../platform/schedule.ts';
+import { type Api, noApi } from './api.ts';
+import type { Status } from './check.ts';
+import { inOneLine } from './checks/settings.ts';
+import { jsonReport, type Paint, type Report, statusOf, textReport } from './report.ts';
+import { runChecks } from './run-checks.ts';
+import { doctorTasks, type System } from './tasks.ts';
+import { sendTestEvent, type TestEventResult } from './test-event.ts';
+import { thisSystem } from './this-system.ts';
+
+/** For each check. */
+const timeout: Millis = 5000;
+/** A bit less, so that the check can say who did not answer. */
+const requestTimeout: Millis = 4500;
+
+const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan' } as const satisfies Record<
+  Status,
+  string
+>;
+
+/** Looks, or sends the test Event, and prints. Resolves to the exit status; never rejects for what it finds. */
+export async function doctor(
+  options: DoctorOptions,
+  out: (text: string) => void,
+  system: System = thisSystem(),
+): Promise<0 | 1> {
+  const { config, problems, warnings, ownPod, output } = options;
+  const api = reach(config);
+  if (options.sendTestEvent) {
+    const sent = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
+    const result = withProblems(sent, problems);
+    out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
+    return result.kind === 'written' ? 0 : 1;
+  }
+  const prefixes = createPrefixTable(config.prefixes);
+  const tasks = doctorTasks({ config, problems, warnings, api, ownPod, prefixes, system });
+  const checks = await runChecks({ tasks, timeout, schedule });
+  const report: Report = { version, node: config.node, time: system.now(), checks };
+  out(output === 'json' ? jsonReport(report) : textReport(report, paint));
+  return statusOf(checks) === 'problem' ? 1 : 0;
+}
+
+/** Colours only where standard output is a terminal that has them, and nobody has set NO_COLOR. */
+const paint: Paint = (status, text) => styleText(colours[status], text, { stream: process.stdout });
+
+function reach({ kubeconfig, node }: Config): Api {
+  try {
+    return createConnection({
+      load: () => loadConfig(kubeconfig),
+      userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
+      onRequest: () => {},
+      now: Date.now,
+      timeout: requestTimeout,
+    });
+  } catch (error) {
+    return noApi((error as Error).message);
+  }
+}
+
+/** What is wrong with the settings may be why. */
+function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
+  if (result.kind === 'written' || problems.length === 0) return result;
+  return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };
+}
+
+function textOf(result: TestEventResult): string {
+  if (result.kind === 'failed')
+    return `No test Event was sent: ${printable(result.reason)}\n→ ${printable(result.advice)}\n`;
+  return `A test Event was written on ${result.on}. To see it:\n\n  ${result.look}\n\nIt should come in Slack, or wherever Events are sent, within a few seconds.\n`;
+}

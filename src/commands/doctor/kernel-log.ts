@@ -1,0 +1,119 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { hrtime } from 'node:process';
+import type { Millis } from '../../model/log-line.ts';
+import type { PacketObservation } from '../../model/packet.ts';
+import { parse } from '../../parsing/formats.ts';
+import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import type { KernelSource } from '../../sources/auto.ts';
+import { createClock, type ToInstant } from '../../sources/envelopes/clock.ts';
+import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
+import { kmsgDevice, readRecord, recordSize } from '../../sources/kmsg/device.ts';
+import { reasonOf } from '../../platform/system-error.ts';
+import type { RunProgram } from './program.ts';
+
+/** The latest lines of the kernel, as one source has them. */
+export interface KernelLog {
+  lines: number;
+  /** Of the first and the last line. */
+  from: Millis | undefined;
+  last: Millis | undefined;
+  packets: readonly { prefix: string; verdict: PacketObservation['verdict']; rule: string; time: Millis }[];
+}
+
+export interface ReadKernelLogOptions {
+  source: KernelSource | { kind: 'journal'; directory: undefined };
+  prefixes: PrefixTable;
+  zone: ToInstant;
+  run: RunProgram;
+  now: () => Millis;
+}
+
+/** Bytes at the end of a file: some five thousand lines. */
+const reach = 1024 * 1024;
+/** Of the journal. */
+const maxRecords = 5000;
+
+/** Never rejects; the reason why nothing can be read is for a person. */
+export async function readKernelLog(options: ReadKernelLogOptions): Promise<KernelLog | { reason: string }> {
+  const { source, run, now } = options;
+  try {
+    switch (source.kind) {
+      case 'file':
+        return understand(tailOf(source.path), options, undefined);
+      case 'ring':
+        // Stamps count from the boot, sleep left out.
+        return understand(recordsOf(source.path), options, now() - Number(hrtime.bigint()) / 1e6);
+      case 'journal': {
+        const place = source.directory === undefined ? [] : [`--directory=${source.directory}`];
+        const ran = await run('journalctl', [...journalOptions, ...place, '_TRANSPORT=kernel']);
+        if (ran.kind === 'missing') return { reason: 'there is no journalctl in this image' };
+        return ran.kind === 'failed' ? { reason: ran.reason } : understand(ran.output.split('\n'), options, undefined);
+      }
+      default:
+        return source satisfies never;
+    }
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+const journalOptions = ['--output=json', '--all', '--merge', '--quiet', '--no-pager', `--lines=${maxRecords}`];
+
+function understand(
+  lines: readonly string[],
+  { prefixes, zone, now }: ReadKernelLogOptions,
+  boot: Millis | undefined,
+): KernelLog {
+  const clock = createClock({ latest: now(), zone, boot });
+  const log = { lines: 0, from: undefined as Millis | undefined, last: undefined as Millis | undefined };
+  const packets: KernelLog['packets'][number][] = [];
+  for (const line of lines) {
+    const { text, time = log.last, origin, program } = readEnvelope(line, clock);
+    const observation = parse(text, prefixes, origin, program);
+    const isPacket = observation?.kind === 'packet';
+    // A file may have everybody's lines.
+    if (origin !== 'kernel' && !isPacket) continue;
+    log.lines++;
+    log.from ??= time;
+    log.last = time;
+    if (isPacket) {
+      const { prefix, verdict, prefixRule: rule } = observation;
+      packets.push({ prefix, verdict, rule, time: time ?? now() });
+    }
+  }
+  return { ...log, packets };
+}
+
+function tailOf(path: string): string[] {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error('is no regular file');
+    const { size } = stat;
+    const buffer = Buffer.alloc(Math.min(size, reach));
+    const lines = buffer
+      .toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, size - buffer.length))
+      .split('\n');
+    return size > reach ? lines.slice(1) : lines;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function recordsOf(path: string): string[] {
+  const fd = kmsgDevice.open(path);
+  const buffer = Buffer.alloc(recordSize);
+  const records: string[] = [];
+  try {
+    for (;;) {
+      const outcome = readRecord(kmsgDevice, fd, buffer);
+      if (outcome === 'again') continue;
+      if (outcome === 'empty') return records;
+      if (typeof outcome === 'object') throw outcome.error;
+      // What follows the first line is about devices.
+      records.push(buffer.toString('latin1', 0, outcome).split('\n', 1)[0] ?? '');
+    }
+  } finally {
+    kmsgDevice.close(fd);
+  }
+}

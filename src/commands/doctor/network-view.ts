@@ -1,0 +1,26 @@
+import { hostProcess, namespaceOf } from '../../platform/proc/host-namespace.ts';
+
+/**
+ * Whose network this process sees: `initial` is the kernel's first namespace, that of the node unless the node is itself a container;
+ * `node` the node's, which is not the first; `pod` that of a Pod, where the node's rules cannot be seen.
+ */
+export type NetworkView = 'initial' | 'node' | 'pod';
+
+export interface NetworkViewOptions {
+  /** The host's /proc, or the own one. */
+  procRoot: string;
+  /** Whether this is a Pod, and one with hostNetwork. */
+  isPod: boolean;
+  hostNetwork: () => Promise<boolean | undefined>;
+}
+
+/** Never rejects. */
+export async function lookAtNetwork({ procRoot, isPod, hostNetwork }: NetworkViewOptions): Promise<NetworkView> {
+  if ((await hostProcess('/proc')) === 'self') return 'initial';
+  if (!isPod) return 'node';
+  if (procRoot !== '/proc') {
+    const [own, first] = await Promise.all([namespaceOf('/proc', 'self'), namespaceOf(procRoot, '1')]);
+    if (own !== undefined && own === first) return 'node';
+  }
+  return (await hostNetwork()) === true ? 'node' : 'pod';
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { bareFlow } from '../../drops/findings.ts';
+import { createEventStore } from '../../kubernetes/event-store.ts';
+import { rightsFile } from '../../kubernetes/rights-file.ts';
+import type { ObjectRef } from '../../model/endpoint.ts';
+import type { Finding } from '../../model/finding.ts';
+import type { Millis } from '../../model/log-line.ts';
+import type { Series } from '../../model/series.ts';
+import { denierOf } from '../../events/denial.ts';
+import { eventOf, namespaceOf } from '../../events/event.ts';
+import type { Refusal } from '../../events/event-store.ts';
+import { createEventWriter } from '../../events/event-writer.ts';
+import { createDirectory, nodeRef, podRef } from '../../resolving/directory.ts';
+import { createSeriesTable } from '../../series/table.ts';
+import { type Api, refusalText } from './api.ts';
+import { findNode, findPod } from './cluster-look.ts';
+import type { PodName } from './own-pod.ts';
+
+export interface TestEventOptions {
+  api: Api;
+  node: string;
+  /** Asked for by name: no other object will do. */
+  pod: PodName | undefined;
+  /** The one this runs in, if it is there. */
+  ownPod: PodName | undefined;
+  now: () => Millis;
+}
+
+export type TestEventResult =
+  | { kind: 'written'; event: { namespace: string; name: string }; on: string; look: string }
+  | Failed;
+
+interface Failed {
+  kind: 'failed';
+  reason: string;
+  advice: string;
+}
+
+/**
+ * Writes one harmless Event, the way drops are told: of type Normal with the reason `TestEvent`. Each call makes another one,
+ * because exporters announce only what is new. Never rejects.
+ */
+export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOptions): Promise<TestEventResult> {
+  const found = await findObject();
+  if (!('object' in found)) return found;
+  const { object } = found;
+  const table = createSeriesTable();
+  table.count(findingOf(object, node, now()), now());
+  const [series] = table.due(Infinity) as [Series];
+  const write = createEventWriter({
+    store: createEventStore(api),
+    messageOf: () => messageFor(node),
+    stateId: randomUUID(),
+    keep: () => Promise.resolve(),
+    now,
+  });
+  const outcome = await write(series);
+  if (outcome.kind === 'foreign')
+    return failed(`another program has an Event of that name: ${outcome.component}`, 'try again');
+  if (outcome.kind === 'refused')
+    return failed(`it was not taken: ${refusalText(outcome.refusal)}`, adviceOn(outcome.refusal));
+  const { name, namespace } = eventOf(series, '', now()).metadata;
+  const at = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
+  return {
+    kind: 'written',
+    event: { namespace, name },
+    on: `${object.kind} ${at}`,
+    look: `kubectl get events -n ${namespaceOf(object)} --field-selector involvedObject.name=${object.name},reason=TestEvent`,
+  };
+
+  async function findObject(): Promise<{ object: ObjectRef } | Failed> {
+    const wanted = pod ?? ownPod;
+    const looked = wanted && (await findPod(api, wanted));
+    if (looked?.kind === 'refused') return failed(looked.why, api.unusable ?? 'run doctor for what is wrong');
+    if (looked?.found !== undefined) return { object: podRef(looked.found) };
+    if (pod !== undefined)
+      return failed(`there is no Pod ${pod.namespace}/${pod.name}`, `see kubectl get pods -n ${pod.namespace}`);
+    if (node === '')
+      return failed('no Node is named, and no Pod', 'set NODE_NAME or --node, or name a Pod with --pod NAMESPACE/NAME');
+    const answer = await findNode(api, node);
+    if (answer.kind === 'refused') return failed(answer.why, api.unusable ?? 'run doctor for what is wrong');
+    if (answer.found === undefined)
+      return failed(`there is no Node ${node}`, 'NODE_NAME must be the name that kubectl get nodes shows');
+    return { object: nodeRef(answer.found) };
+  }
+}
+
+function failed(reason: string, advice: string): Failed {
+  return { kind: 'failed', reason, advice };
+}
+
+function adviceOn(refusal: Refusal): string {
+  if (denierOf(refusal) !== undefined) return 'leave Events out of that quota, webhook or policy';
+  return refusal.status === 403 ? `grant create on events: ${rightsFile}` : 'run doctor for what is wrong';
+}
+
+function messageFor(node: string): string {
+  const from = node === '' ? '' : ` from ${node}`;
+  return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
+}
+
+const nothing = { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] };
+
+/** One packet that never was, between nobody and nobody: no message is made of it. */
+function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
+  const nobody = createDirectory(nothing).byAddress('0.0.0.0', {
+    time: now,
+    exact: true,
+  });
+  return {
+    identity: `test-event ${now} ${randomUUID()}`,
+    reason: 'TestEvent',
+    type: 'Normal',
+    regarding,
+    related: undefined,
+    node,
+    details: bareFlow('receiving', nobody, nobody),
+  };
+}

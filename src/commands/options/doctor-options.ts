@@ -1,0 +1,64 @@
+import { environment, type Usable } from '../../config/config.ts';
+import { ownPod, type PodName } from '../doctor/own-pod.ts';
+import { readUsableOptions, settingsHelp } from './setting-options.ts';
+import { UsageError } from './usage-error.ts';
+
+export const doctorHelp = `Usage: kube-netfilter-tailer doctor [--output text|json] [OPTION...]
+       kube-netfilter-tailer doctor --send-test-event [--pod NAMESPACE/NAME] [OPTION...]
+
+Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration,
+a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.
+
+  -o, --output FORMAT    text (default), or json: one object (docs/doctor.md)
+  --send-test-event      write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod
+                         (POD_NAME, POD_NAMESPACE), or else on the Node
+  --pod NAMESPACE/NAME   on that Pod
+
+All options of "run":
+
+${settingsHelp}
+Exit status
+  0  all is well, or there are only warnings
+  1  there is a problem, or the Event was not written
+  2  the command line is wrong
+`;
+
+export interface DoctorOptions extends Usable {
+  output: 'text' | 'json';
+  sendTestEvent: boolean;
+  pod: PodName | undefined;
+  ownPod: PodName | undefined;
+}
+
+const own = {
+  output: { type: 'string', short: 'o' },
+  'send-test-event': { type: 'boolean' },
+  pod: { type: 'string' },
+} as const;
+
+/** Reads the arguments after `doctor`, and the environment. Throws a `UsageError` that lists all that is wrong with the arguments. */
+export function readDoctorOptions(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = environment(),
+): DoctorOptions | 'help' {
+  // Settings that are wrong are what doctor is to tell, so it must not fail on them as `run` does.
+  const read = readUsableOptions(args, 'doctor', own, env);
+  if (read === 'help') return 'help';
+  const { reading, extra } = read;
+  const { output = 'text', pod, 'send-test-event': sendTestEvent = false } = extra;
+  const wrong: string[] = [];
+  if (output !== 'text' && output !== 'json') wrong.push(`--output ${output}: must be text or json`);
+  const [namespace, name, more] = typeof pod === 'string' ? pod.split('/') : [];
+  const isPodName =
+    namespace !== undefined && namespace !== '' && name !== undefined && name !== '' && more === undefined;
+  if (pod !== undefined && !isPodName) wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
+  if (pod !== undefined && sendTestEvent !== true) wrong.push('--pod is only for --send-test-event');
+  if (wrong.length > 0) throw new UsageError(wrong, 'doctor');
+  return {
+    ...reading,
+    output: output === 'json' ? 'json' : 'text',
+    sendTestEvent: sendTestEvent === true,
+    pod: isPodName ? { namespace, name } : undefined,
+    ownPod: ownPod(env),
+  };
+}

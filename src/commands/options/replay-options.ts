@@ -1,0 +1,143 @@
+import { type Millis } from '../../model/log-line.ts';
+import { type Verdict, verdicts } from '../../model/packet.ts';
+import { type ToInstant, zoneTime } from '../../sources/envelopes/clock.ts';
+import { parseOptions } from './parse-options.ts';
+import { UsageError } from './usage-error.ts';
+
+export type OutputFormat = 'table' | 'json' | 'audit';
+
+export interface ReplayOptions {
+  /** Saved lists of cluster objects. */
+  pods: string[];
+  logs: string[];
+  output: OutputFormat;
+  /** List each API write with its time instead of the result. */
+  writes: boolean;
+  /** One line to be explained instead of logs to be read. */
+  explain: string | undefined;
+  node: string | undefined;
+  prefixes: { prefix: string; verdict: Verdict }[];
+  includeNoise: boolean;
+  /** Ages count from here, and no stamp without a year is later. */
+  now: Millis | undefined;
+  /** How stamps without a zone are read. */
+  zone: ToInstant;
+  bootTime: Millis | undefined;
+  quiet: boolean;
+}
+
+export const replayHelp = `Usage: kube-netfilter-tailer replay --pods FILE LOG...
+
+Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get.
+Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
+
+  kubectl get pods,nodes,services,namespaces -A -o json > cluster.json
+  kube-netfilter-tailer replay --pods cluster.json /var/log/kern.log*
+  journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -
+
+What to read
+  --pods FILE              saved objects; may be repeated. Without it every address stays a bare address
+  --node NAME              node the logs come from. Default: the host name in each line
+  --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
+                           may be repeated, and comes before the built-in meanings
+  --time-zone ZONE         zone of time stamps that name none, for example Europe/Berlin. Default: UTC
+  --boot-time TIME         when the node booted, for logs with nothing but uptimes. Default: guessed from the file
+  --include-noise          make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too
+
+What to show
+  -o, --output FORMAT      table  Events per object, as kubectl describe shows them (default)
+                           json   core/v1 Events, one a line, ready for kubectl create -f -
+                           audit  one line of JSON for each dropped packet
+      --writes             each write to the API server, with its time
+      --explain LINE       how one log line is understood, step by step (no LOG needed)
+      --now TIME           ages count from here. Default: the last write
+  -q, --quiet              no summary, no progress bar
+
+Exit status
+  0  all input was read
+  1  some input could not be read, or the saved objects are of another cluster; the rest was processed
+  2  the command line is wrong, or a file of --pods is not what it should be
+`;
+
+/** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
+export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
+  const { values, switches, operands, problems } = parseOptions(args, forms, true);
+  if (switches.has('help')) return 'help';
+  const last = (name: keyof typeof forms): string | undefined => values[name]?.at(-1);
+  const options: ReplayOptions = {
+    pods: [...(values['pods'] ?? [])],
+    logs: [...operands],
+    output: oneOf('--output', last('output') ?? 'table', ['table', 'json', 'audit'], problems),
+    writes: switches.has('writes'),
+    explain: last('explain'),
+    node: last('node'),
+    prefixes: (values['prefix'] ?? []).map((text) => readPrefix(text, problems)),
+    includeNoise: switches.has('include-noise'),
+    now: readTime('--now', last('now'), problems),
+    zone: readZone(last('time-zone'), problems),
+    bootTime: readTime('--boot-time', last('boot-time'), problems),
+    quiet: switches.has('quiet'),
+  };
+  if (options.logs.length === 0 && options.explain === undefined)
+    problems.push('no LOG is named; - reads standard input');
+  if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
+  if (options.node === '') problems.push('--node: has no value');
+  if (options.writes && options.output === 'audit') problems.push('--writes and --output audit exclude each other');
+  if (options.logs.filter((log) => log === '-').length + options.pods.filter((file) => file === '-').length > 1) {
+    problems.push('standard input (-) can be read only once');
+  }
+  if (problems.length > 0) throw new UsageError(problems, 'replay');
+  return options;
+}
+
+const forms = {
+  pods: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  writes: { type: 'boolean' },
+  explain: { type: 'string' },
+  node: { type: 'string' },
+  prefix: { type: 'string' },
+  'include-noise': { type: 'boolean' },
+  now: { type: 'string' },
+  'time-zone': { type: 'string' },
+  'boot-time': { type: 'string' },
+  quiet: { type: 'boolean', short: 'q' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
+  const at = text.lastIndexOf('=');
+  const prefix = text.slice(0, Math.max(0, at));
+  const named = prefix.trim() !== '';
+  if (!named) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
+  return {
+    prefix,
+    verdict: oneOf(`--prefix ${text}: the verdict`, named ? text.slice(at + 1) : 'dropped', verdicts, problems),
+  };
+}
+
+function oneOf<T extends string>(what: string, value: string, allowed: readonly [T, ...T[]], problems: string[]): T {
+  const found = allowed.find((each) => each === value);
+  if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}, not ${value}`);
+  return found ?? allowed[0];
+}
+
+/** A date, with or without a time; without a zone it is UTC, like the time stamps of the logs. */
+const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {
+  if (value === undefined) return undefined;
+  const found = timeFormat.exec(value);
+  const time = found ? Date.parse(value.length > 10 && found[1] === undefined ? `${value}Z` : value) : NaN;
+  if (Number.isNaN(time)) problems.push(`${name} ${value}: must be a time such as 2026-11-21T03:42:11Z`);
+  return time;
+}
+
+function readZone(value: string | undefined, problems: string[]): ToInstant {
+  try {
+    if (value !== undefined) return zoneTime(value);
+  } catch {
+    problems.push(`--time-zone ${value}: is no time zone; try Europe/Berlin, UTC or +02:00`);
+  }
+  return Date.UTC;
+}

@@ -1,0 +1,18 @@
+import { readSnapshot, type Snapshot } from '../kubernetes/snapshot.ts';
+import { UsageError } from './options/usage-error.ts';
+
+/** The command whose output `--pods` takes. */
+export const saveCommand = 'kubectl get pods,nodes,services,namespaces -A -o json > cluster.json';
+
+/**
+ * What the files of `--pods` hold. Throws a `UsageError` where one is not what it should be: gigabytes of log may follow,
+ * and nothing would be shown of them.
+ */
+export function readSavedObjects(files: readonly string[]): Snapshot {
+  const snapshot = readSnapshot(files);
+  if (snapshot.unusable.length === 0) return snapshot;
+  throw new UsageError(
+    [...snapshot.unusable.map((reason) => `--pods ${reason}`), `nothing was read. For --pods: ${saveCommand}`],
+    'replay',
+  );
+}

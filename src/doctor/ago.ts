@@ -1,8 +1,0 @@
-import { humanDuration } from '../duration.ts';
-import type { Millis } from '../model.ts';
-
-/** `3s ago`. What a clock that is off, or a wrong time zone, has put into the future is said to be there. */
-export function ago(time: Millis, present: Millis): string {
-  const past = present - time;
-  return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;
-}

@@ -1,0 +1,9 @@
+import type { Endpoint } from '../model/endpoint.ts';
+
+/** `shop/db-0` for Pods, else with the kind: `node node-a`, `Service default/kubernetes`; the address where unknown. */
+export function nameOf({ object, address }: Endpoint): string {
+  if (!object) return address;
+  if (object.kind === 'Node') return `node ${object.name}`;
+  const name = `${object.namespace}/${object.name}`;
+  return object.kind === 'Pod' ? name : `${object.kind} ${name}`;
+}

@@ -1,0 +1,193 @@
+import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
+import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
+import type { Martian } from '../model/observation.ts';
+import type { Packet, PacketObservation } from '../model/packet.ts';
+import { objectKey } from '../model/object-key.ts';
+import { orient } from './orientation.ts';
+
+/** Separates the parts of an identity; stands in no name, address or keyword. */
+const sep = '|';
+
+/** The findings of one dropped or rejected packet: one for each end that is a Pod. Empty when neither is. */
+export function explainPacket(observation: PacketObservation, ends: Ends, node: string): Finding[] {
+  const { packet, inner } = observation;
+  if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
+    return explainError(observation, inner, ends, ends.inner, node);
+  return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own));
+}
+
+/** One finding for each end that is a Pod: the receiver's first. */
+function ofBothEnds(
+  { source, destination }: Ends,
+  node: string,
+  details: (direction: Direction, peer: Endpoint, own: Endpoint) => FlowDetails,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (destination.kind === 'pod')
+    findings.push(finding('receiving', destination, source, details('receiving', source, destination), node));
+  if (source.kind === 'pod')
+    findings.push(finding('sending', source, destination, details('sending', destination, source), node));
+  return findings;
+}
+
+/** A martian is a drop by the kernel's routing, no rule involved. */
+export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
+  return ofBothEnds(ends, node, (direction, peer, own) => ({
+    ...bareFlow(direction, peer, own),
+    prefix: `martian ${observation.impossible}`,
+    path: observation.device,
+    martian: true,
+  }));
+}
+
+/** A packet of which nothing is known but its ends. */
+export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): FlowDetails {
+  return {
+    kind: 'flow',
+    direction,
+    peer,
+    ownAddress: own.address,
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    protocol: '',
+    port: undefined,
+    reply: false,
+    laterFragment: false,
+    icmpType: undefined,
+    icmpCode: undefined,
+    error: undefined,
+    verdict: 'dropped',
+    prefix: '',
+    enforcer: 'unknown',
+    policy: undefined,
+    refusedBy: undefined,
+    path: '',
+    martian: false,
+  };
+}
+
+/**
+ * A dropped ICMP error is bad news for who sent the packet it is about: it will never learn what went wrong. The peer
+ * is what could not be reached; the reporter is only the messenger, and has a finding of its own if it is a Pod.
+ */
+function explainError(
+  observation: PacketObservation,
+  inner: Packet,
+  ends: Ends,
+  innerEnds: NonNullable<Ends['inner']>,
+  node: string,
+): Finding[] {
+  const { packet, mtu } = observation;
+  const { port, reply } = orient(inner);
+  const error = {
+    reporter: ends.source,
+    protocol: packet.protocol,
+    type: packet.icmpType ?? 0,
+    code: packet.icmpCode ?? 0,
+    mtu,
+  };
+  const findings: Finding[] = [];
+  const victim = innerEnds.source;
+  if (victim.kind === 'pod') {
+    const details: FlowDetails = {
+      ...flow(observation, ends, 'receiving', innerEnds.destination, victim),
+      protocol: inner.protocol,
+      port,
+      reply,
+      laterFragment: inner.laterFragment,
+      icmpType: inner.icmpType,
+      icmpCode: inner.icmpCode,
+      error,
+    };
+    findings.push(finding('receiving', victim, innerEnds.destination, details, node));
+  }
+  if (ends.source.kind === 'pod')
+    findings.push(
+      finding(
+        'sending',
+        ends.source,
+        ends.destination,
+        flow(observation, ends, 'sending', ends.destination, ends.source),
+        node,
+      ),
+    );
+  return findings;
+}
+
+function flow(
+  observation: PacketObservation,
+  ends: Ends,
+  direction: Direction,
+  peer: Endpoint,
+  own: Endpoint,
+): FlowDetails {
+  const { packet, inInterface, outInterface } = observation;
+  const { port, reply } = orient(packet);
+  return {
+    kind: 'flow',
+    direction,
+    peer,
+    ownAddress: own.address,
+    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    protocol: packet.protocol,
+    port,
+    reply,
+    laterFragment: packet.laterFragment,
+    icmpType: packet.icmpType,
+    icmpCode: packet.icmpCode,
+    error: undefined,
+    verdict: observation.verdict === 'rejected' ? 'rejected' : 'dropped',
+    prefix: observation.prefix,
+    enforcer: observation.enforcer,
+    policy: observation.policy,
+    refusedBy: refusedBy(ends),
+    path: pathOf(inInterface, outInterface),
+    martian: false,
+  };
+}
+
+/**
+ * Policies act at a Pod's interface. A packet that came from a Pod's interface and left by no Pod's was refused by the
+ * rules of its sender; one that came from elsewhere, by those of its receiver.
+ */
+function refusedBy({ fromPodInterface, toPodInterface }: Ends): FlowDetails['refusedBy'] {
+  if (fromPodInterface === toPodInterface) return undefined;
+  return fromPodInterface ? 'sender' : 'receiver';
+}
+
+function pathOf(inInterface: string, outInterface: string): string {
+  if (inInterface === '' && outInterface === '') return '';
+  return `${inInterface || 'this node'} → ${outInterface || 'this node'}`;
+}
+
+function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: FlowDetails, node: string): Finding {
+  const regarding = own.object as ObjectRef;
+  const what = details.port ?? (details.icmpType === undefined ? '' : `${details.icmpType}.${details.icmpCode ?? ''}`);
+  const error = details.error === undefined ? '' : `${details.error.type}.${details.error.code}`;
+  const policy =
+    details.policy === undefined
+      ? ''
+      : `${details.policy.kind ?? ''}/${details.policy.namespace ?? ''}/${details.policy.name}`;
+  return {
+    identity: [
+      'PacketDrop',
+      objectKey(regarding),
+      node,
+      direction,
+      peer.identity,
+      details.protocol,
+      what,
+      details.reply ? 'reply' : '',
+      error,
+      details.verdict,
+      details.enforcer,
+      policy,
+      details.martian ? 'martian' : '',
+    ].join(sep),
+    reason: 'PacketDrop',
+    type: 'Warning',
+    regarding,
+    related: peer.object,
+    node,
+    details,
+  };
+}

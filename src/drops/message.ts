@@ -1,0 +1,127 @@
+import type { Endpoint } from '../model/endpoint.ts';
+import type { FlowDetails, OverflowDetails } from '../model/finding.ts';
+import type { PolicyName } from '../model/packet.ts';
+import type { Series, DistinctValues } from '../model/series.ts';
+import { withoutMarkup } from '../platform/printable.ts';
+import { adviseOn } from './advice.ts';
+import { nameOf } from './endpoint-name.ts';
+import { icmpName, portName } from './names.ts';
+
+/**
+ * The message of an Event about dropped packets. The opening phrases `Packet dropped when receiving traffic from` and
+ * `Packet dropped when sending traffic to` are what people's alert rules match: they stay.
+ */
+export function dropMessage(series: Series, details: FlowDetails | OverflowDetails, lowerBound: string): string {
+  const sentences =
+    details.kind === 'flow' ? flowSentences(details, series) : overflowSentences(details.example, series);
+  // Here rather than where each text of a stranger comes in: none can be forgotten.
+  return withoutMarkup([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
+}
+
+function flowSentences(details: FlowDetails, series: Series): string[] {
+  const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
+  return [
+    `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
+    details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
+    decidedBy(details, series.finding.node),
+    adviseOn(details, own),
+    details.martian
+      ? 'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]'
+      : '',
+  ];
+}
+
+function opening({ direction }: FlowDetails): string {
+  return direction === 'receiving'
+    ? 'Packet dropped when receiving traffic from'
+    : 'Packet dropped when sending traffic to';
+}
+
+/** `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */
+function peerText(peer: Endpoint, peers: DistinctValues): string {
+  const more = peers.seen.size + peers.past - 1;
+  if (peer.workload && more > 0) {
+    const { kind, namespace, name } = peer.workload;
+    return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.size - 1} more ${peers.seen.size === 2 ? 'Pod' : 'Pods'})`;
+  }
+  if (peer.object) return `${nameOf(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
+  return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
+}
+
+/** ` on port 5432/TCP (postgresql)`, `: ICMP echo request (ping)`, ` over SCTP`. */
+function whatOf(details: FlowDetails): string {
+  const { protocol, port, reply, laterFragment, icmpType, icmpCode, direction } = details;
+  if (port !== undefined) {
+    if (!reply) return ` on port ${portText(port, protocol)}`;
+    return direction === 'receiving'
+      ? `: answers from its port ${portText(port, protocol)}`
+      : `: this Pod's answers from port ${portText(port, protocol)}`;
+  }
+  if (icmpType !== undefined) return `: ${protocol} ${icmpName(protocol, icmpType, icmpCode)}`;
+  if (protocol === '') return '';
+  return ` over ${protocol}${laterFragment ? ' (later fragments, which have no ports)' : ''}`;
+}
+
+export function portText(port: number, protocol: string): string {
+  const name = portName(port, protocol);
+  return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
+}
+
+/** `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to 203.0.113.9 on port 443/TCP` */
+function reporterOf(details: FlowDetails): string {
+  const { error, peer, port, protocol, reply } = details;
+  if (!error) return '';
+  const { reporter, mtu } = error;
+  const note = reporter.note === undefined ? '' : `, ${reporter.note}`;
+  const who = reporter.object ? `${nameOf(reporter)} (${reporter.address}${note})` : reporter.address;
+  const about =
+    reporter.address === peer.address ? 'it' : peer.object ? `${nameOf(peer)} (${peer.address})` : peer.address;
+  const where =
+    port === undefined
+      ? protocol === ''
+        ? ''
+        : ` over ${protocol}`
+      : reply
+        ? ` (answers from port ${portText(port, protocol)})`
+        : ` on port ${portText(port, protocol)}`;
+  return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
+}
+
+/** Who refused it, and where that was seen. */
+function decidedBy({ verdict, prefix, policy, path, martian }: FlowDetails, node: string): string {
+  const sentences: string[] = [];
+  const by = policy ? ` by ${policyText(policy)}` : '';
+  if (verdict === 'rejected') sentences.push(`Rejected${by}: the sender gets an error at once.`);
+  else if (policy) sentences.push(`Denied${by}.`);
+  const place = `${node === '' ? '' : ` on ${node}`}${path === '' || martian ? '' : ` (${path})`}`;
+  const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
+  if (place + label !== '') sentences.push(`Logged${place}${label}.`);
+  return sentences.join(' ');
+}
+
+export function policyText({ kind, namespace, name, tier }: PolicyName): string {
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
+}
+
+/** All that was dropped for this Pod beyond the findings that have an Event of their own. */
+function overflowSentences(example: FlowDetails, { finding, peers, ports }: Series): string[] {
+  const others = peers.seen.size + peers.past - 1;
+  const more =
+    others === 0
+      ? ''
+      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.size - 1} other peers`}`;
+  const shown = [...ports.seen];
+  const named =
+    shown.length > 6
+      ? `${shown.slice(0, 5).join(', ')} and ${ports.past > 0 ? 'over ' : ''}${shown.length - 5} more`
+      : shown.join(', ');
+  const scan = others === 0 && shown.length >= 16;
+  return [
+    `${opening(example)} ${peerText(example.peer, { seen: new Set([example.peer.address]), past: 0 })}${more}${named === '' ? '' : `, on ${shown.length === 1 ? 'port' : 'ports'} ${named}`}.`,
+    scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
+    scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
+    'This Pod has more different drops than get an Event each: these are the further ones together.',
+    decidedBy({ ...example, path: '', policy: undefined }, finding.node),
+  ];
+}

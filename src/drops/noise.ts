@@ -1,0 +1,33 @@
+import type { Ends } from '../model/endpoint.ts';
+import type { Packet } from '../model/packet.ts';
+
+/** ICMPv6: multicast listener 130–132, 143; router and neighbour discovery 133–137 (RFC 4443, 4861, 3810). */
+const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
+const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
+
+/**
+ * Why a packet is chatter between machines of one link rather than somebody's traffic; undefined when it is not.
+ * Host firewalls log such packets by the thousand and nobody misses them.
+ */
+export function noiseOf(
+  packet: Packet,
+  destinationMac: string | undefined,
+  { source, destination }: Ends,
+): string | undefined {
+  if (groupProtocols.has(packet.protocol)) return packet.protocol;
+  if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
+  if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
+  if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
+    return 'neighbour discovery';
+  if (packet.protocol === 'UDP' && (isDhcp(packet.sourcePort) || isDhcp(packet.destinationPort))) return 'DHCP';
+  if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
+  const linkLocal =
+    (destination.range === 'link-local' && destination.role === undefined) ||
+    (source.range === 'link-local' && source.role === undefined);
+  return linkLocal ? 'link-local' : undefined;
+}
+
+/** Ports of DHCP and DHCPv6, client and server (RFC 2131, RFC 8415). */
+export function isDhcp(port: number | undefined): boolean {
+  return port === 67 || port === 68 || port === 546 || port === 547;
+}

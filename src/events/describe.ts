@@ -1,0 +1,55 @@
+import { humanDuration } from '../platform/duration.ts';
+import type { Millis } from '../model/log-line.ts';
+import { printable } from '../platform/printable.ts';
+import type { CoreEvent } from './event.ts';
+
+/**
+ * The Events section of `kubectl describe`, to the character (k8s.io/kubectl/pkg/describe, DescribeEvents; held against
+ * a real kubectl in test/e2e). `now` is what ages are counted from.
+ */
+export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
+  const rows = events
+    .toSorted(byLastTimestamp)
+    .map((event) => [event.type, event.reason, ageOf(event, now), event.source.component, event.message.trim()])
+    .map((row) => row.map(printable));
+  const header = [
+    ['Type', 'Reason', 'Age', 'From', 'Message'],
+    ['----', '------', '----', '----', '-------'],
+  ];
+  return `Events:\n${alignColumns([...header, ...rows])
+    .map((line) => `  ${line}\n`)
+    .join('')}`;
+}
+
+/** kubectl gets the Events in order of their names and sorts them anew; among more than twelve Go's sort mixes equal times. */
+function byLastTimestamp(a: CoreEvent, b: CoreEvent): number {
+  return Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1);
+}
+
+function ageOf({ count, firstTimestamp, lastTimestamp }: CoreEvent, now: Millis): string {
+  const first = humanDuration(now - Date.parse(firstTimestamp));
+  return count > 1 ? `${humanDuration(now - Date.parse(lastTimestamp))} (x${count} over ${first})` : first;
+}
+
+/** Go's text/tabwriter with two spaces of padding: each column as wide as its widest cell, the last one ragged. */
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.slice(0, -1).entries())
+      widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === row.length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2),
+      )
+      .join(''),
+  );
+}
+
+/** In code points, as Go counts. */
+function widthOf(cell: string): number {
+  let width = 0;
+  for (const _ of cell) width++;
+  return width;
+}

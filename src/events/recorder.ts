@@ -1,0 +1,92 @@
+import type { Millis } from '../model/log-line.ts';
+import type { Published, Series } from '../model/series.ts';
+import { type CoreEvent, eventOf } from './event.ts';
+import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
+
+/** One request to the API server that would have been made. */
+export interface Write {
+  time: Millis;
+  verb: 'create' | 'patch';
+  event: CoreEvent;
+}
+
+/** What publishing needs of a table of series. */
+export interface Publishable {
+  due: (now: Millis) => Series[];
+  nextDue: () => Millis;
+  published: (series: Series, told: Published) => void;
+  postpone: (until: Millis) => void;
+}
+
+/**
+ * Publishing in virtual time: the clock is that of the log, the API server a list. Each node has its own series and
+ * its own budget, as each would have its own agent.
+ */
+export interface Recorder<Table extends Publishable> {
+  series: (node: string) => Table;
+  /** Makes the writes of a node that are due before `now`. Time that runs backwards is ignored. */
+  advance: (node: string, now: Millis) => void;
+  /** Makes all that are left, as time would after the end of the log. */
+  finish: () => void;
+  /** Each Event as it was last written, by namespace and name. */
+  events: ReadonlyMap<string, CoreEvent>;
+  tables: () => Table[];
+}
+
+export interface RecorderOptions<Table extends Publishable> {
+  /** Makes the table of one more node. */
+  createTable: () => Table;
+  messageOf: (series: Series) => string;
+  onWrite?: ((write: Write) => void) | undefined;
+}
+
+export function createRecorder<Table extends Publishable>({
+  createTable,
+  messageOf,
+  onWrite,
+}: RecorderOptions<Table>): Recorder<Table> {
+  const nodes = new Map<string, { table: Table; bucket: TokenBucket }>();
+  const events = new Map<string, CoreEvent>();
+  return {
+    events,
+    series: (node) => nodeOf(node).table,
+    advance(node, now) {
+      const { table, bucket } = nodeOf(node);
+      if (table.nextDue() <= now) drain(table, bucket, now);
+    },
+    finish() {
+      for (const { table, bucket } of nodes.values()) drain(table, bucket, Infinity);
+    },
+    tables: () => [...nodes.values()].map(({ table }) => table),
+  };
+
+  function nodeOf(node: string): { table: Table; bucket: TokenBucket } {
+    let known = nodes.get(node);
+    if (!known) nodes.set(node, (known = { table: createTable(), bucket: createTokenBucket() }));
+    return known;
+  }
+
+  function drain(table: Table, bucket: TokenBucket, now: Millis): void {
+    for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
+      let time = at;
+      for (const series of table.due(at)) {
+        time = bucket.availableAt(time);
+        // Time for others to become due, or for more packets to come: choose anew then.
+        if (time > now || time >= table.nextDue()) {
+          table.postpone(time);
+          break;
+        }
+        bucket.take(time);
+        write(table, series, time);
+      }
+    }
+  }
+
+  function write(table: Table, series: Series, now: Millis): void {
+    const event = eventOf(series, messageOf(series), now);
+    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
+    events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
+    const { count, suppressed, published } = series;
+    table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+  }
+}

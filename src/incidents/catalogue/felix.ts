@@ -1,0 +1,172 @@
+import type { ProgramRecord } from '../../model/program-record.ts';
+import type { Cause } from './cause.ts';
+import { iptablesFailure, iptablesNeedles, nftablesFailure, nftablesNeedles } from './failures.ts';
+import { find } from './reading.ts';
+import { isProblem, lineAt, startsWithAny } from './record-text.ts';
+import { failingPodArguments, onlyFamily, subjects } from './texts.ts';
+import { unreachable } from './impact.ts';
+
+/** felix looks at its tables every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
+const refreshEvery = 180_000;
+
+const givesUp =
+  /^(?:Failed to program (?:iptables|nftables), (?:loading diags before panic|giving up after retries)|(?:ip6?tables(?:-legacy|-nft)?-save|nftables) command failed after retries|Failed to update IP sets after multiple retries)/;
+
+export const felixGivesUp: Cause = {
+  code: 'KN202',
+  name: 'felix-gives-up',
+  title: 'felix gives up and restarts',
+  severity: 'serious',
+  reason: 'FelixGivesUp',
+  overReason: 'FelixWorksAgain',
+  retryInterval: refreshEvery,
+  provenBySync: true,
+  programs: ['felix'],
+  needles: ['Failed to program ', 'command failed after retries', 'Failed to update IP sets after multiple retries'],
+  match: (record) =>
+    isProblem(record) && givesUp.test(record.message) ? { subject: record.fields['table'] } : undefined,
+  what: (details, node) =>
+    `calico-node cannot program network policy on ${node}${onlyFamily(details)}: felix gave up after its retries and starts anew.`,
+  why: (details) =>
+    `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason stands in the lines before.`,
+  fix: (details) =>
+    `Read kubectl logs ${failingPodArguments(details) ?? '-n calico-system POD'} -c calico-node | grep -B20 PANIC. ` +
+    'Then look at the backend (iptables -V on the host, FelixConfiguration iptablesBackend), missing modules (dmesg), and foreign nft rules.',
+  impact: unreachable,
+};
+
+const ipsets = [
+  'Failed to complete ipset restore',
+  'Failed to resync with dataplane',
+  'Failed to update IP sets. Marking',
+];
+
+export const felixRestoreFailed: Cause = {
+  code: 'KN201',
+  name: 'felix-restore-failed',
+  title: "felix's rules are refused",
+  severity: 'serious',
+  reason: 'FelixRestoreFailed',
+  overReason: 'FelixRestoreSucceeded',
+  retryInterval: refreshEvery,
+  provenBySync: true,
+  programs: ['felix'],
+  needles: [...iptablesNeedles, ...nftablesNeedles, ...ipsets],
+  match(record) {
+    const text = iptablesFailure(record) ?? nftablesFailure(record);
+    if (text !== undefined) {
+      const tells = / \((?:legacy|nf_tables)\): |Error: | failed \(/.exec(record.error);
+      return { subject: record.fields['table'], quote: tells === null ? undefined : lineAt(record.error, tells.index) };
+    }
+    return isProblem(record) && startsWithAny(record.message, ipsets) ? { subject: 'IP sets' } : undefined;
+  },
+  what: (details, node) =>
+    `calico-node cannot write its rules on ${node}${onlyFamily(details)}: policy and new Pods there wait.${subjects(details) !== '' ? ` Refused: ${subjects(details)}.` : ''}`,
+  why: () =>
+    'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it ends and starts anew.',
+  fix: (details) =>
+    `Read the errorOutput in kubectl logs ${failingPodArguments(details) ?? '-n calico-system POD'} -c calico-node. ` +
+    'Compare iptables -V on the host with FelixConfiguration iptablesBackend (Auto, Legacy, NFT); look at dmesg for missing modules.',
+  impact: unreachable,
+};
+
+/**
+ * iptables-nft-save 1.8.9 ends with 3 (VERSION_PROBLEM) at a rule that it cannot parse; felix does not log what it prints, nor
+ * the name of the command in the line before.
+ */
+const cannotParse = (record: ProgramRecord): boolean =>
+  /^ip6?tables-nft-save command failed$/.test(record.message) &&
+  isProblem(record) &&
+  /^exit status 3\b/.test(record.error);
+
+export const foreignNftRules: Cause = {
+  code: 'KN203',
+  name: 'felix-foreign-nft-rules',
+  title: 'Foreign nft rules in the tables of iptables',
+  severity: 'serious',
+  reason: 'ForeignNftRules',
+  overReason: 'ForeignNftRulesGone',
+  retryInterval: refreshEvery,
+  programs: ['felix'],
+  needles: iptablesNeedles,
+  match: (record) => {
+    const found = find(iptablesFailure(record), [
+      /incompatible nft rules in the table/,
+      /table [`'‘]\w+['’] is incompatible, use 'nft' tool/,
+    ]);
+    if (found === undefined && !cannotParse(record)) return undefined;
+    return { subject: record.fields['table'], quote: found?.quote };
+  },
+  what: (details, node) =>
+    `calico-node cannot read the table ${subjects(details) || 'of its rules'} on ${node}: there are nft rules in it that iptables does not understand.`,
+  why: () => 'Another program writes with nft into the tables filter, nat or mangle that iptables-nft shares.',
+  fix: () =>
+    'Find them: nft list table ip filter (also nat, mangle, and ip6). Move them into a table of their own (nft add table inet NAME), or let Calico use nft as well: FelixConfiguration nftablesMode: Enabled.',
+  impact: unreachable,
+};
+
+const overwritten = [
+  'Detected out-of-sync inserts',
+  'Detected out-of-sync Calico chain',
+  'Chain had unexpected inserts',
+];
+
+/**
+ * What felix itself means to delete has this in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy,
+ * which writes them again (KN101). Nobody has changed Calico's rules then.
+ */
+const isCleanup = ({ fields }: ProgramRecord): boolean =>
+  fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
+
+export const rulesOverwritten: Cause = {
+  code: 'KN204',
+  name: 'felix-rules-overwritten',
+  title: "Somebody overwrites Calico's rules",
+  severity: 'warning',
+  reason: 'FelixRulesOverwritten',
+  overReason: 'FelixRulesKept',
+  retryInterval: refreshEvery,
+  endsNoProgram: true,
+  programs: ['felix'],
+  needles: overwritten,
+  match: (record) =>
+    isProblem(record) && startsWithAny(record.message, overwritten) && !isCleanup(record)
+      ? { subject: record.fields['chainName'] ?? record.fields['chain'], quote: record.message }
+      : undefined,
+  what: (details, node) =>
+    `Somebody keeps changing Calico's rules on ${node} (${subjects(details) || 'chain unknown'}); calico-node puts them back each time.`,
+  why: () =>
+    'Until they are back, traffic of Pods may be dropped, or pass without policy. Once is a reload; again and again is a fight with another writer.',
+  fix: () =>
+    "Look for what writes at that rhythm: systemctl status firewalld ufw docker, cron jobs with iptables-restore, a second CNI plugin, keepalived. Let it leave Calico's chains (cali-…) first, or turn it off on nodes.",
+  impact: undefined,
+};
+
+const dummies = [
+  'Profile not known or invalid, generating dummy profile',
+  'End of resync: local endpoints refer to missing or invalid profile',
+];
+
+export const dummyProfile: Cause = {
+  code: 'KN206',
+  name: 'felix-dummy-profile',
+  title: 'A profile is missing: its Pods are cut off',
+  severity: 'warning',
+  reason: 'FelixProfileMissing',
+  overReason: 'FelixProfileFound',
+  retryInterval: 300_000,
+  endsNoProgram: true,
+  programs: ['felix'],
+  needles: dummies,
+  match: (record) =>
+    isProblem(record) && startsWithAny(record.message, dummies)
+      ? { subject: record.fields['profileID']?.replace(/^"|"$/g, ''), quote: record.message }
+      : undefined,
+  what: (details, node) =>
+    `calico-node drops all traffic of the Pods on ${node} whose profile it does not know: ${subjects(details) || 'name unknown'}.`,
+  why: () =>
+    'The profile kns.NAME stands for the namespace NAME. It was not in what Typha or the API sent, or it was no valid profile.',
+  fix: () =>
+    'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all anew.',
+  impact: undefined,
+};

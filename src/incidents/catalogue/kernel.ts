@@ -1,0 +1,133 @@
+import type { Cause } from './cause.ts';
+import type { IncidentDetails } from '../../model/incident.ts';
+import { agreeing, list, short, subjects } from './texts.ts';
+
+/** The kernel prints these at most ten times in five seconds, as long as it lasts. */
+const retryInterval = 30_000;
+const never = () => undefined;
+
+export const conntrackFull: Cause = {
+  code: 'KN401',
+  name: 'conntrack-full',
+  title: 'The connection tracking table is full',
+  severity: 'serious',
+  reason: 'ConntrackTableFull',
+  overReason: 'ConntrackTableHasRoom',
+  retryInterval,
+  programs: [],
+  needles: [],
+  match: never,
+  what(details, node) {
+    const { conntrack, namespacePod } = details.facts;
+    const whose = subjects(details) === '' ? '' : ` of ${subjects(details)}`;
+    const figures = levels(conntrack);
+    const fail = `fail at random on ${node}: `;
+    if (ofNamespaces(details))
+      return `New connections of ${agreeing(details, 'a Pod', 'Pods')} ${fail}the connection tracking table${whose} is full${figures}.`;
+    if (namespacePod !== undefined)
+      return `New connections of a Pod ${fail}the connection tracking table of a network namespace is full, not the node's own${figures}.`;
+    if (isUnsure(details))
+      return `New connections ${fail}a connection tracking table is full, the node's own or that of a network namespace${figures}.`;
+    return `New connections ${fail}the connection tracking table${whose} is full${figures}.`;
+  },
+  why({ facts: { topSources } }) {
+    if (topSources.length === 0)
+      return 'Each flow has an entry until it times out; too many Pods, clients without keep-alive, UDP floods or scans fill the table.';
+    const named = topSources.map(
+      ({ name, connections }) =>
+        `${short(name, 54)}: ${Number.isFinite(connections) ? Math.max(0, Math.trunc(connections)) : 'many'}`,
+    );
+    return `Most entries have ${list(named, 0, 3, 68)}.`;
+  },
+  fix(details) {
+    const { conntrack, namespacePod } = details.facts;
+    const inode = namespacePod === null ? /\d{1,10}/.exec(details.subjects[0] ?? '')?.[0] : undefined;
+    if (namespacePod === null && inode === undefined)
+      return 'Whose it is: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows how full its table is; reuse connections there.';
+    const max = asCount(conntrack?.max);
+    const raise = `sysctl -w net.netfilter.nf_conntrack_max=${max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max}. To keep it: conntrack.maxPerCore and conntrack.min`;
+    return (
+      (isUnsure(details)
+        ? `If sysctl net.netfilter.nf_conntrack_count is near the limit: ${raise} of kube-proxy. `
+        : `At once: ${raise} in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. `) +
+      (inode === undefined
+        ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
+        : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
+    );
+  },
+  impact: (details) =>
+    `${isUnsure(details) ? "If the full table is the node's own, new" : 'New'} connections from and to this Pod may fail at random.`,
+};
+
+/** A kernel that names no namespace may mean any, and how full the host's table is could not be read. */
+function isUnsure({ subjects: named, facts: { conntrack } }: IncidentDetails): boolean {
+  return asCount(conntrack?.count) === undefined && !named.some((name) => /\d/.test(name));
+}
+
+/** The host's table is not among those that are full. */
+function ofNamespaces({ subjects: named }: IncidentDetails): boolean {
+  return named.length > 0 && named.every((name) => /\d/.test(name));
+}
+
+function levels(conntrack: { count: number | undefined; max: number | undefined } | undefined): string {
+  const [count, max] = [asCount(conntrack?.count), asCount(conntrack?.max)];
+  if (max === undefined) return '';
+  return count === undefined ? ` (it holds ${max})` : ` (${count} of ${max} entries)`;
+}
+
+/** Undefined: nothing that the kernel, which counts in 31 bits, can have said. */
+function asCount(number: number | undefined): number | undefined {
+  return number !== undefined && number >= 0 && number < 2 ** 31 ? Math.trunc(number) : undefined;
+}
+
+export const neighbourFull: Cause = {
+  code: 'KN402',
+  name: 'neighbour-table-full',
+  title: 'The ARP or neighbour table is full',
+  severity: 'serious',
+  reason: 'NeighbourTableFull',
+  overReason: 'NeighbourTableHasRoom',
+  retryInterval,
+  programs: [],
+  needles: [],
+  match: never,
+  what: (details, node) =>
+    `${node} cannot reach addresses that it has not talked to lately: its ${tables(details.families)} table is full.`,
+  why: () =>
+    'More neighbours (Pods, nodes and other machines of the same networks) than gc_thresh3 allows; large flat networks and scans do that.',
+  fix: (details) => {
+    const [only = ''] = details.families.length === 1 ? details.families : [];
+    const name = only === 'IPv6' ? 'ipv6' : 'ipv4';
+    return (
+      `On the node, unless these are higher already: sysctl -w net.${name}.neigh.default.gc_thresh3=16384 net.${name}.neigh.default.gc_thresh2=8192 net.${name}.neigh.default.gc_thresh1=4096, ` +
+      (only === '' ? 'likewise net.ipv6, ' : '') +
+      'and the same in /etc/sysctl.d/. How many there are: ip -s neigh | wc -l.'
+    );
+  },
+  impact: () => 'Connections to Pods and machines not talked to lately may fail.',
+};
+
+function tables(families: readonly string[]): string {
+  if (families.length !== 1) return 'neighbour';
+  return families[0] === 'IPv6' ? 'neighbour (IPv6)' : families[0] === 'IPv4' ? 'ARP (IPv4)' : 'neighbour';
+}
+
+export const martianPackets: Cause = {
+  code: 'KN403',
+  name: 'martian-packets',
+  title: 'Packets with impossible addresses',
+  severity: 'warning',
+  reason: 'PacketDrop',
+  overReason: 'MartianPacketsGone',
+  retryInterval,
+  programs: [],
+  needles: [],
+  match: never,
+  what: (details, node) =>
+    `The kernel of ${node} drops packets whose source cannot be where they come from${subjects(details) !== '' ? ` (${subjects(details)})` : ''}.`,
+  why: () =>
+    'Its routes say that the source is behind another interface: asymmetric routing, a missing route back, or a forged address.',
+  fix: () =>
+    'Compare ip route get SOURCE with the interface in the line. Fix the route; if the other way is meant, set net.ipv4.conf.INTERFACE.rp_filter=2.',
+  impact: undefined,
+};

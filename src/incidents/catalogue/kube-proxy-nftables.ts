@@ -1,0 +1,129 @@
+import type { Cause } from './cause.ts';
+import { nftablesFailure, nftablesNeedles } from './failures.ts';
+import { find } from './reading.ts';
+import { lineAt } from './record-text.ts';
+import { agreeing, failingPodArguments, onlyFamily, program, short, subjects } from './texts.ts';
+import { syncEvery, unreachable } from './impact.ts';
+
+export const nftWithoutJson: Cause = {
+  code: 'KN114',
+  name: 'nft-without-json',
+  title: 'nft was built without JSON',
+  severity: 'serious',
+  reason: 'NftWithoutJson',
+  overReason: 'NftWithJson',
+  retryInterval: syncEvery,
+  programs: ['kube-proxy', 'felix'],
+  needles: nftablesNeedles,
+  match: (record) => strip(find(nftablesFailure(record), [/JSON support not compiled-in/])),
+  what: (details, node) =>
+    `${program(details)} cannot read its nftables rules on ${node}: its nft was built without JSON.`,
+  why: () => 'It reads sets and maps with nft -j; without that, stale entries stay and syncs fail.',
+  fix: () => "Use the project's own image, or one whose nft has JSON: nft -V must show json: yes.",
+  impact: unreachable,
+};
+
+export const nftCrashes: Cause = {
+  code: 'KN113',
+  name: 'nft-crashes',
+  title: 'nft crashes',
+  severity: 'serious',
+  reason: 'NftCrashes',
+  overReason: 'NftRunsAgain',
+  retryInterval: syncEvery,
+  provenBySync: true,
+  programs: ['kube-proxy', 'felix'],
+  needles: nftablesNeedles,
+  match: (record) =>
+    strip(
+      find(nftablesFailure(record), [
+        /signal: (?:segmentation fault|aborted|bus error|illegal instruction)/,
+        /core dumped/,
+      ]),
+    ),
+  what: (details, node) =>
+    `${program(details)} cannot update its rules on ${node}${onlyFamily(details)}: the nft it runs crashes.`,
+  why: () =>
+    'An old nft (1.0.4 in many images of kube-proxy) dies when it reads tables that a newer nft made on the host.',
+  fix: () =>
+    'Update kube-proxy (an image with nft 1.0.6.1 or newer). Until then find the table: nft list tables; then, on a drained node, delete those of the newer program, or go back to mode iptables.',
+  impact: unreachable,
+};
+
+export const nftInterfaceMissing: Cause = {
+  code: 'KN112',
+  name: 'nftables-interface-missing',
+  title: 'A rule names an interface that does not exist',
+  severity: 'serious',
+  reason: 'NftInterfaceMissing',
+  overReason: 'NftInterfaceFound',
+  retryInterval: syncEvery,
+  provenBySync: true,
+  programs: ['kube-proxy'],
+  needles: [...nftablesNeedles, 'Interface does not exist'],
+  match(record) {
+    const text = nftablesFailure(record);
+    const found = find(text, [/Interface does not exist/]);
+    if (text === undefined || found === undefined) return undefined;
+    const named = /\b[io]if(?:name)? (?:!= )?"?([\w.*@:-]{1,32})/.exec(
+      text.slice(text.indexOf('Interface does not exist')),
+    );
+    return { subject: named?.[1], quote: found.quote };
+  },
+  what: (details, node) =>
+    `kube-proxy cannot update any Service on ${node}${onlyFamily(details)}: its rules name ${agreeing(details, 'the interface', 'the interfaces')} ${subjects(details) || '(unnamed)'}, which ${agreeing(details, 'is', 'are')} not there.`,
+  why: () =>
+    'detectLocal.interfaceNamePrefix or bridgeInterface of kube-proxy does not fit this node: nftables (iif) wants an interface that exists, where iptables took any name.',
+  fix: () =>
+    'Compare ip -br link on the node with kubectl -n kube-system get configmap kube-proxy -o yaml; use detectLocalMode: ClusterCIDR, or update kube-proxy: later releases compare the name only (iifname).',
+  impact: unreachable,
+};
+
+export const nftSyncFailed: Cause = {
+  code: 'KN111',
+  name: 'nftables-sync-failed',
+  title: "nft refuses kube-proxy's rules",
+  severity: 'serious',
+  reason: 'NftSyncFailed',
+  overReason: 'NftSyncSucceeded',
+  retryInterval: syncEvery,
+  provenBySync: true,
+  programs: ['kube-proxy'],
+  needles: nftablesNeedles,
+  match(record) {
+    const text = nftablesFailure(record);
+    if (text === undefined) return undefined;
+    const error = /Error: [^\n]+/.exec(text);
+    return {
+      // The rule, or element, that was refused stands in the line after the error.
+      subject:
+        /^[ \t]*(?:add|insert|create|replace|delete|flush|destroy) (?:rule|element|chain|set|map) ip6? kube-proxy ([^\s;{]{1,160})/m.exec(
+          text,
+        )?.[1],
+      quote: error === null ? undefined : lineAt(text, error.index),
+    };
+  },
+  what: (details, node) =>
+    `kube-proxy cannot update Services on ${node}${onlyFamily(details)}: nft refuses its rules${subjects(details) !== '' ? `, first in ${subjects(details, 1, 60)}` : ''}.`,
+  why(details) {
+    if (details.quote.includes('No such file or directory'))
+      return 'Something the rule refers to is gone or unknown to this kernel: somebody changed the table kube-proxy, or a module is missing.';
+    if (/not permitted|Permission denied/.test(details.quote))
+      return 'kube-proxy is not allowed to: its container is not privileged.';
+    if (/killed/.test(details.quote))
+      return 'nft was killed, mostly for want of memory: look at the limits of its container.';
+    return 'All changes are one transaction: what the kernel refuses in one rule stops all of them.';
+  },
+  fix(details) {
+    const pod = failingPodArguments(details);
+    return (
+      `Read the whole error: kubectl logs ${pod ?? '-n kube-system POD'} | grep -A9 nftables. On the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed). ` +
+      'Restart kube-proxy: it writes its table anew.'
+    );
+  },
+  impact: unreachable,
+};
+
+function strip(match: { quote?: string | undefined } | undefined) {
+  return match === undefined ? undefined : { quote: match.quote === undefined ? undefined : short(match.quote, 200) };
+}

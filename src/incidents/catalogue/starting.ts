@@ -1,0 +1,105 @@
+import type { ProgramRecord } from '../../model/program-record.ts';
+import type { Cause } from './cause.ts';
+import { said, isProblem, lineAt } from './record-text.ts';
+import { failingPodArguments, plural, program, shellWords } from './texts.ts';
+
+/** A container that ends at once is started anew after up to five minutes. */
+const crashLoop = 300_000;
+
+/** What files and tools that kube-proxy needs at its start say of the kernel. */
+const wants: readonly { expression: RegExp; module: string }[] = [
+  {
+    expression:
+      /\/proc\/sys\/net\/(?:netfilter\/|ipv4\/netfilter\/ip_|)nf_conntrack\w*: no such file|netfilter\/nf_conntrack_max: no such file/,
+    module: 'nf_conntrack',
+  },
+  { expression: /\bipvs (?:not supported|is not)|can't use the IPVS proxier/i, module: 'ip_vs' },
+];
+
+/** Found by cobra before anything runs: what fails later is told twice, the other time as `Error running ProxyServer`. */
+const configuration =
+  /^(?:failed (?:complete|validate|os init)|initialize logging|unknown (?:short)?hand flag|unknown flag|"[^"\n]{1,200}" does not take)/;
+
+export const cannotStart: Cause = {
+  code: 'KN116',
+  name: 'kube-proxy-cannot-start',
+  title: 'kube-proxy does not start',
+  severity: 'serious',
+  reason: 'KubeProxyCannotStart',
+  overReason: 'KubeProxyStarted',
+  retryInterval: crashLoop,
+  provenBySync: true,
+  programs: ['kube-proxy'],
+  needles: ['Error running ProxyServer', 'command failed'],
+  match(record) {
+    const { message, severity, caller, error } = record;
+    const starts =
+      isProblem(record) &&
+      (message === 'Error running ProxyServer' ||
+        (message === 'command failed' && configuration.test(error)) ||
+        (severity === 'fatal' && /(?:^|\/)server(?:_\w+)?\.go$/.test(caller)));
+    if (!starts) return undefined;
+    const text = said(record);
+    const wanted = wants.find(({ expression }) => expression.test(text));
+    return {
+      subject: wanted?.module,
+      quote: wanted === undefined ? undefined : lineAt(text, Math.max(0, text.search(wanted.expression))),
+    };
+  },
+  what: (_, node) =>
+    `kube-proxy does not start on ${node}: Services keep the rules of before, or have none since the last reboot.`,
+  why: (details) =>
+    shellWords(details.subjects).length > 0
+      ? `Not loaded into the kernel: ${shellWords(details.subjects).join(', ')}.`
+      : 'It ends with an error before its first sync: its configuration, its access to the API server or the kernel is at fault.',
+  fix(details) {
+    const modules = shellWords(details.subjects).join(' ');
+    const logs = `kubectl logs ${failingPodArguments(details) ?? '-n kube-system POD'} --previous`;
+    return modules === ''
+      ? `Read ${logs} and kubectl -n kube-system get configmap kube-proxy -o yaml.`
+      : `On the node: modprobe -a ${modules}; to keep it: printf '%s\\n' ${modules} >> /etc/modules-load.d/kube.conf. The rest is in ${logs}.`;
+  },
+  impact: () => 'Services that are new or have changed are not reachable from this node; after a reboot none is.',
+};
+
+/** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]; nothing else in a k3s writes it. */
+const startNeedle = 'Version info';
+
+/** Whether kube-proxy says that it has been started. */
+export function tellsOfStart({ program: writer, caller, message }: ProgramRecord): boolean {
+  return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
+}
+
+/** felix ends so on purpose, or it has already said why. */
+const orderly =
+  /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
+
+export const restarting: Cause = {
+  code: 'KN117',
+  name: 'program-restarting',
+  title: 'A network program keeps restarting',
+  severity: 'warning',
+  reason: 'NetworkProgramRestarting',
+  overReason: 'NetworkProgramStable',
+  retryInterval: crashLoop,
+  endsNoProgram: true,
+  programs: ['kube-proxy', 'felix', 'confd', 'calico-node'],
+  needles: ['[FATAL][', '[PANIC][', ': FATAL ', ': PANIC ', ': CRITICAL ', '] panic: ', 'fatal error: ', startNeedle],
+  match({ severity, message }) {
+    const crashed = severity === 'fatal' || /^(?:panic|fatal error): /.test(message);
+    return crashed && !orderly.test(message) ? {} : undefined;
+  },
+  what: (details, node) =>
+    `${program(details)} on ${node} ends and is started anew${details.restarts > 0 ? `, ${plural(details.restarts, 'time', 'times')} so far` : ''}.`,
+  why: () =>
+    'It crashes, is killed for want of memory, or fails its liveness probe. In between, rules for Services, policy and routes stand still.',
+  fix(details) {
+    const pod = failingPodArguments(details);
+    if (pod === undefined && details.failing === 'kube-proxy' && details.facts.kubeProxyHere === false)
+      return 'kube-proxy is no Pod here. On the node: systemctl status kube-proxy; journalctl -u kube-proxy (k3s, which restarts as a whole: -u k3s), or its log file; dmesg | grep -i oom.';
+    return pod === undefined
+      ? 'Read kubectl -n kube-system get pods -o wide, then logs --previous and describe of the Pod: look for OOMKilled and failed probes.'
+      : `Read kubectl logs ${pod} --all-containers --previous, and kubectl describe pod ${pod}: look for OOMKilled, failed probes and the exit code.`;
+  },
+  impact: undefined,
+};

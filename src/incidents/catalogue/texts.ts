@@ -1,0 +1,92 @@
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
+import type { IncidentDetails } from '../../model/incident.ts';
+
+/*
+ * Names in texts are foreign. Those of Kubernetes, of chains and of modules are ASCII: what is not becomes a question mark, as does what
+ * a chat program reads as a mention or a link; what is no printable character becomes a space, and the rest is cut, so that each text
+ * stays one line of bounded length in bytes.
+ */
+
+/** A name for a sentence, at most `limit` characters. */
+export function short(name: string, limit = 40): string {
+  const text = name
+    .slice(0, 4 * limit)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/[^\x20-\x7e…]|<|(?<=:\/)\//gu, '?')
+    .trim();
+  return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
+}
+
+/** Numbers that are none of this world are not printed in full. */
+function whole(count: number): number {
+  return Number.isFinite(count) ? Math.min(Math.max(0, Math.trunc(count)), 999_999_999) : 0;
+}
+
+/** `a, b and 3 more`; '' for none. */
+export function list(names: readonly string[], more: number, limit = 2, width = 40): string {
+  const named = names.filter((name) => short(name, width) !== '');
+  const shown = named.slice(0, limit).map((name) => short(name, width));
+  const left = named.length - shown.length + whole(more);
+  if (shown.length === 0) return '';
+  if (left > 0) return `${shown.join(', ')} and ${left} more`;
+  return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : (shown[0] ?? '');
+}
+
+/** The incident's subjects in words. */
+export function subjects(details: IncidentDetails, limit = 2, width = 40): string {
+  return list(details.subjects, details.moreSubjects, limit, width);
+}
+
+/** Which of two words agrees with the incident's subjects. */
+export function agreeing(details: IncidentDetails, one: string, many: string): string {
+  return details.subjects.length + whole(details.moreSubjects) > 1 ? many : one;
+}
+
+/** Words that are safe to paste into a shell, each once, at most `limit` of them and 50 characters in all. */
+export function shellWords(names: readonly string[], limit = 4): string[] {
+  const words = names.flatMap((name) => name.slice(0, 200).split(/[\s,]+/));
+  const safe = [...new Set(words.filter((word) => /^[A-Za-z0-9][\w.-]{0,31}$/.test(word)))].slice(0, limit);
+  while (safe.join(' ').length > 50) safe.pop();
+  return safe;
+}
+
+/** ` (IPv6)` where only one family of addresses was seen to fail. */
+export function onlyFamily(details: IncidentDetails): string {
+  return details.families.length === 1 && /^IPv[46]$/.test(details.families[0] ?? '')
+    ? ` (${details.families[0]})`
+    : '';
+}
+
+/** `1 time`, `3 times` */
+export function plural(count: number, one: string, many: string): string {
+  return `${whole(count)} ${count === 1 ? one : many}`;
+}
+
+/** Who fails, as the operator calls it. */
+export function program(details: IncidentDetails): string {
+  switch (details.failing) {
+    case 'kernel':
+      return 'the kernel';
+    case 'felix':
+    case 'confd':
+    case 'bird':
+      return `calico-node (${details.failing})`;
+    case 'unknown':
+      return 'a network program';
+    default:
+      return details.failing;
+  }
+}
+
+/** The Pod that fails as `kubectl` wants it: `-n kube-system kube-proxy-x7k2p`; undefined where it is not known. */
+export function failingPodArguments(details: IncidentDetails): string | undefined {
+  const [namespace = '', pod = ''] = details.failingPod?.split('/') ?? [];
+  // A longer one would leave no room for the rest.
+  return isLabel(namespace) && isSubdomain(pod) && pod.length <= 80 ? `-n ${namespace} ${pod}` : undefined;
+}
+
+/** What FelixConfiguration says, where it could be read. */
+export function felixSettings(details: IncidentDetails) {
+  const { felix } = details.facts;
+  return felix?.kind === 'settings' ? felix.settings : undefined;
+}

@@ -1,0 +1,169 @@
+import { isSubdomain } from '../../platform/api-names.ts';
+import { humanDuration } from '../../platform/duration.ts';
+import type { IncidentDetails, NamedService } from '../../model/incident.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { withoutMarkup } from '../../platform/printable.ts';
+import { causeOf } from '../catalogue/catalogue.ts';
+import { quotable } from '../catalogue/record-text.ts';
+import { list, plural, short } from '../catalogue/texts.ts';
+import { hints } from '../diagnosis.ts';
+
+/** Bytes of an Event's message; what is cut off must never be the code that leads to the page. */
+const room = 1024;
+
+/** The message of an Event about an incident, of at most 1,024 bytes: what matters least gives way. */
+export function incidentMessage(details: IncidentDetails, node: string, lowerBound = ''): string {
+  const name = short(node, 253) || 'this node';
+  if (details.role === 'pointer')
+    return details.phase === 'open' ? pointer(details, name) : podNoticeOver(details, name);
+  return details.phase === 'open' ? full(details, name, lowerBound) : fullOver(details, name);
+}
+
+/** How much it matters, then a sentence, then what says less in fewer words; 0 stays whatever happens. */
+type Part = readonly [rank: number, ...texts: string[]];
+
+function full(details: IncidentDetails, node: string, lowerBound: string): string {
+  const cause = causeOf(details.diagnosis);
+  const [firstHint = '', secondHint = ''] = hints(details);
+  return fitted(
+    [
+      [0, cause.what(details, node)],
+      [2, `${times(details.failures)} since ${instant(details.since, details.last)}${restarts(details)}.`],
+      [4, lowerBound],
+      [6, quoteText(details)],
+      [3, servicesText(details, true), servicesText(details, false)],
+      [2, cause.why(details, node)],
+      [1, cause.fix(details, node)],
+      [5, affectedText(details, true), affectedText(details, false)],
+      [4, firstHint],
+      [7, secondHint],
+    ],
+    details,
+  );
+}
+
+function fullOver(details: IncidentDetails, node: string): string {
+  const { since, last, ended, endedBy, failures } = details;
+  const end = ended ?? last;
+  return fitted(
+    [
+      [0, `Over on ${node}: "${causeOf(details.diagnosis).title}".`],
+      [
+        1,
+        `It lasted ${span(since, end)}, with ${plural(failures, 'failure', 'failures')} ${
+          failures === 1 ? `at ${instant(last, end)}` : `from ${instant(since, end)} to ${instant(last, end)}`
+        }${restarts(details)}.`,
+      ],
+      [2, endedBy === 'success' ? 'The last attempt succeeded.' : 'It has not been logged again since.'],
+      [3, servicesText(details, false)],
+    ],
+    details,
+  );
+}
+
+function pointer(details: IncidentDetails, node: string): string {
+  const cause = causeOf(details.diagnosis);
+  return fitted(
+    [
+      [0, cause.impact?.(details) ?? ''],
+      [
+        1,
+        `The cause is on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
+      ],
+      [3, servicesText(details, true), servicesText(details, false)],
+      // The name of a host in a log may be none of a Node.
+      [2, isSubdomain(node) ? `All about it: kubectl describe node ${node}` : ''],
+    ],
+    details,
+  );
+}
+
+function podNoticeOver(details: IncidentDetails, node: string): string {
+  const end = details.ended ?? details.last;
+  return fitted(
+    [
+      [0, `Over on ${node} since ${instant(end, end)}: "${causeOf(details.diagnosis).title}".`],
+      [1, `It had lasted ${span(details.since, end)}.`],
+    ],
+    details,
+  );
+}
+
+/** Joins as many parts as fit, the code after them. */
+function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): string {
+  const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
+  let kept = parts.filter(([, text]) => text !== '');
+  const whole = (): string => [...kept.map(([, text]) => text), mark].join(' ').toWellFormed();
+  while (Buffer.byteLength(whole()) > room) {
+    const least = Math.max(...kept.map(([rank]) => rank));
+    if (least === 0) break;
+    kept = kept.flatMap((part): Part[] => {
+      const [rank, , ...shorter] = part;
+      if (rank !== least) return [part];
+      return shorter.length === 0 ? [] : [[rank, ...shorter]];
+    });
+  }
+  return whole();
+}
+
+/** Not the last line: the one that began it stays for as long as it goes on. */
+function quoteText({ quote }: IncidentDetails): string {
+  // Before it is fitted: it gets longer.
+  const text = withoutMarkup(quotable(quote));
+  if (text === '') return '';
+  return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
+}
+
+/** `Seen 14 times` */
+function times(failures: number): string {
+  return `Seen ${failures === 1 ? 'once' : plural(failures, 'time', 'times')}`;
+}
+
+function restarts({ restarts: count }: IncidentDetails): string {
+  return count === 0 ? '' : `, with ${plural(count, 'restart', 'restarts')} of the container`;
+}
+
+/** `Services named: shop/postgres port postgres (behind it shop/postgres-0 on node-b), shop/web ports http and https and 3 more.` */
+function servicesText({ services, moreServices }: IncidentDetails, withBackends: boolean): string {
+  if (services.length === 0) return '';
+  const named = services.slice(0, 3).map((service) => serviceText(service, withBackends));
+  const rest = services.length - named.length + moreServices;
+  return `${services.length + moreServices === 1 ? 'Service' : 'Services'} named: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+function serviceText({ object, ports, backends, moreBackends, deleted }: NamedService, withBackends: boolean): string {
+  const named = list(ports, 0, 3);
+  const port = named === '' ? '' : ` ${ports.length === 1 ? 'port' : 'ports'} ${named}`;
+  const behind = withBackends ? list(backends, moreBackends, 3, 200) : '';
+  const notes = [deleted ? 'deleted since' : '', behind === '' ? '' : `behind it ${behind}`];
+  const note = notes.filter((each) => each !== '').join('; ');
+  return `${short(`${object.namespace}/${object.name}`, 127)}${port}${note === '' ? '' : ` (${note})`}`;
+}
+
+/** `Pods hit: shop/web-0, shop/web-1, shop/web-2 and 107 more.` */
+function affectedText({ affected: { count, names } }: IncidentDetails, withNames: boolean): string {
+  if (count === 0) return '';
+  const shown = withNames ? list(names, count - names.length, 3, 317) : '';
+  return `Pods hit: ${shown === '' ? count : shown}.`;
+}
+
+function span(since: Millis, end: Millis): string {
+  return humanDuration(Math.max(0, datable(end) - datable(since)));
+}
+
+/** `12:03:04 UTC`, with the date where `near` is of another day. */
+function instant(time: Millis, near: Millis): string {
+  const [date = '', clock = ''] = new Date(datable(time)).toISOString().split('T');
+  const isSameDay = new Date(datable(near)).toISOString().startsWith(date);
+  return `${isSameDay ? '' : `${date} `}${clock.slice(0, 8)} UTC`;
+}
+
+/** A time that no clock has becomes the nearest one that a Date can be: all else about it may still be true. */
+function datable(time: Millis): Millis {
+  return Math.min(Math.max(time || 0, 0), 8.64e15);
+}
+
+function lowerFirst(text: string): string {
+  // Not the first letter of a name written in capitals, such as BGP.
+  return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}

@@ -1,0 +1,207 @@
+import { copy } from '../../platform/address.ts';
+import type { ObjectRef } from '../../model/endpoint.ts';
+import type { Millis } from '../../model/log-line.ts';
+import type { FailureSign } from '../../model/program-record.ts';
+import type { Incident } from '../incident.ts';
+import { attemptSpan, isAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
+
+/** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
+export interface TrackedFailure {
+  incident: Incident;
+  /** The last attempts that failed, earliest first, and the failures of each; three tell a fight from two flaps. */
+  attempts: { time: Millis; failures: number }[];
+  /** The latest line that told of a failure. `incident.last` may be later: a program that was started anew has not failed since. */
+  heard: Millis;
+  /** Longest time between two attempts that failed one after the other. */
+  longestGap: Millis;
+  /** It failed again after it had been well. */
+  fight: boolean;
+  /** The first success after the last failure. */
+  healthy: Millis | undefined;
+  /** Families that failed and have not succeeded since; '' where the line did not tell. */
+  broken: string[];
+  /** No line since the last failure has told how the attempt ended. */
+  unfinished: boolean;
+  /** It has failed again, if that attempt does not turn out to have succeeded all the same. */
+  doubtful: boolean;
+  /** It failed since the program was last started. */
+  inThisLife: boolean;
+  /** When it was over: an incident that ends by silence ended before that was clear. */
+  closed: Millis | undefined;
+  /** Hashes of the subjects past those in `incident.subjects`. */
+  pastSubjects: number[];
+}
+
+/** What a failure is beside those before it. */
+export interface Noted {
+  /** It shows that it is more than a flap. */
+  repeats: boolean;
+  /** Attempts before that were too long ago to have to do with it. */
+  flaps: number;
+}
+
+const attemptsKept = 3;
+const subjectsKept = 16;
+/** Past that many, `moreSubjects` no longer grows. */
+const pastSubjectsKept = 240;
+const longestText = 200;
+
+export function watch(code: string, failing: Incident['failing'], time: Millis): TrackedFailure {
+  return {
+    incident: {
+      code,
+      failing,
+      failingPod: undefined,
+      phase: 'suspected',
+      first: time,
+      last: time,
+      opened: undefined,
+      ended: undefined,
+      endedBy: undefined,
+      failures: 0,
+      unpublished: 0,
+      endUnpublished: false,
+      families: [],
+      subjects: [],
+      moreSubjects: 0,
+      quote: '',
+      restarts: 0,
+    },
+    attempts: [],
+    heard: time,
+    longestGap: 0,
+    fight: false,
+    healthy: undefined,
+    broken: [],
+    unfinished: false,
+    doubtful: false,
+    inThisLife: true,
+    closed: undefined,
+    pastSubjects: [],
+  };
+}
+
+/** What the line says of the incident, beside that it failed. */
+export function describe(tracked: TrackedFailure, sign: FailureSign, failingPod: ObjectRef | undefined): void {
+  const { incident } = tracked;
+  if (failingPod !== undefined) incident.failingPod = failingPod;
+  // The line that began it stays: an Event whose text changes all the time cannot be read.
+  if (incident.phase !== 'open') incident.quote = shortened(sign.quote);
+  noteFamily(tracked, sign.family);
+  if (sign.subject !== undefined) noteSubject(tracked, shortened(sign.subject));
+}
+
+export function noteFamily({ incident, broken }: TrackedFailure, family: string): void {
+  if (!broken.includes(family)) broken.push(family);
+  if (family !== '' && !incident.families.includes(family)) incident.families.push(family);
+}
+
+function noteSubject({ incident, pastSubjects }: TrackedFailure, subject: string): void {
+  if (incident.subjects.includes(subject)) return;
+  if (incident.subjects.length < subjectsKept) {
+    incident.subjects.push(subject);
+    return;
+  }
+  const hash = hashOf(subject);
+  if (pastSubjects.length >= pastSubjectsKept || pastSubjects.includes(hash)) return;
+  pastSubjects.push(hash);
+  incident.moreSubjects = pastSubjects.length;
+}
+
+/** A line told of a failure. */
+export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
+  const { attempts, heard } = tracked;
+  const gap = Math.abs(time - heard);
+  tracked.heard = Math.max(heard, time);
+  const same = attempts.findLast((attempt) => Math.abs(time - attempt.time) <= attemptSpan);
+  const run = same ?? (gap <= attemptSpan ? attempts.at(-1) : undefined);
+  if (run !== undefined) {
+    run.failures++;
+    // A table that is full prints without a pause: what goes on for that long is no single attempt.
+    return { repeats: gap <= attemptSpan && tracked.heard - run.time > attemptSpan, flaps: 0 };
+  }
+  const isFirst = attempts.length === 0;
+  const flaps = addAttempt(tracked, time);
+  if (isFirst) return { repeats: false, flaps };
+  tracked.longestGap = Math.max(tracked.longestGap, gap);
+  const again = tracked.healthy === undefined && gap <= 2 * retryInterval;
+  return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
+}
+
+/** As `noteAttempt`, of what only somebody else can have done: a second time is more than a flap, whatever was well in between. */
+export function noteForeignHand(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
+  const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
+  return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
+}
+
+/** As `noteAttempt`, of a program that is started anew again and again: each restart is an attempt of its own. */
+export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
+  const flaps = addAttempt(tracked, time);
+  tracked.heard = Math.max(tracked.heard, time);
+  return { repeats: spanOf(tracked, restartsToOpen) <= restartSpan, flaps };
+}
+
+/** As `noteAttempt`, of a restart because of it: a start that fails, and the next that does not, are a flap. */
+export function noteConsequence({ attempts }: TrackedFailure): Noted {
+  const attempt = attempts.at(-1);
+  if (attempt !== undefined) attempt.failures++;
+  return { repeats: false, flaps: 0 };
+}
+
+/** The attempt that the last failure was of has succeeded: kube-proxy complains of tables that it then makes anew. Gives how many were taken back. */
+export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
+  if (attempts.length < 2) return 0;
+  incident.failures -= attempts.pop()?.failures ?? 0;
+  return 1;
+}
+
+function addAttempt(tracked: TrackedFailure, time: Millis): number {
+  const { incident, attempts } = tracked;
+  attempts.push({ time, failures: 1 });
+  // Lines of several logs do not come in the order of their times.
+  attempts.sort((a, b) => a.time - b.time);
+  const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
+  // One that is to open begins with what made it doubtful.
+  if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
+  // What opens one day did not begin with the flap of last week.
+  for (const { failures } of dropped) incident.failures -= failures;
+  incident.first = attempts[0]?.time ?? time;
+  return dropped.length;
+}
+
+function spanOf({ attempts }: TrackedFailure, count: number): Millis {
+  const [first, last] = [attempts.at(-count), attempts.at(-1)];
+  return first === undefined || last === undefined ? Infinity : last.time - first.time;
+}
+
+/** Whether the clock was ahead when it failed last. */
+export function wasAhead({ incident, closed = 0 }: TrackedFailure, now: Millis, isClock: boolean): boolean {
+  return isAhead(Math.max(incident.last, closed), now, isClock);
+}
+
+/** Takes back times that a wrong clock has put ahead: else the incident would last until then, whatever succeeds before. */
+export function setClock(tracked: TrackedFailure, now: Millis, isClock: boolean): boolean {
+  const { incident } = tracked;
+  if (!wasAhead(tracked, now, isClock)) return false;
+  incident.first = Math.min(incident.first, now);
+  incident.last = Math.min(incident.last, now);
+  tracked.heard = Math.min(tracked.heard, now);
+  for (const attempt of tracked.attempts) attempt.time = Math.min(attempt.time, now);
+  if (incident.opened !== undefined) incident.opened = Math.min(incident.opened, now);
+  if (incident.ended !== undefined) incident.ended = Math.min(incident.ended, now);
+  if (tracked.healthy !== undefined) tracked.healthy = Math.min(tracked.healthy, now);
+  if (tracked.closed !== undefined) tracked.closed = Math.min(tracked.closed, now);
+  return true;
+}
+
+/** A slice of a line would keep the line. */
+export function shortened(text: string): string {
+  return copy(text.slice(0, longestText));
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}

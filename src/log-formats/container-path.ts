@@ -1,0 +1,30 @@
+import { isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
+
+export interface PodName {
+  namespace: string;
+  pod: string;
+  uid: string;
+}
+
+/** Whose log it is. */
+export interface ContainerName extends PodName {
+  container: string;
+  /** How often the container had been restarted. */
+  restarts: number;
+}
+
+/** From the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */
+export function containerOf(path: string): ContainerName | undefined {
+  const [file = '', container, folder = ''] = path.split('/').toReversed();
+  const pod = podOf(folder);
+  const restarts = /^(\d{1,9})\.log$/.exec(file)?.[1];
+  if (pod === undefined || container === undefined || container === '' || restarts === undefined) return undefined;
+  return { ...pod, container, restarts: Number(restarts) };
+}
+
+/** From the name of its folder; none of the parts can have a `_` in it (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
+export function podOf(folder: string): PodName | undefined {
+  const [namespace, pod, uid, more] = folder.split('_');
+  if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;
+  return isLabel(namespace) && isSubdomain(pod) && isOpaqueId(uid) ? { namespace, pod, uid } : undefined;
+}

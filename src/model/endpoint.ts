@@ -1,0 +1,52 @@
+/** Who an address was at the time of a packet. Plain data: it can be written as JSON and read back unchanged. */
+
+/** What an Event needs to know of an API object. `uid` is empty when the object is known by name only. */
+export interface ObjectRef {
+  apiVersion: string;
+  kind: string;
+  namespace: string | undefined;
+  name: string;
+  uid: string;
+  resourceVersion: string | undefined;
+}
+
+/** The controller a Pod belongs to, as its owner thinks of it: a Deployment rather than its ReplicaSet. */
+export interface Workload {
+  kind: string;
+  namespace: string;
+  name: string;
+}
+
+/** How an address was given to an object; the first that applies wins. */
+export type Evidence = 'interface' | 'pod-address' | 'node-address' | 'service-address' | 'address-range' | 'none';
+
+export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback' | 'unspecified' | 'private' | 'public';
+
+/** Who an address was at the time of the packet. */
+export interface Endpoint {
+  kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
+  address: string;
+  /** Equal for all that count as one peer: the workload of a Pod, else the object, else the address. */
+  identity: string;
+  evidence: Evidence;
+  object: ObjectRef | undefined;
+  workload: Workload | undefined;
+  /** Where the address lies, whoever has it. */
+  range: AddressRange;
+  /** Node of a Pod. */
+  node: string | undefined;
+  /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
+  role: 'dns' | 'api-server' | 'metadata' | undefined;
+  /** For a person, where `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */
+  note: string | undefined;
+}
+
+/** The two ends of a packet and, for an ICMP error that goes back to the sender of the packet it is about, of that packet. */
+export interface Ends {
+  source: Endpoint;
+  destination: Endpoint;
+  inner: { source: Endpoint; destination: Endpoint } | undefined;
+  /** Whether the packet came from an interface named as CNI plugins name a Pod's, and whether it was to leave by one. */
+  fromPodInterface: boolean;
+  toPodInterface: boolean;
+}

@@ -1,0 +1,60 @@
+/** One problem of one object, ready to be counted. Plain data: it can be written as JSON and read back unchanged. */
+import type { Endpoint, ObjectRef } from './endpoint.ts';
+import type { IncidentDetails } from './incident.ts';
+import type { Enforcer, PolicyName } from './packet.ts';
+
+/** Which way the packet went, seen from the object the Finding regards. */
+export type Direction = 'receiving' | 'sending';
+
+/** What happened to a flow, without what varies from packet to packet. */
+export interface FlowDetails {
+  kind: 'flow';
+  direction: Direction;
+  peer: Endpoint;
+  /** Address of the regarding object in this flow, and whether it is one of its own. */
+  ownAddress: string;
+  ownAddressIsForeign: boolean;
+  protocol: string;
+  /** The port of the service side; undefined for protocols without ports and for later fragments. */
+  port: number | undefined;
+  /** True when the packet is an answer: then `port` is the sender's. */
+  reply: boolean;
+  laterFragment: boolean;
+  icmpType: number | undefined;
+  icmpCode: number | undefined;
+  /** For an ICMP error, who sent it, what it said, and what it was about. */
+  error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
+  verdict: 'dropped' | 'rejected';
+  prefix: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+  /** For a network policy: whose rules refused it, as far as the interfaces tell. */
+  refusedBy: 'sender' | 'receiver' | undefined;
+  /** `eth0 → cali1234`, as far as known. */
+  path: string;
+  martian: boolean;
+}
+
+/** What is left of a Pod's findings when it has too many distinct ones: only how many, from where and on which ports. */
+export interface OverflowDetails {
+  kind: 'overflow';
+  example: FlowDetails;
+}
+
+export type EventDetails = FlowDetails | OverflowDetails | IncidentDetails;
+
+/** An Observation with its Endpoints and its meaning, ready to be counted. */
+export interface Finding {
+  /** Equal for all packets that are one and the same problem of one object on one node. */
+  identity: string;
+  /** `PacketDrop`, `ConntrackTableFull`, …: the Event's reason. */
+  reason: string;
+  type: 'Warning' | 'Normal';
+  regarding: ObjectRef;
+  related: ObjectRef | undefined;
+  /** Node the line was logged on; empty when unknown. */
+  node: string;
+  /** The Event is one for all nodes: whoever tells first tells for all. */
+  shared?: boolean | undefined;
+  details: EventDetails;
+}

@@ -1,0 +1,82 @@
+/** What an Event says about a failure of a node that lasts. Plain data: it can be written as JSON and read back unchanged. */
+import type { ObjectRef } from './endpoint.ts';
+import type { Millis } from './log-line.ts';
+import type { Failing } from './program-record.ts';
+
+/** A Service and the ports of it whose chains were named. */
+export interface NamedService {
+  object: ObjectRef;
+  /** `https`, or the number where it has no name. */
+  ports: string[];
+  /** `shop/db-0 on node-b`: Pods behind it, the first few. */
+  backends: string[];
+  moreBackends: number;
+  /** It had been deleted when its chain was named. */
+  deleted: boolean;
+}
+
+/** What FelixConfiguration says for one node: `node.<name>` field by field over `default`. Undefined: not set, or of no type that is known. */
+export interface FelixSettings {
+  bpfEnabled: boolean | undefined;
+  bpfKubeProxyIptablesCleanupEnabled: boolean | undefined;
+  logSeverityScreen: string | undefined;
+  iptablesBackend: string | undefined;
+  nftablesMode: string | undefined;
+  /** Names of the objects that `bpfEnabled` and `bpfKubeProxyIptablesCleanupEnabled` are from. */
+  bpfFrom: string | undefined;
+  cleanupFrom: string | undefined;
+}
+
+/** What was found out around an incident, beside its lines. Each part is undefined where nobody could look. */
+export interface NodeFacts {
+  felix:
+    | { kind: 'settings'; settings: FelixSettings }
+    /** No Calico, or none that is configured through the API. */
+    | { kind: 'absent' }
+    | { kind: 'unreadable'; reason: 'forbidden' | 'failed' }
+    | undefined;
+  /** Whether felix can use eBPF here, as it has logged or as the kernel tells; else it goes on without, whatever its settings say. */
+  ebpf?: boolean | undefined;
+  /** Whether a Pod of kube-proxy runs on the node. */
+  kubeProxyHere: boolean | undefined;
+  conntrack: { count: number | undefined; max: number | undefined } | undefined;
+  /** Who holds most of the connection tracking table, most first: `shop/crawler-0 (10.244.0.7)`. */
+  topSources: readonly { name: string; connections: number }[];
+  /** The backends of iptables that programs of this node were seen to use in the last hour. */
+  backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
+  /** uid of the Pod whose network namespace alone it is about; null: of a namespace, but nobody knows whose. */
+  namespacePod?: string | null | undefined;
+  /** When the host's firewall began to drop, if it did so near the beginning of the incident. */
+  firewallDropsSince: Millis | undefined;
+}
+
+/** Something on the node is broken for longer than a moment. */
+export interface IncidentDetails {
+  kind: 'incident';
+  /** `full`: on the culprit, the Node and Services; `pointer`: short, on a Pod that suffers. */
+  role: 'full' | 'pointer';
+  phase: 'open' | 'over';
+  /** As the lines say, and as the facts explain it: a row of the catalogue each. */
+  code: string;
+  diagnosis: string;
+  failing: Failing;
+  /** `kube-system/kube-proxy-x7k2p`; undefined for the kernel. */
+  failingPod: string | undefined;
+  since: Millis;
+  /** Last failure. */
+  last: Millis;
+  failures: number;
+  /** How it was seen to be over. */
+  endedBy: 'success' | 'silence' | undefined;
+  ended: Millis | undefined;
+  families: string[];
+  subjects: string[];
+  moreSubjects: number;
+  restarts: number;
+  quote: string;
+  services: NamedService[];
+  moreServices: number;
+  facts: NodeFacts;
+  /** Pods that suffer: how many there are, and the first few by name, those that are unready or restarting first. */
+  affected: { count: number; names: string[] };
+}

@@ -1,0 +1,55 @@
+/** What one log line says. The union of everything that parsing returns. Plain data: it can be written as JSON and read back unchanged. */
+import type { PacketObservation } from './packet.ts';
+import type { ProgramRecord } from './program-record.ts';
+
+/** `nf_conntrack: table full, dropping packet`. */
+export interface ConntrackFull {
+  kind: 'conntrack-full';
+  /** Inode of the network namespace whose table it is; newer kernels name it when it is not the initial one. */
+  netns: number | undefined;
+}
+
+/** The ARP (IPv4) or neighbour discovery (IPv6) table is full. */
+export interface NeighbourOverflow {
+  kind: 'neighbour-overflow';
+  family: 'IPv4' | 'IPv6' | undefined;
+}
+
+/** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */
+export interface Martian {
+  kind: 'martian';
+  /** Which of the two addresses the kernel calls impossible. */
+  impossible: 'source' | 'destination';
+  source: string;
+  destination: string;
+  device: string;
+}
+
+/** Log records that were never written or are lost: counts near them are lower bounds. */
+export interface Suppressed {
+  kind: 'suppressed';
+  /** The kernel function, or `journald`, `kmsg` or `felix`. */
+  by: string;
+  /** How many; undefined where only the fact is known. */
+  count: number | undefined;
+  /** Whether packet lines may be among them, or only rate-limited kernel warnings (conntrack, neighbour, martian), or lines of felix. */
+  affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
+}
+
+/** A line that is one of ours but cannot be read. */
+export interface Unparsable {
+  kind: 'unparsable';
+  /** Name of the parser that claimed the line. */
+  format: string;
+  /** Why, for a person: `SRC=192.XXX.XX.X is not an address`. */
+  reason: string;
+}
+
+export type Observation =
+  | PacketObservation
+  | ConntrackFull
+  | NeighbourOverflow
+  | Martian
+  | Suppressed
+  | Unparsable
+  | ProgramRecord;

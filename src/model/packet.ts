@@ -1,0 +1,76 @@
+/** A packet as a logger printed it, and what its LOG prefix says. Plain data: it can be written as JSON and read back unchanged. */
+
+/** What the rule that logged the packet did, or went on to do, with it, as far as its prefix tells. */
+export type Verdict = (typeof verdicts)[number];
+
+export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
+
+/** What kind of thing wrote the rule: it decides where to look for the cause. */
+export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';
+
+/** TCP flags as bits of `Packet.tcpFlags`, as in the TCP header (RFC 9293, 3.1). */
+export const TcpFlag = { FIN: 1, SYN: 2, RST: 4, PSH: 8, ACK: 16, URG: 32, ECE: 64, CWR: 128 } as const;
+
+/** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
+export interface Packet {
+  /** RFC 5952 text for IPv6, dotted decimal for IPv4. */
+  source: string;
+  destination: string;
+  /** IANA keyword (`TCP`, `ICMPv6`, `SCTP`, `VRRP`, …), `ARP`, or the decimal number when IANA has no short keyword. */
+  protocol: string;
+  sourcePort: number | undefined;
+  destinationPort: number | undefined;
+  icmpType: number | undefined;
+  icmpCode: number | undefined;
+  /** Bits of `TcpFlag`; undefined when the line shows no TCP header. */
+  tcpFlags: number | undefined;
+  /** Total length in bytes (`LEN=`, the first one). */
+  length: number | undefined;
+  /** `TTL=` or `HOPLIMIT=`. */
+  ttl: number | undefined;
+  /** True for every fragment but the first: those have no transport header, so no ports. */
+  laterFragment: boolean;
+  /** True where the kernel wrote INCOMPLETE or TRUNCATED, or stopped before PROTO=. */
+  incomplete: boolean;
+}
+
+/** A policy or rule as named by a LOG prefix. */
+export interface PolicyName {
+  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined when the prefix does not tell. */
+  kind: string | undefined;
+  namespace: string | undefined;
+  name: string;
+  tier: string | undefined;
+}
+
+/** A netfilter LOG line, or another policy logger's record of one packet. */
+export interface PacketObservation {
+  kind: 'packet';
+  /** Which logger wrote it: `netfilter`, `ulogd`, `aws-network-policy-agent`, `ovn-acl`, `antrea`. */
+  logger: string;
+  verdict: Verdict;
+  /** The prefix as logged, white space around it removed; may be empty. */
+  prefix: string;
+  /** Name of the row of the prefix table that decided the verdict. */
+  prefixRule: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+  /** `IN=`; empty for packets made on the node itself. */
+  inInterface: string;
+  /** `OUT=`; empty for packets to the node itself. */
+  outInterface: string;
+  /** Bridge ports, when they differ from the interfaces. */
+  physIn: string | undefined;
+  physOut: string | undefined;
+  /** Destination MAC, lower case, `xx:xx:xx:xx:xx:xx`. */
+  destinationMac: string | undefined;
+  packet: Packet;
+  /** For an ICMP error: the packet it is about. Its source is who suffers. */
+  inner: Packet | undefined;
+  /** Next-hop MTU of an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
+  mtu: number | undefined;
+  mark: number | undefined;
+  uid: number | undefined;
+  /** The logger says it stands for this many packets (Antrea joins repeats). */
+  repeat: number;
+}

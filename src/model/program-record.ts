@@ -1,0 +1,53 @@
+/** A record that kube-proxy or calico-node wrote about its own work, and the sign of failure or success in it. Plain data: it can be written as JSON and read back unchanged. */
+import type { Millis } from './log-line.ts';
+
+/** Who wrote a record into the log of a container. `felix`, `confd` and `bird` are the parts of calico-node. */
+export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
+
+/** A record that a program wrote about its own work: what it says, and nothing about what that means. */
+export interface ProgramRecord {
+  kind: 'program-record';
+  program: Program;
+  severity: 'debug' | 'info' | 'warning' | 'error' | 'fatal';
+  /** Source file without line number, `proxier.go`, `felix/table.go`; '' where the record names none. */
+  caller: string;
+  /** Without quotes and fields: `Failed to execute iptables-restore`. */
+  message: string;
+  /** `ipFamily`, `retryingTime`, `error`, …: decoded values by key, the first 4 KiB of each. Rule dumps (`rules`) are left out. */
+  fields: Readonly<Record<string, string>>;
+  /** Everything that is error text, lines kept apart by `\n`: `err`, `error`, `errorOutput`, `stderr`; '' if there is none. */
+  error: string;
+}
+
+/** Who or what an incident is of: a program, or the kernel. */
+export type Failing = Program | 'kernel';
+
+/** What one line says of an incident that may be there. */
+export type Sign = FailureSign | SyncSign;
+
+export interface FailureSign {
+  kind: 'failure';
+  /** `KN102`: a row of the catalogue of causes. */
+  code: string;
+  failing: Failing;
+  /** `IPv4`, `IPv6`, or '' where the line does not tell. */
+  family: string;
+  /** What varies from line to line within one cause: a chain, a kernel module, a BGP peer, a network namespace. */
+  subject: string | undefined;
+  /** The telling line of the text, for a person; at most 200 characters. */
+  quote: string;
+  /** Of iptables, as far as the text tells: `iptables-restore v1.8.8 (legacy)`. */
+  backend: 'legacy' | 'nf_tables' | undefined;
+}
+
+/**
+ * How a program's attempt to bring its rules up to date ended. kube-proxy logs `SyncProxyRules complete` after a failed
+ * attempt too, right after `Sync failed`.
+ */
+export interface SyncSign {
+  kind: 'sync-failed' | 'sync-complete';
+  failing: Failing;
+  family: string;
+  /** When it will be tried again; undefined where the line does not tell. */
+  retry: Millis | undefined;
+}

@@ -1,0 +1,68 @@
+import type { ProgramRecord } from '../../model/program-record.ts';
+import { createFields, type Fields } from './fields.ts';
+import { readKlogValues, unindent } from './klog-values.ts';
+import { messageLimit } from './limits.ts';
+import { decodeQuoted, endOfQuoted } from './quoted.ts';
+import { newRecord, type Severity } from './record.ts';
+import { klogProgram, type Tag } from './tag.ts';
+
+/**
+ * `E1121 02:04:30.836390   20506 proxier.go:16] ` (klog internal/buffer, FormatHeader). Scans of screens lose the space
+ * before the thread.
+ */
+const header = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,20}(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
+const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
+
+/** A record as klog writes it since it exists; undefined for what is none. */
+export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined {
+  const found = header.exec(text);
+  if (found === null) return undefined;
+  const [whole, letter = '', path = ''] = found;
+  const severity = severities[letter] ?? 'info';
+  const caller = path.slice(path.lastIndexOf('/') + 1);
+  const fields = createFields();
+  const message = readStructured(text, whole.length, fields) ?? readPlain(text.slice(whole.length), severity, fields);
+  return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
+}
+
+/** `"nftables sync failed" err="…"`, quoted without its header; undefined for what is none. */
+export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undefined {
+  if (text[0] !== '"' || !text.startsWith(' err=', endOfQuoted(text, 0))) return undefined;
+  const fields = createFields();
+  const message = readStructured(text, 0, fields) ?? '';
+  return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message }, fields);
+}
+
+/** `"message" key="value" err=<…` */
+function readStructured(text: string, at: number, fields: Fields): string | undefined {
+  if (text[at] !== '"') return undefined;
+  const end = endOfQuoted(text, at);
+  if (end < 0 || !/^\s?$/.test(text.slice(end, end + 1))) return undefined;
+  const rest = readKlogValues(text, end, fields);
+  // Lines that no field has taken: the error of a record whose field has lost its form.
+  if (fields.error === '' && text[rest] === '\n') fields.addError(unindent(text.slice(rest + 1)));
+  return decodeQuoted(text.slice(at + 1, end - 1), messageLimit);
+}
+
+/** What klog appends to fatal records, and what ipvs mode appended to failures: neither is about the error. */
+const appendix = /\n(?:goroutine \d|Rules:)/;
+/** `, err: exit status 1`, `, error: …` */
+const marked = /, err(?:or)?: /;
+
+/**
+ * `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: releases before 1.20 put the error
+ * behind the message.
+ */
+function readPlain(text: string, severity: Severity, fields: Fields): string {
+  const end = appendix.exec(text)?.index ?? text.length;
+  const body = text.slice(0, end);
+  const line = body.indexOf('\n');
+  const first = line < 0 ? body : body.slice(0, line);
+  // What begins with a small letter is an error as Go writes them, and nothing else.
+  if (severity === 'info' || !/^[A-Z*]/.test(first)) return body;
+  const mark = marked.exec(first);
+  const colon = first.indexOf(': ');
+  const [at, length] = mark !== null ? [mark.index, mark[0].length] : colon > 0 ? [colon, 2] : [first.length, 1];
+  fields.addError(body.slice(at + length));
+  return body.slice(0, at);
+}

@@ -1,0 +1,42 @@
+import type { ProgramRecord } from '../../model/program-record.ts';
+import { parseBird } from './bird.ts';
+import { parseFragment } from './fragment.ts';
+import { parseKlogJson } from './klog-json.ts';
+import { parseHeadlessKlog, parseKlogText } from './klog-text.ts';
+import { textLimit } from './limits.ts';
+import { parseLogrus, parseLogrusPairs } from './logrus.ts';
+import { parseReadiness } from './readiness.ts';
+import { type Tag, takeTag } from './tag.ts';
+
+/** In order: the first that does not answer `undefined` has the text. */
+const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[] = [
+  parseKlogText,
+  parseKlogJson,
+  parseReadiness,
+  parseLogrus,
+  parseLogrusPairs,
+  parseHeadlessKlog,
+  parseFragment,
+  parseBird,
+];
+
+/**
+ * What kube-proxy or a part of calico-node has written, lines of the record kept apart by `\n`; undefined for what neither
+ * writes. `program` is the name that a syslog gave the writer, if it has been taken off the text already. Never throws; linear
+ * in the length of the text, of which the first 64 KiB count.
+ */
+export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
+  const { tag, rest } = program === undefined ? takeTag(text.slice(0, textLimit)) : { tag: program, rest: text };
+  const record = unescapeLines(rest.slice(0, textLimit));
+  for (const parse of parsers) {
+    const found = parse(record, tag);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** rsyslog writes control characters as `#012`, so that a record is one line. */
+function unescapeLines(text: string): string {
+  if (text.includes('\n') || !text.includes('#012')) return text;
+  return text.replaceAll('#012', '\n').replaceAll('#011', '\t');
+}

@@ -1,0 +1,81 @@
+import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
+import { canonicalAddress, copy } from '../platform/address.ts';
+
+/** `nf_conntrack: table full, dropping packet`, also with a doubled module name or `in netns N` (Linux nf_conntrack_core.c). */
+export function parseConntrackFull(text: string): ConntrackFull | undefined {
+  const found = /^(?:nf_conntrack: ){1,2}table full(?: in netns (\d{1,10}))?, dropping packet/.exec(text);
+  if (!found) return undefined;
+  return { kind: 'conntrack-full', netns: found[1] === undefined ? undefined : Number(found[1]) };
+}
+
+/** `neighbour: arp_cache: neighbor table overflow!`, `IPv6: Neighbour table overflow` (Linux net/core/neighbour.c, route.c). */
+export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefined {
+  const found = /^(?:neighbour: )?(?:(arp_cache|ndisc_cache|IPv6|ipv6|IPv4|ipv4): )?[Nn]eighbou?r table overflow/.exec(
+    text,
+  );
+  if (!found) return undefined;
+  const table = found[1]?.toLowerCase();
+  return {
+    kind: 'neighbour-overflow',
+    family: table === undefined ? undefined : table === 'arp_cache' || table === 'ipv4' ? 'IPv4' : 'IPv6',
+  };
+}
+
+/**
+ * `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c): the first address is the
+ * *destination* of the packet, the second its source. For `martian destination` likewise.
+ */
+export function parseMartian(text: string): Martian | Unparsable | undefined {
+  const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
+    text,
+  );
+  if (!found) return undefined;
+  const [, impossible, destination = '', source = '', device = ''] = found;
+  const addresses = { source: canonicalAddress(source), destination: canonicalAddress(destination) };
+  for (const [field, value] of Object.entries(addresses)) {
+    if (value === '')
+      return {
+        kind: 'unparsable',
+        format: 'martian',
+        reason: `${field === 'source' ? source : destination} is not an address`,
+      };
+  }
+  return {
+    kind: 'martian',
+    impossible: impossible === 'source' ? 'source' : 'destination',
+    ...addresses,
+    device: copy(device),
+  };
+}
+
+/** The rate limiter's own report, `net_ratelimit: 23807 callbacks suppressed` (Linux lib/ratelimit.c). */
+export function parseSuppressed(text: string): Suppressed | undefined {
+  const found = /^([A-Za-z_]\w{0,63}): (\d{1,15}) callbacks suppressed/.exec(text);
+  if (!found) return undefined;
+  const [, by = '', count] = found;
+  const affects = networkLimiters.test(by) ? 'kernel-warnings' : 'nothing';
+  return { kind: 'suppressed', by: copy(by), count: Number(count), affects };
+}
+
+/** What journald says of records it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
+export function parseJournald(text: string): Suppressed | undefined {
+  // It found a gap in the numbers of /dev/kmsg: anything may have been in it.
+  const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
+  if (missed) return { kind: 'suppressed', by: 'journald', count: Number(missed[1]), affects: 'everything' };
+  if (text.startsWith('/dev/kmsg buffer overrun, some messages lost'))
+    return { kind: 'suppressed', by: 'journald', count: undefined, affects: 'everything' };
+  const limited = /^Suppressed (\d{1,15}) messages from (\S+)/.exec(text);
+  if (limited) {
+    const kernel = /kernel|kmsg/.test(limited[2] ?? '');
+    return {
+      kind: 'suppressed',
+      by: 'journald',
+      count: Number(limited[1]),
+      affects: kernel ? 'everything' : 'nothing',
+    };
+  }
+  return undefined;
+}
+
+/** Functions whose limiter stands in front of the warnings that we read; LOG rules have no such limiter. */
+const networkLimiters = /^(?:net_ratelimit|(?:__)?nf_conntrack\w*|neigh\w*|ip_handle_martian\w*|dst_alloc|ip6_dst\w*)$/;

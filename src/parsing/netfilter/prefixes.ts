@@ -1,0 +1,109 @@
+import { LRUCache } from 'lru-cache';
+import type { Enforcer, PolicyName, Verdict } from '../../model/packet.ts';
+import { copy } from '../../platform/address.ts';
+import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
+
+/** What a LOG prefix tells. */
+export interface PrefixMeaning {
+  /** The prefix for people: trimmed, decoded, without time stamps of the logger's own. */
+  text: string;
+  verdict: Verdict;
+  /** Name of the row that decided. */
+  rule: string;
+  enforcer: Enforcer;
+  policy: PolicyName | undefined;
+}
+
+export interface PrefixTable {
+  /** `raw` is all that stands before `IN=`, with any white space; may be latin1-decoded UTF-8. */
+  look: (raw: string) => PrefixMeaning;
+}
+
+/** What the operator says of every prefix that begins with `prefix`. */
+export interface ConfiguredPrefix {
+  readonly prefix: string;
+  readonly verdict: Verdict;
+}
+
+/** `configured` comes before what is known of itself. */
+export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []): PrefixTable {
+  const rules = [...configured.map(ruleOf), ...builtInPrefixes];
+  // A node has a handful of prefixes, unless the logger writes time stamps into them.
+  const cache = new LRUCache<string, PrefixMeaning>({ max: 1024 });
+  let last: { raw: string; meaning: PrefixMeaning } | undefined;
+  return {
+    look(raw) {
+      if (last?.raw === raw) return last.meaning;
+      const meaning = cache.get(raw) ?? read(rules, decodeBytes(raw).trim());
+      if (raw.length <= longest) {
+        last = { raw: copy(raw), meaning };
+        cache.set(last.raw, meaning);
+      }
+      return meaning;
+    },
+  };
+}
+
+function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
+  // What is logged is trimmed, too.
+  const prefix = given.trim();
+  const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
+  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
+}
+
+/** netfilter keeps 29 (iptables) or 127 (nftables) characters; before them may stand a stamp that no envelope knows. */
+const longest = 256;
+
+function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
+  const text = copy(whole.length > longest ? whole.slice(-longest) : whole);
+  const none = { text, verdict: 'logged', enforcer: 'unknown', policy: undefined } as const;
+  if (whole.length > longest) return { ...none, rule: 'too long for a prefix' };
+  if (isKernelMessage(whole)) return { ...none, rule: 'kernel message' };
+  for (const rule of rules) {
+    const found = rule.match.exec(text);
+    if (!found) continue;
+    const groups = found.groups ?? {};
+    return {
+      text: rule.text?.(groups) ?? text,
+      verdict: typeof rule.verdict === 'function' ? rule.verdict(groups) : rule.verdict,
+      rule: rule.name,
+      enforcer: rule.enforcer ?? 'unknown',
+      policy: rule.policy?.(groups) ?? calicoPolicy(text),
+    };
+  }
+  return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
+}
+
+/**
+ * Messages of the kernel itself that hold a name which a tenant chooses: of the file of a process that crashed
+ * (`a.out[123]: segfault at 0 ip … in NAME[…]`, `traps: …`) or has an executable stack, of a command line that was traced, of
+ * a control group, of a file or an option of a mount. A packet that is written into such a name is forged.
+ */
+const kernelMessage = new RegExp(
+  [
+    String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,
+    'segfault at ',
+    "process '",
+    String.raw`ptrace \w{1,20} of "`,
+    'oom-kill:constraint=|[Mm]emory cgroup |Tasks? in /',
+    String.raw`\b(?:audit|overlayfs|overlay|fuse|tmpfs|cgroup\d?|SELinux|CIFS|EXT4-fs|XFS|BTRFS|request_module)(?: \([^)]{0,64}\)| error[^:]{0,80})?: `,
+    String.raw`\busb [\d.-]{1,16}: `,
+    String.raw`\w: [A-Za-z][\w -]{1,80} ['"]`,
+  ].join('|'),
+);
+
+export function isKernelMessage(prefix: string): boolean {
+  return kernelMessage.test(prefix);
+}
+
+/** Latin1-decoded UTF-8 → Unicode. Text that is Unicode already, or no UTF-8, comes back as it is. */
+export function decodeBytes(text: string): string {
+  if (!/[\x80-\xff]/.test(text) || /[^\x00-\xff]/.test(text)) return text;
+  try {
+    return utf8.decode(Buffer.from(text, 'latin1'));
+  } catch {
+    return text;
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });

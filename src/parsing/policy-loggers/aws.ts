@@ -1,0 +1,71 @@
+import type { Unparsable } from '../../model/observation.ts';
+import type { PacketObservation, Verdict } from '../../model/packet.ts';
+import { observePacket } from './record.ts';
+
+/**
+ * The network policy agent of the AWS VPC CNI, in its three spellings: to CloudWatch, up to 1.2.1 and since:
+ *
+ *     Node: n;SIP: 10.0.0.1;SPORT: 1;DIP: 10.0.0.2;DPORT: 2;PROTOCOL: TCP;PolicyVerdict: DENY
+ *     {"level":"info","msg":"Flow Info:  ","Src IP":"10.0.0.1","Src Port":1,"Dest IP":…,"Proto":"TCP","Verdict":"DENY"}
+ *     {"level":"debug","msg":"Flow Info: Src IP: 10.0.0.1 Src Port: 1 Dest IP: … Dest Port: 2 Proto TCP Verdict DENY Direction egress"}
+ */
+export function parseAws(text: string): PacketObservation | Unparsable | undefined {
+  const fields = sentence.test(text) ? readSemicolons(text) : json.test(text) ? readFlowInfo(text) : undefined;
+  if (!fields) return undefined;
+  const verdict = verdictOf(fields.get('verdict'));
+  if (verdict === undefined)
+    return {
+      kind: 'unparsable',
+      format: logger,
+      reason: `the verdict ${fields.get('verdict') ?? '(missing)'} is not known`,
+    };
+  return observePacket({
+    logger,
+    verdict,
+    source: fields.get('src ip'),
+    sourcePort: fields.get('src port'),
+    destination: fields.get('dest ip'),
+    destinationPort: fields.get('dest port'),
+    protocol: fields.get('proto'),
+  });
+}
+
+// At the beginning: further on it may be what somebody has sent to another program.
+const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
+const json = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
+
+const logger = 'aws-network-policy-agent';
+
+/** Names of the CloudWatch spelling in the others'. */
+const names: Record<string, string> = {
+  sip: 'src ip',
+  sport: 'src port',
+  dip: 'dest ip',
+  dport: 'dest port',
+  protocol: 'proto',
+  policyverdict: 'verdict',
+};
+
+function readSemicolons(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const part of text.slice(0, 2048).split(';')) {
+    const found = /(\w{1,32}): (.*)$/s.exec(part);
+    const key = found?.[1]?.toLowerCase() ?? '';
+    if (found) fields.set(names[key] ?? key, (found[2] ?? '').trim());
+  }
+  return fields;
+}
+
+/** Name and value, each in quotes or not, with a colon or only a space between. */
+const pair = /\b(Src IP|Src Port|Dest IP|Dest Port|Proto|Verdict)"?:?\s*"?([^",;}\s]+)/g;
+
+function readFlowInfo(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const [, key = '', value = ''] of text.slice(0, 4096).matchAll(pair)) fields.set(key.toLowerCase(), value);
+  return fields;
+}
+
+function verdictOf(text: string | undefined): Verdict | undefined {
+  if (text === 'DENY') return 'dropped';
+  return text?.startsWith('ACCEPT') || text?.startsWith('EXPIRED') ? 'accepted' : undefined;
+}

@@ -1,0 +1,96 @@
+import type { Unparsable } from '../../model/observation.ts';
+import type { Enforcer, Packet, PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
+import { canonicalAddress } from '../../platform/address.ts';
+import { newPacket } from '../netfilter/header.ts';
+import { protocolName } from '../netfilter/protocols.ts';
+
+type Field = string | number | undefined;
+
+/** One packet as loggers other than the kernel write it: fields by name, still as text. */
+export interface PacketRecord {
+  logger: string;
+  verdict: Verdict;
+  prefix?: string;
+  prefixRule?: string;
+  enforcer?: Enforcer;
+  policy?: PolicyName | undefined;
+  inInterface?: string;
+  outInterface?: string;
+  source: Field;
+  destination: Field;
+  protocol: Field;
+  sourcePort?: Field;
+  destinationPort?: Field;
+  icmpType?: Field;
+  icmpCode?: Field;
+  tcpFlags?: number | undefined;
+  length?: Field;
+  ttl?: Field;
+  mark?: Field;
+  uid?: Field;
+  repeat?: number;
+}
+
+/** A record with its addresses and numbers checked; `unparsable` names the first field that is none. */
+export function observePacket(record: PacketRecord): PacketObservation | Unparsable {
+  const source = canonicalAddress(String(record.source ?? ''));
+  const destination = canonicalAddress(String(record.destination ?? ''));
+  const unparsable = (reason: string): Unparsable => ({ kind: 'unparsable', format: record.logger, reason });
+  if (source === '') return unparsable(`the source ${shown(record.source)} is not an address`);
+  if (destination === '') return unparsable(`the destination ${shown(record.destination)} is not an address`);
+  const protocol = protocolName(canonicalCase(String(record.protocol ?? '')));
+  if (protocol === undefined && record.protocol !== undefined)
+    return unparsable(`${shown(record.protocol)} is not a protocol`);
+  const packet: Packet = {
+    ...newPacket(),
+    source,
+    destination,
+    protocol: protocol ?? '',
+    sourcePort: number(record.sourcePort, 65_535),
+    destinationPort: number(record.destinationPort, 65_535),
+    icmpType: number(record.icmpType, 255),
+    icmpCode: number(record.icmpCode, 255),
+    tcpFlags: record.tcpFlags,
+    length: number(record.length, 4_294_967_295),
+    ttl: number(record.ttl, 255),
+    incomplete: protocol === undefined,
+  };
+  // Ports are printed as 0 by some loggers for protocols that have none.
+  if (packet.protocol.startsWith('ICMP')) packet.sourcePort = packet.destinationPort = undefined;
+  return {
+    kind: 'packet',
+    logger: record.logger,
+    verdict: record.verdict,
+    prefix: record.prefix ?? '',
+    prefixRule: record.prefixRule ?? record.logger,
+    enforcer: record.enforcer ?? 'network-policy',
+    policy: record.policy,
+    inInterface: record.inInterface ?? '',
+    outInterface: record.outInterface ?? '',
+    physIn: undefined,
+    physOut: undefined,
+    destinationMac: undefined,
+    packet,
+    inner: undefined,
+    mtu: undefined,
+    mark: number(record.mark, 4_294_967_295),
+    uid: number(record.uid, 4_294_967_295),
+    repeat: record.repeat ?? 1,
+  };
+}
+
+function number(value: Field, max: number): number | undefined {
+  if (value === undefined || value === '' || (typeof value === 'string' && !/^\d{1,10}$/.test(value))) return undefined;
+  const parsed = Number(value);
+  return Number.isInteger(parsed) && parsed >= 0 && parsed <= max ? parsed : undefined;
+}
+
+/** `tcp`, `icmp6` and their like in the spelling of the kernel. */
+function canonicalCase(protocol: string): string {
+  const upper = protocol.toUpperCase();
+  return upper === 'ICMP6' || upper === 'ICMPV6' || upper === 'IPV6-ICMP' ? 'ICMPv6' : upper;
+}
+
+function shown(value: Field): string {
+  return value === undefined ? '(missing)' : String(value).slice(0, 60);
+}

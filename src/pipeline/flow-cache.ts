@@ -1,0 +1,127 @@
+import { explainPacket } from '../drops/findings.ts';
+import { isDhcp, noiseOf } from '../drops/noise.ts';
+import { orient, type Orientation } from '../drops/orientation.ts';
+import type { Ends } from '../model/endpoint.ts';
+import type { Finding } from '../model/finding.ts';
+import type { LogLine } from '../model/log-line.ts';
+import type { PacketObservation } from '../model/packet.ts';
+import type { Directory } from '../resolving/directory.ts';
+import { nodeOf, resolvePacket } from '../resolving/resolver.ts';
+
+/** All that is the same for every packet of one flow through one rule, as long as addresses keep their owners. */
+export interface FlowMeaning {
+  node: string;
+  ends: Ends;
+  noise: string | undefined;
+  findings: readonly Finding[];
+}
+
+/** Places for flows. A power of two: the hash of a flow picks its place. */
+const places = 8192;
+
+interface Entry {
+  host: string | undefined;
+  exact: boolean;
+  observation: PacketObservation;
+  orientation: Orientation;
+  meaning: FlowMeaning;
+}
+
+/**
+ * Resolving and explaining, remembered: a refused flow comes back with every retransmission, and most lines of a log
+ * are of a few flows. Answers hold for one epoch of the directory and are forgotten with it.
+ *
+ * A table with one place for each hash instead of a Map or an LRU: their keys would be strings put together for each
+ * packet, which costs more than all the rest (`npm run bench`).
+ */
+export function createFlowMemo(
+  directory: Directory,
+  fixedNode: string | undefined,
+): (line: LogLine, observation: PacketObservation) => FlowMeaning {
+  const memo: (Entry | undefined)[] = Array.from({ length: places });
+  /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */
+  const asked = new Int32Array(places);
+  let epoch = { from: Infinity, until: -Infinity };
+  let version = directory.version;
+
+  return (line, observation) => {
+    // What an ICMP error is about would double the key; such errors are rare.
+    if (observation.inner !== undefined) return understand(line, observation);
+    if (line.time < epoch.from || line.time >= epoch.until || directory.version !== version) {
+      memo.fill(undefined);
+      epoch = directory.epoch(line.time);
+      version = directory.version;
+    }
+    const orientation = orient(observation.packet);
+    const hash = hashOf(observation.packet, orientation);
+    const place = hash & (places - 1);
+    const known = memo[place];
+    if (
+      known !== undefined &&
+      known.host === line.host &&
+      known.exact === line.timeIsExact &&
+      isSameFlow(known, observation, orientation)
+    )
+      return known.meaning;
+    const meaning = understand(line, observation);
+    if (asked[place] === hash)
+      memo[place] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
+    asked[place] = hash;
+    return meaning;
+  };
+
+  function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
+    const at = { time: line.time, exact: line.timeIsExact };
+    const node = nodeOf(fixedNode ?? line.host, observation, directory, at);
+    const ends = resolvePacket(observation, directory, at);
+    return {
+      node,
+      ends,
+      noise: noiseOf(observation.packet, observation.destinationMac, ends),
+      findings: explainPacket(observation, ends, node),
+    };
+  }
+}
+
+/** Over the port and the ends of the addresses, where they differ most. */
+function hashOf({ source, destination }: PacketObservation['packet'], { port }: Orientation): number {
+  let hash = port ?? 0;
+  for (let i = Math.max(0, source.length - tail); i < source.length; i++)
+    hash = Math.imul(hash ^ source.charCodeAt(i), 0x01000193);
+  for (let i = Math.max(0, destination.length - tail); i < destination.length; i++)
+    hash = Math.imul(hash ^ destination.charCodeAt(i), 0x01000193);
+  return hash ^ (hash >>> 15);
+}
+
+const tail = 6;
+
+/** Equal in everything that `understand` looks at. */
+function isSameFlow(
+  { observation: a, orientation }: Entry,
+  b: PacketObservation,
+  { port, reply }: Orientation,
+): boolean {
+  const p = a.packet;
+  const q = b.packet;
+  return (
+    orientation.port === port &&
+    orientation.reply === reply &&
+    p.source === q.source &&
+    p.destination === q.destination &&
+    a.inInterface === b.inInterface &&
+    a.outInterface === b.outInterface &&
+    p.protocol === q.protocol &&
+    p.icmpType === q.icmpType &&
+    p.icmpCode === q.icmpCode &&
+    p.laterFragment === q.laterFragment &&
+    isDhcp(p.sourcePort) === isDhcp(q.sourcePort) &&
+    a.destinationMac === b.destinationMac &&
+    a.physIn === b.physIn &&
+    a.physOut === b.physOut &&
+    a.verdict === b.verdict &&
+    a.prefix === b.prefix &&
+    a.prefixRule === b.prefixRule &&
+    a.logger === b.logger &&
+    a.policy === b.policy
+  );
+}

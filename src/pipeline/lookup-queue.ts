@@ -1,0 +1,89 @@
+import { isDhcp } from '../drops/noise.ts';
+import { orient } from '../drops/orientation.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Martian } from '../model/observation.ts';
+import type { PacketObservation } from '../model/packet.ts';
+
+/** Packets of one flow that nobody has been told of, because it is still being found out whose they are. Plain JSON. */
+export interface QueuedFlow {
+  /** Of the first packet, without its text. */
+  line: LogLine;
+  observation: PacketObservation | Martian;
+  /** Packets. */
+  weight: number;
+  first: Millis;
+  last: Millis;
+  /** When the first came in, by this node's clock. */
+  since: Millis;
+}
+
+/**
+ * Where flows wait for the Pod list after a start, and for look-ups of single addresses. Packets of one flow are joined,
+ * so that it fills with the number of flows, not of packets. It is part of the snapshot: what waits is not lost.
+ */
+export interface LookupQueue {
+  /** False if it is full. */
+  admit: (line: LogLine, observation: PacketObservation | Martian, now: Millis) => boolean;
+  /** Whether packets of that flow wait here, so that a later one does not overtake them. */
+  has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
+  /** Lets out all that `may` agrees to, oldest first. */
+  release: (may: (flow: QueuedFlow) => boolean) => QueuedFlow[];
+  readonly flows: readonly QueuedFlow[];
+  readonly size: number;
+}
+
+export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {
+  const waiting = new Map<string, QueuedFlow>();
+  for (const flow of restored) waiting.set(keyOf(flow.line, flow.observation), flow);
+
+  return {
+    get size() {
+      return waiting.size;
+    },
+    get flows() {
+      return [...waiting.values()];
+    },
+    has: (line, observation) => waiting.size > 0 && waiting.has(keyOf(line, observation)),
+    admit(line, observation, now) {
+      const key = keyOf(line, observation);
+      const weight = observation.kind === 'packet' ? observation.repeat : 1;
+      const known = waiting.get(key);
+      if (known) {
+        known.weight += weight;
+        known.first = Math.min(known.first, line.time);
+        known.last = Math.max(known.last, line.time);
+        return true;
+      }
+      if (waiting.size >= limit) return false;
+      // A text may have 64 KiB, and all that it says is in the observation.
+      const kept = { ...line, text: '' };
+      waiting.set(key, { line: kept, observation, weight, first: line.time, last: line.time, since: now });
+      return true;
+    },
+    release(may) {
+      const released: QueuedFlow[] = [];
+      for (const [key, flow] of waiting) {
+        if (!may(flow)) continue;
+        waiting.delete(key);
+        released.push(flow);
+      }
+      return released;
+    },
+  };
+}
+
+/** Equal for packets that end in the same series, whatever their addresses turn out to be. */
+function keyOf(line: LogLine, observation: PacketObservation | Martian): string {
+  if (observation.kind === 'martian') {
+    const { source, destination, device, impossible } = observation;
+    return JSON.stringify([source, destination, device, impossible]);
+  }
+  const { packet, inner, repeat: _, mark: __, uid: ___, ...rule } = observation;
+  return JSON.stringify([line.timeIsExact, rule, flowOf(packet), inner && flowOf(inner)]);
+}
+
+function flowOf(packet: PacketObservation['packet']): unknown {
+  const { source, destination, protocol, sourcePort, icmpType, icmpCode, laterFragment } = packet;
+  const { port, reply } = orient(packet);
+  return [source, destination, protocol, port, reply, icmpType, icmpCode, laterFragment, isDhcp(sourcePort)];
+}

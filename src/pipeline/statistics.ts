@@ -1,0 +1,122 @@
+import type { Ends } from '../model/endpoint.ts';
+import type { LogLine } from '../model/log-line.ts';
+import type { Observation } from '../model/observation.ts';
+import type { Verdict } from '../model/packet.ts';
+
+/** Distinct values kept for the summary, so that a hostile log cannot fill the memory. */
+const keep = 256;
+
+/** Counts of what a run has seen, for the summary. */
+export interface Statistics {
+  verdicts: Record<Verdict, number>;
+  /** Dropped or rejected, but chatter of the link. */
+  noise: number;
+  /** Drops, noise apart, with a Pod at one end or both; with none. */
+  withPods: number;
+  withoutPods: number;
+  /** Addresses inside the cluster's ranges that were nobody's at the time, and how often. */
+  unresolved: Map<string, number>;
+  /** Lines with an interface named as a CNI plugin names a Pod's, and how many of those were a known Pod's. */
+  podInterfaces: { seen: number; known: number };
+  /** Prefixes of lines that only log, and how often. */
+  loggedPrefixes: Map<string, number>;
+  unparsable: number;
+  /** Reasons by `format: reason`, each with its count and the first place it was seen. */
+  unparsableReasons: Map<string, { count: number; place: string }>;
+  conntrackFull: number;
+  neighbourOverflow: number;
+  martian: number;
+  /** Lines of kube-proxy and calico-node about their own work. */
+  programRecords: number;
+  /** Log lines that were suppressed or lost before they were written. */
+  suppressed: number;
+  /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
+  notKernel: number;
+  /** Lines about a node whose name nothing tells. */
+  nodeUnknown: number;
+  observed: (line: LogLine, observation: Observation) => void;
+  resolved: (ends: Ends, noise: boolean, weight: number) => void;
+}
+
+export function createStatistics(): Statistics {
+  const statistics: Statistics = {
+    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 },
+    noise: 0,
+    withPods: 0,
+    withoutPods: 0,
+    unresolved: new Map(),
+    podInterfaces: { seen: 0, known: 0 },
+    loggedPrefixes: new Map(),
+    unparsable: 0,
+    unparsableReasons: new Map(),
+    conntrackFull: 0,
+    neighbourOverflow: 0,
+    martian: 0,
+    programRecords: 0,
+    suppressed: 0,
+    notKernel: 0,
+    nodeUnknown: 0,
+    observed,
+    resolved,
+  };
+  return statistics;
+
+  function observed(line: LogLine, observation: Observation): void {
+    switch (observation.kind) {
+      case 'packet':
+        statistics.verdicts[observation.verdict] += observation.repeat;
+        if (observation.verdict === 'logged') bump(statistics.loggedPrefixes, observation.prefix);
+        return;
+      case 'unparsable': {
+        statistics.unparsable++;
+        const key = `${observation.format}: ${observation.reason}`;
+        const known = statistics.unparsableReasons.get(key);
+        if (known) known.count++;
+        else if (statistics.unparsableReasons.size < keep)
+          statistics.unparsableReasons.set(key, { count: 1, place: `${line.source}:${line.line}` });
+        return;
+      }
+      case 'conntrack-full':
+        statistics.conntrackFull++;
+        return;
+      case 'neighbour-overflow':
+        statistics.neighbourOverflow++;
+        return;
+      case 'martian':
+        statistics.martian++;
+        statistics.verdicts.dropped++;
+        return;
+      case 'suppressed':
+        statistics.suppressed += observation.count ?? 1;
+        return;
+      case 'program-record':
+        statistics.programRecords++;
+        return;
+      default:
+        observation satisfies never;
+    }
+  }
+
+  function resolved(ends: Ends, noise: boolean, weight: number): void {
+    const { source, destination } = ends;
+    if (ends.fromPodInterface || ends.toPodInterface) {
+      statistics.podInterfaces.seen++;
+      if (source.evidence === 'interface' || destination.evidence === 'interface') statistics.podInterfaces.known++;
+    }
+    if (noise) {
+      statistics.noise += weight;
+      return;
+    }
+    if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod')
+      statistics.withPods += weight;
+    else statistics.withoutPods += weight;
+    if (source.kind === 'unknown') bump(statistics.unresolved, source.address);
+    if (destination.kind === 'unknown') bump(statistics.unresolved, destination.address);
+  }
+}
+
+function bump(counts: Map<string, number>, key: string): void {
+  const known = counts.get(key);
+  if (known !== undefined) counts.set(key, known + 1);
+  else if (counts.size < keep) counts.set(key, 1);
+}

@@ -1,0 +1,37 @@
+import type { Millis } from '../model/log-line.ts';
+import { isClockSteppedBack } from './clock-step.ts';
+
+/** Lets through `burst` at once and `rate` a second after that. Time is the caller's, so it may be virtual. */
+export interface TokenBucket {
+  take: (now: Millis) => boolean;
+  /** When the next token will be there. */
+  availableAt: (now: Millis) => Millis;
+}
+
+/** Writes of one node: 5,000 agents share an API server. */
+export const nodeBudget = { rate: 1, burst: 25 };
+
+export function createTokenBucket({ rate, burst }: { rate: number; burst: number } = nodeBudget): TokenBucket {
+  let tokens = burst;
+  let filled: Millis = -Infinity;
+  return {
+    take(now) {
+      fill(now);
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+    availableAt(now) {
+      fill(now);
+      return tokens >= 1 ? now : Math.max(now, filled) + Math.ceil(((1 - tokens) / rate) * 1000);
+    },
+  };
+
+  function fill(now: Millis): void {
+    // Else nothing would be let through until the clock is where it was.
+    if (isClockSteppedBack(filled, now)) filled = now;
+    if (now <= filled) return;
+    tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
+    filled = now;
+  }
+}

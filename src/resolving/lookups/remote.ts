@@ -1,0 +1,130 @@
+import type { Endpoint, Ends } from '../../model/endpoint.ts';
+import type { Millis } from '../../model/log-line.ts';
+import type { Remote } from '../directory.ts';
+import { createLookup, type Lookup, type LookupCounts } from './lookup.ts';
+import type { Pod } from '../objects.ts';
+
+export interface RemoteOptions {
+  /** Pods anywhere in the cluster that use an address, those on the host's network too. Undefined: not to be asked. */
+  findPods: ((address: string) => Promise<readonly Pod[]>) | undefined;
+  /** Host name of an address. Undefined: not to be asked. */
+  findHostName: ((address: string) => Promise<string | undefined>) | undefined;
+  /** What is known has changed. */
+  onChange: (address: string) => void;
+  now: () => Millis;
+}
+
+/** Finds out about addresses that no list of this node has. */
+export interface RemoteLookups extends Remote {
+  /** Begins what look-ups the ends of a packet call for. True if their answers are worth waiting for. */
+  startLookups: (ends: Ends) => boolean;
+  readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
+}
+
+/** The API server is everybody's: it goes through all Pods of the cluster for each such question. */
+const podBudget = { rate: 6 / 60, burst: 10 };
+const podAges = { hit: 300_000, miss: 60_000, failed: 10_000 };
+
+const nameBudget = { rate: 0.5, burst: 20 };
+const nameAges = { hit: 3_600_000, miss: 600_000, failed: 60_000 };
+
+const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
+
+interface Found {
+  pods: readonly Pod[];
+  /** Node whose address it is. */
+  node: string | undefined;
+}
+
+export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions): RemoteLookups {
+  let latestChange: Millis = -Infinity;
+  const pods: Lookup<Found> | undefined =
+    findPods &&
+    createLookup<Found>({
+      find: async (address) => foundIn(await findPods(address), address),
+      onSettled: onChange,
+      budget: podBudget,
+      concurrency: 2,
+      entries: 4096,
+      ages: podAges,
+      now,
+    });
+  const hostNames: Lookup<string> | undefined =
+    findHostName &&
+    createLookup<string>({
+      find: findHostName,
+      onSettled: onChange,
+      budget: nameBudget,
+      concurrency: 4,
+      entries: 4096,
+      ages: nameAges,
+      now,
+    });
+
+  return {
+    podsOf: (address) => pods?.get(address)?.pods,
+    nodeOf: (address) => pods?.get(address)?.node,
+    hostNameOf: (address) => hostNames?.get(address),
+    get latestChange() {
+      return latestChange;
+    },
+    startLookups({ source, destination, inner }) {
+      // Each of them has to be asked: they are looked up at the same time.
+      const answers = [source, destination, inner?.source, inner?.destination].map(
+        (end) => end !== undefined && isWorthWaiting(end),
+      );
+      return answers.includes(true);
+    },
+    get counts() {
+      return { pods: pods?.counts ?? nothing, hostNames: hostNames?.counts ?? nothing };
+    },
+  };
+
+  function isWorthWaiting(end: Endpoint): boolean {
+    // What was found by a look-up has to be confirmed now and then: the address may be another's by now.
+    if (end.evidence === 'pod-address' || end.evidence === 'node-address')
+      return pods?.get(end.address) !== undefined && askForPods(end.address);
+    if (end.object !== undefined || end.role !== undefined) return false;
+    // The claimed source of a martian stays a stranger, whoever it is.
+    if (end.kind === 'external' && end.evidence === 'none') return false;
+    if (end.kind === 'unknown' || end.range === 'private') {
+      if (askForPods(end.address)) return true;
+      return end.kind === 'external' && ask(hostNames, end.address);
+    }
+    return end.range === 'public' && ask(hostNames, end.address);
+  }
+
+  /** A Pod's other addresses cannot be looked up; they are confirmed by its first. */
+  function askForPods(address: string): boolean {
+    const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
+    if (first === address) return ask(pods, address);
+    const state = pods?.ask(first);
+    if (state !== 'known') return state === 'pending';
+    const confirmed = pods?.get(first)?.pods.some(({ addresses }) => addresses.includes(address)) ?? false;
+    return !confirmed && ask(pods, address);
+  }
+
+  function foundIn(list: readonly Pod[], address: string): Found | undefined {
+    const own = list.filter((pod) => !pod.hostNetwork);
+    for (const pod of own) {
+      // What is seen now cannot have begun later: its node's clock is ahead of ours.
+      pod.from = Math.min(pod.from, now());
+      latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
+    }
+    if (own.length === 0) {
+      const hosts = list.filter((pod) => pod.hostNetwork);
+      const node = (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;
+      return node === undefined ? undefined : { pods: [], node };
+    }
+    const running = own.filter(({ until }) => until === Infinity);
+    for (const other of new Set(running.flatMap(({ addresses }) => addresses))) {
+      if (other !== address)
+        pods?.learn(other, { pods: running.filter(({ addresses }) => addresses.includes(other)), node: undefined });
+    }
+    return { pods: own, node: undefined };
+  }
+}
+
+function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, address: string): boolean {
+  return lookup?.ask(address) === 'pending';
+}

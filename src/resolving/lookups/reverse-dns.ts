@@ -1,0 +1,66 @@
+import { Resolver } from 'node:dns/promises';
+import ipaddr from 'ipaddr.js';
+import type { Millis } from '../../model/log-line.ts';
+
+/**
+ * A finding does not wait for a DNS that is itself what fails. Node.js looks only at each multiple of this whether it has
+ * passed, and may miss the first by a hair.
+ */
+const patience: Millis = 900;
+
+/**
+ * As a host name may be spelled (RFC 1123, underscores allowed; no name ends in a number, or it could pass for an address):
+ * whoever owns the address writes this text.
+ */
+const hostName =
+  /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
+
+/** Of the names of one address, so many are tried; more than one is rare. */
+const nameLimit = 3;
+
+/**
+ * The host name of an address by its PTR record, which whoever has the address writes as he likes: it counts only if the name has
+ * that address. Undefined if there is none. Rejects when no server answers. `servers` as `dns.setServers` takes them; by default
+ * those of the system. Each is asked once, and then once for each of at most three names, for `timeout` to twice that.
+ */
+export function createReverseDns(
+  servers?: readonly string[],
+  timeout = patience,
+): (address: string) => Promise<string | undefined> {
+  const resolver = new Resolver({ timeout, tries: 1 });
+  if (servers !== undefined) resolver.setServers(servers);
+  return async (given) => {
+    const address = ipaddr.process(given);
+    // Not `reverse`, which says of every failure that there is no such name.
+    const names = await orNone(resolver.resolvePtr(nameInArpa(address)));
+    const tried = names.filter((name) => hostName.test(name)).slice(0, nameLimit);
+    const found = await Promise.allSettled(tried.map((name) => addressesOf(name, address.kind())));
+    const confirmed = found.findIndex((each) => each.status === 'fulfilled' && each.value.includes(address.toString()));
+    const failure = found.find((each) => each.status === 'rejected');
+    if (confirmed < 0 && failure !== undefined) throw failure.reason;
+    return tried[confirmed];
+  };
+
+  async function addressesOf(name: string, kind: 'ipv4' | 'ipv6'): Promise<string[]> {
+    const addresses = await orNone(kind === 'ipv4' ? resolver.resolve4(name) : resolver.resolve6(name));
+    return addresses.map((each) => ipaddr.parse(each).toString());
+  }
+}
+
+/** An answer that there is nothing is no failure. */
+async function orNone(answer: Promise<string[]>): Promise<string[]> {
+  try {
+    return await answer;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTFOUND' || code === 'ENODATA') return [];
+    throw error;
+  }
+}
+
+/** `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5); IPv6 by hexadecimal digits under `ip6.arpa` (RFC 3596, 2.5). */
+function nameInArpa(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  const bytes = address.toByteArray().toReversed();
+  if (bytes.length === 4) return `${bytes.join('.')}.in-addr.arpa`;
+  return `${bytes.map((byte) => `${(byte & 15).toString(16)}.${(byte >> 4).toString(16)}`).join('.')}.ip6.arpa`;
+}

@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto';
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+import type { ServiceProtocol } from '../objects.ts';
+
+/**
+ * What the name of a chain says. In iptables mode kube-proxy names a Service's chains by a hash that cannot be inverted; in nftables
+ * mode the name says it all. `shared`: a chain, set or map that is no single Service's.
+ *
+ * Format: kube-proxy's pkg/proxy/iptables/proxier.go, nftables/proxier.go and ipvs/proxier.go.
+ */
+export type ChainName =
+  | { kind: 'service-hash' | 'endpoint-hash'; hash: string }
+  | {
+      kind: 'service-port';
+      namespace: string;
+      service: string;
+      /** Its name; '' where it has none. */
+      port: string;
+      protocol: ServiceProtocol;
+      /** `10.244.1.30:5432`; undefined where the chain is not an endpoint's, or its name is cut off before the end. */
+      endpoint: string | undefined;
+    }
+  | { kind: 'shared' };
+
+/** Undefined: no name that kube-proxy gives. */
+export function parseChainName(chain: string): ChainName | undefined {
+  if (sharedChains.has(chain)) return { kind: 'shared' };
+  if (chain.length > longestName) return undefined;
+  const [, kind, hashed] = /^KUBE-(SVC|SVL|FW|EXT|XLB|SEP)-([A-Z2-7]{16})$/.exec(chain) ?? [];
+  if (hashed !== undefined) return { kind: kind === 'SEP' ? 'endpoint-hash' : 'service-hash', hash: hashed };
+  return parseSpeakingName(chain);
+}
+
+/** `service-2QRHZV4L-default/kubernetes/tcp/https`, `endpoint-5OJB2KTY-ns1/svc1/tcp/p80__10.180.0.1/80`. */
+function parseSpeakingName(chain: string): ChainName | undefined {
+  const [, prefix = '', base, hashed, whole = ''] = speakingName.exec(chain) ?? [];
+  if (base === undefined) return undefined;
+  const isCut = base.length === longestBase && whole.endsWith(ellipsis);
+  if (!isCut && chainHash(whole).slice(0, 8) !== hashed) return undefined;
+  const [, namespace, service, protocol, port = '', rest] =
+    servicePort.exec(isCut ? whole.slice(0, -ellipsis.length) : whole) ?? [];
+  if (namespace === undefined || service === undefined) return undefined;
+  const isEndpoint = prefix === 'endpoint' || prefix === 'affinity';
+  // A port's name may be what was cut.
+  if (isEndpoint !== (rest !== undefined)) return undefined;
+  const endpoint = isCut || rest === undefined ? undefined : endpointOf(rest);
+  if (isEndpoint && !isCut && endpoint === undefined) return undefined;
+  return { kind: 'service-port', namespace, service, port, protocol: protocol as ServiceProtocol, endpoint };
+}
+
+const speakingName = /^(service|local|external|firewall|endpoint|affinity)-(([A-Z2-7]{8})-(.+))$/;
+const servicePort = /^([a-z0-9.-]+)\/([a-z0-9.-]+)\/(tcp|udp|sctp)\/([a-z0-9-]*)(?:__([0-9a-f./]*))?$/;
+const ellipsis = '...';
+/** Of a name without the word before its hash; longer ones are cut to it and end in an ellipsis. */
+const longestBase = 240;
+const longestName = 256;
+
+/** `10.180.0.1/80`, `fd80.abcd..9999/80`: a chain's name must not have colons. */
+function endpointOf(text: string): string | undefined {
+  const [, dotted, port] = /^([0-9a-f.]+)\/(\d{1,5})$/.exec(text) ?? [];
+  if (dotted === undefined || port === undefined) return undefined;
+  const address = canonicalAddress(dotted) || canonicalAddress(dotted.replaceAll('.', ':'));
+  return address === '' ? undefined : hostPort(address, Number(port));
+}
+
+/** `10.244.1.30:5432`, `[fd00::1]:5432` */
+export function hostPort(address: string, port: number): string {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/**
+ * What is hashed for a port of a Service, and what the hash of an endpoint begins with: `kube-system/kube-dns:dnsudp`. A port
+ * without a name has a second spelling: old releases left the colon.
+ */
+export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
+  const name = `${namespace}/${service}`;
+  return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];
+}
+
+/** The 16 characters by which kube-proxy names a chain: the first 80 bits of the SHA-256 in base32 (RFC 4648, section 6). */
+export function chainHash(text: string): string {
+  // As a text of bytes: half of the time of a Buffer, and there are 300,000 endpoints.
+  const digest = hash('sha256', text, 'binary');
+  let characters = '';
+  let value = 0;
+  for (let at = 0, bits = 0; at < 10; at++) {
+    value = ((value & 31) << 8) | digest.charCodeAt(at);
+    for (bits += 8; bits >= 5; bits -= 5) characters += base32.charAt((value >> (bits - 5)) & 31);
+  }
+  return characters;
+}
+
+/** The first 32 bits of a hash of 16 characters, unsigned. */
+export function prefixOf(hash16: string): number {
+  let bits = 0;
+  for (let at = 0; at < 6; at++) bits = (bits << 5) | valueAt(hash16, at);
+  return ((bits << 2) | (valueAt(hash16, 6) >> 3)) >>> 0;
+}
+
+const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+function valueAt(hash16: string, at: number): number {
+  const code = hash16.charCodeAt(at);
+  return code >= letterA ? code - letterA : code - digitTwo + 26;
+}
+
+const letterA = 65;
+const digitTwo = 50;
+
+/** Of kube-proxy in all its modes and ages, and of the kubelet, which makes some of them, too. */
+const sharedChains: ReadonlySet<string> = new Set([
+  // iptables mode
+  'KUBE-SERVICES',
+  'KUBE-EXTERNAL-SERVICES',
+  'KUBE-NODEPORTS',
+  'KUBE-POSTROUTING',
+  'KUBE-MARK-MASQ',
+  'KUBE-MARK-DROP',
+  'KUBE-FORWARD',
+  'KUBE-PROXY-FIREWALL',
+  'KUBE-PROXY-CANARY',
+  'KUBE-FIREWALL',
+  'KUBE-KUBELET-CANARY',
+  'KUBE-IPTABLES-HINT',
+  // ipvs mode
+  'KUBE-NODE-PORT',
+  'KUBE-LOAD-BALANCER',
+  'KUBE-SOURCE-RANGES-FIREWALL',
+  'KUBE-IPVS-FILTER',
+  'KUBE-IPVS-OUT-FILTER',
+  // userspace mode
+  'KUBE-PORTALS-CONTAINER',
+  'KUBE-PORTALS-HOST',
+  'KUBE-NODEPORT-CONTAINER',
+  'KUBE-NODEPORT-HOST',
+  'KUBE-NODEPORT-NON-LOCAL',
+  // nftables mode
+  'filter-prerouting',
+  'filter-prerouting-pre-dnat',
+  'filter-input',
+  'filter-input-pre-dnat',
+  'filter-forward',
+  'filter-output',
+  'filter-output-pre-dnat',
+  'nat-prerouting',
+  'nat-output',
+  'nat-postrouting',
+  'services',
+  'service-endpoints-check',
+  'nodeport-endpoints-check',
+  'cluster-ips-check',
+  'firewall-check',
+  'firewall-allow-check',
+  'reject-chain',
+  'mark-for-masquerade',
+  'masquerading',
+  'service-ips',
+  'service-nodeports',
+  'no-endpoint-services',
+  'no-endpoint-nodeports',
+  'nodeport-ips',
+  'cluster-ips',
+  'firewall-ips',
+  'firewall-allow',
+  'hairpin-connections',
+]);

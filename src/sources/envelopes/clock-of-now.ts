@@ -1,0 +1,19 @@
+import type { Millis } from '../../model/log-line.ts';
+import { type Clock, createClock, type ToInstant } from './clock.ts';
+
+/** Of a clock, because `latest` decides the year of stamps without one. */
+const clockLife: Millis = 3_600_000;
+
+/** The clock for stamps of a log that is being written. `zone`: how stamps without one are read; default: UTC. */
+export function createClockOfNow(zone: ToInstant = Date.UTC): (present: Millis) => Clock {
+  let made: Millis = -Infinity;
+  let clock: Clock;
+  return (present) => {
+    // Also when the node's clock was set back.
+    if (Math.abs(present - made) >= clockLife) {
+      made = present;
+      clock = createClock({ latest: present, zone });
+    }
+    return clock;
+  };
+}

@@ -1,0 +1,116 @@
+import type { Millis } from '../../model/log-line.ts';
+
+const day = 86_400_000;
+/** As syslog and dmesg write them, whatever the locale. */
+export const months: readonly string[] = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+];
+
+/** Turns wall-clock fields into an instant; `Date.UTC` is one, local time another. `month` counts from 0. */
+export type ToInstant = (
+  year: number,
+  month: number,
+  date: number,
+  hours: number,
+  minutes: number,
+  seconds: number,
+) => Millis;
+
+/**
+ * Reads wall-clock fields as those of a zone: an IANA name or an offset such as `+02:00`.
+ * Throws a RangeError when there is no such zone.
+ */
+export function zoneTime(timeZone: string): ToInstant {
+  // The same, without asking a calendar.
+  if (timeZone === 'UTC') return Date.UTC;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsetAt = (instant: Millis): Millis => {
+    const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    return (
+      Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')) - instant
+    );
+  };
+  return (...fields) => {
+    const asUtc = Date.UTC(...fields);
+    // The offset at a guess is right but for the hours around a change of the clocks; the second guess is right there too.
+    return asUtc - offsetAt(asUtc - offsetAt(asUtc));
+  };
+}
+
+export interface ClockOptions {
+  /** Latest time a stamp can mean: when the file was last written, or now. Decides the year of stamps without one. */
+  latest: Millis;
+  /** How stamps without a zone are read. Default: UTC, what most nodes run in. */
+  zone?: ToInstant;
+  /** When the machine booted, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
+  boot?: Millis | undefined;
+  /** The last uptime stamp in the file, in seconds, when somebody has looked. */
+  lastUptime?: number | undefined;
+}
+
+/** Reads the time stamps of one log. Stateful only in what it caches and in its guess of the boot time. */
+export interface Clock {
+  zone: ToInstant;
+  /** The last stamps read, by the text they begin with: of the many lines of a second only the first pays for reading it. */
+  recent: { second: string; time: Millis; minute: string; minuteStart: Millis };
+  /** `Nov 21 03:42:11`: no year. Picks the latest year that is not after `latest`. */
+  yearless: (monthName: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
+  /** Seconds since boot. `exact` is false when the boot time had to be guessed. */
+  sinceBoot: (seconds: number) => { time: Millis; exact: boolean };
+}
+
+export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): Clock {
+  let guessedBoot: Millis | undefined;
+  return {
+    zone,
+    recent: { second: '', time: 0, minute: '', minuteStart: 0 },
+    yearless(monthName, date, hours, minutes, seconds) {
+      const month = months.indexOf(monthName);
+      if (month < 0 || !isTime(date, hours, minutes, seconds)) return undefined;
+      // A day of slack: the stamp is in the node's zone, and clocks differ. Eight years reach over any 29 February.
+      const thisYear = new Date(latest + day).getUTCFullYear();
+      for (let year = thisYear; year > thisYear - 9; year--) {
+        const time = zone(year, month, date, hours, minutes, seconds);
+        if (time <= latest + day && isDate(year, month, date)) return time;
+      }
+      return undefined;
+    },
+    sinceBoot(seconds) {
+      if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
+      // A stamp of more than a century is garbage, and would move all others.
+      if (seconds > 3e9) return { time: NaN, exact: false };
+      guessedBoot ??= latest - (lastUptime ?? seconds) * 1000;
+      return { time: guessedBoot + seconds * 1000, exact: false };
+    },
+  };
+}
+
+/** The 60th second is a leap second. */
+export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
+  return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
+}
+
+function isDate(year: number, month: number, date: number): boolean {
+  return date >= 1 && date <= new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+}

@@ -1,0 +1,66 @@
+import type { Clock } from './clock.ts';
+import type { Envelope } from './envelope.ts';
+import { readDecoded, readDmesg } from './dmesg.ts';
+import { readKernelTag, readTag } from './host.ts';
+import { readJson } from './json.ts';
+import { readKmsg } from './kmsg.ts';
+import { readNumericStamp } from './numeric.ts';
+import { readMonthStamp } from './rfc3164.ts';
+import { readTalos } from './talos.ts';
+
+/** Envelopes seen in the wild nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
+const maxLayers = 6;
+
+/**
+ * Takes off the envelopes around a message: priority, time stamp, host, program, uptime, JSON, container runtime.
+ * Never throws; a line without any envelope comes back whole, with `time` undefined.
+ */
+export function readEnvelope(line: string, clock: Clock): Envelope {
+  const envelope: Envelope = {
+    // The mark of UTF-8, which editors put at the start of a file.
+    text: line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line,
+    time: undefined,
+    timeIsExact: true,
+    host: undefined,
+    origin: 'unknown',
+    program: undefined,
+    layers: [],
+  };
+  for (let depth = 0; depth < maxLayers; depth++) {
+    const before = envelope.text;
+    takeLayer(envelope, clock);
+    // Talos names node, facility and level at the very start of a line; later they would be a LOG prefix.
+    if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
+    if (envelope.text === before) readTag(envelope);
+    if (envelope.text === before) break;
+  }
+  return envelope;
+}
+
+/** Takes off the outermost layer, chosen by its first character; leaves `envelope.text` alone when there is none. */
+function takeLayer(envelope: Envelope, clock: Clock): void {
+  const first = envelope.text.charCodeAt(0);
+  if (first === 0x5b /* [ */) return readDmesg(envelope, clock);
+  if (first === 0x3c /* < */) return readPriority(envelope);
+  if (first === 0x7b /* { */) return readJson(envelope, clock);
+  if (first === 0x20 || first === 0x09) {
+    envelope.text = envelope.text.trimStart();
+    return;
+  }
+  if (first >= 0x30 && first <= 0x39) return readKmsg(envelope, clock) ? undefined : readNumericStamp(envelope, clock);
+  if (first >= 0x41 && first <= 0x5a) return readMonthStamp(envelope, clock);
+  if (first >= 0x61 && first <= 0x7a) {
+    readKernelTag(envelope);
+    // dmesg's decoded facility stands at the very start of a line; later it would be a LOG prefix.
+    if (envelope.layers.length === 0) readDecoded(envelope);
+  }
+}
+
+/** `<4>`: syslog priority, facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 is the kernel. */
+function readPriority(envelope: Envelope): void {
+  const found = /^<(\d{1,3})>(?:1 (?=\d{4}-))?/.exec(envelope.text);
+  if (!found) return;
+  envelope.text = envelope.text.slice(found[0].length);
+  if (Number(found[1]) >> 3 !== 0) envelope.origin = 'userspace';
+  envelope.layers.push('syslog priority');
+}

@@ -1,0 +1,216 @@
+import { closeSync, createReadStream, fstatSync, openSync, type ReadStream, readSync, type Stats } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { reasonOf } from '../../platform/system-error.ts';
+
+/** Bytes read at a time. Larger blocks decode slower: a V8 string past 128 KiB is a large object. */
+export const blockSize = 64 * 1024;
+
+/** A saved log that cannot be read, or not to its end; `message` names the file and says what to do. */
+export class InputError extends Error {
+  override name = 'InputError';
+}
+
+export interface Input {
+  /** Path as given, or `-`. */
+  name: string;
+  /** Bytes on disk, for a progress bar; undefined for pipes. */
+  size: number | undefined;
+  /** When the file was last written; undefined for pipes. */
+  modified: number | undefined;
+  /** Bytes read from disk so far (before decompression). */
+  bytesRead: () => number;
+  /**
+   * Hands over the content block by block, decompressed. A block is valid only during the call.
+   * Rejects with an `InputError`; the blocks before it have been handed over.
+   */
+  read: (onBlock: (block: Buffer) => void) => Promise<void>;
+}
+
+const magic = {
+  gzip: Buffer.from([0x1f, 0x8b]),
+  zstd: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
+};
+
+/** Formats that hold logs but are not text; the advice says how to get text out of them. */
+const unreadable: readonly [Buffer, string][] = [
+  [Buffer.from('LPKSHHRH'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
+  [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), 'is xz compressed: pipe it in with `xz -dc FILE | … -`'],
+  [Buffer.from('BZh'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
+  [Buffer.from('PK\x03\x04'), 'is a zip archive: unpack it first'],
+  [Buffer.from('\x7fELF'), 'is a program, not a log'],
+];
+
+/** Opens a saved log. Throws an `InputError` when it is missing, a folder, or in a format that is no text. */
+export function openInput(name: string, stdin: () => Readable = () => process.stdin): Input {
+  if (name === '-') return streamInput(stdin());
+  let fd: number;
+  let stat: Stats;
+  const head = Buffer.alloc(8);
+  try {
+    fd = openSync(name, 'r');
+  } catch (error) {
+    throw new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
+  }
+  try {
+    stat = fstatSync(fd);
+    if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
+    // A FIFO or a device has no start to come back to: it is read as a stream, from this one descriptor.
+    if (!stat.isFile()) return streamInput(createReadStream('', { fd, highWaterMark: blockSize }), name);
+    readSync(fd, head, 0, head.length, 0);
+  } catch (error) {
+    closeSyncQuietly(fd);
+    throw error instanceof InputError ? error : new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
+  }
+  const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
+  if (foreign) {
+    closeSync(fd);
+    throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
+  }
+  const facts = { name, size: stat.size, modified: stat.mtimeMs };
+  const kind = kindOf(head);
+  if (kind === undefined) return plainFile(fd, facts);
+  closeSync(fd);
+  return packedFile(kind, facts);
+}
+
+type Kind = keyof typeof magic;
+
+function kindOf(head: Buffer): Kind | undefined {
+  return (['gzip', 'zstd'] as const).find((kind) => head.subarray(0, magic[kind].length).equals(magic[kind]));
+}
+
+type Facts = Pick<Input, 'name' | 'size' | 'modified'>;
+
+/** Synchronous reads into one buffer: several times faster than a stream, and no garbage. */
+function plainFile(fd: number, facts: Facts): Input {
+  let bytes = 0;
+  const buffer = Buffer.allocUnsafeSlow(blockSize);
+  const readBlock = (): number => {
+    try {
+      return readSync(fd, buffer, 0, blockSize, null);
+    } catch (error) {
+      throw new InputError(`${facts.name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return {
+    ...facts,
+    bytesRead: () => bytes,
+    async read(onBlock) {
+      try {
+        for (let count = 0; (count = readBlock()) > 0;) {
+          bytes += count;
+          onBlock(buffer.subarray(0, count));
+        }
+      } finally {
+        closeSyncQuietly(fd);
+      }
+    },
+  };
+}
+
+function packedFile(kind: Kind, facts: Facts): Input {
+  const size = facts.size ?? 0;
+  let done = 0;
+  let file: ReadStream | undefined;
+  return {
+    ...facts,
+    bytesRead: () => done + (file?.bytesRead ?? 0),
+    async read(onBlock) {
+      // gzip's members are one stream to Node.js; of Zstandard's frames it reads one (RFC 8878, 3.1).
+      for (let more = true; more; more = kind === 'zstd' && done < size) {
+        file = createReadStream(facts.name, { start: done, highWaterMark: blockSize });
+        const consumed = await unpack(kind, file, facts.name, onBlock);
+        file = undefined;
+        done += consumed;
+      }
+    },
+  };
+}
+
+/** Unpacks one stream. Resolves to the bytes of packed data it took. */
+async function unpack(kind: Kind, packed: Readable, name: string, onBlock: (block: Buffer) => void): Promise<number> {
+  const unpacker =
+    kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });
+  const guard = createGuard(onBlock);
+  try {
+    await pipeline(packed, unpacker, async (blocks: AsyncIterable<Buffer>) => {
+      for await (const block of blocks) guard.call(block);
+    });
+  } catch (error) {
+    guard.rethrow();
+    // Another frame begins where this one ended, which Node.js takes for damage.
+    const isNextFrame =
+      (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown' && unpacker.bytesWritten > 0;
+    if (isNextFrame) return unpacker.bytesWritten;
+    throw new InputError(
+      `${name}: the ${kind} data is damaged or cut off (${reasonOf(error)}); what came before it was read`,
+      { cause: error },
+    );
+  }
+  return unpacker.bytesWritten;
+}
+
+function streamInput(stream: Readable, name = '-'): Input {
+  let bytes = 0;
+  return {
+    name,
+    size: undefined,
+    modified: undefined,
+    bytesRead: () => bytes,
+    async read(onBlock) {
+      const guard = createGuard(onBlock);
+      try {
+        const blocks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+        const first = await blocks.next();
+        if (first.done === true) return;
+        const kind = kindOf(first.value);
+        if (kind !== undefined) {
+          await unpack(kind, Readable.from(rejoin(first.value, blocks)), name, guard.call);
+          return;
+        }
+        for await (const block of rejoin(first.value, blocks)) {
+          bytes += block.length;
+          guard.call(block);
+        }
+      } catch (error) {
+        guard.rethrow();
+        throw error instanceof InputError
+          ? error
+          : new InputError(`${name}: cannot be read past byte ${bytes}: ${reasonOf(error)}`, { cause: error });
+      }
+    },
+  };
+}
+
+async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+/** Tells errors of whoever takes the blocks (a closed pipe behind our output) from those of the input. */
+function createGuard(onBlock: (block: Buffer) => void): { call: (block: Buffer) => void; rethrow: () => void } {
+  let thrown: { error: unknown } | undefined;
+  return {
+    call(block) {
+      try {
+        onBlock(block);
+      } catch (error) {
+        thrown = { error };
+        throw error;
+      }
+    },
+    rethrow() {
+      if (thrown) throw thrown.error;
+    },
+  };
+}
+
+function closeSyncQuietly(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // It was closed already, which is all we wanted.
+  }
+}

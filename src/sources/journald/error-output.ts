@@ -1,0 +1,42 @@
+import { printable } from '../../platform/printable.ts';
+
+/** Kept of what a program writes to its standard error; what is older is forgotten. */
+const longest = 2000;
+const longestLine = 300;
+/** Different lines that are told of a running program. */
+const mostTold = 10;
+
+/** The last that a program has written to its standard error, fit for a notice. */
+export interface ErrorOutput {
+  add: (chunk: Buffer) => void;
+  /** Lines that were not returned before; of very many different ones, the first few. */
+  takeNew: () => string[];
+  /** All that is kept, which is forgotten. */
+  takeAll: () => string[];
+}
+
+export function createErrorOutput(): ErrorOutput {
+  const told = new Set<string>();
+  let text = '';
+  return {
+    add(chunk) {
+      text = (text + chunk.toString('utf8')).slice(-longest);
+    },
+    takeNew() {
+      const lines = linesOf(text).filter((line) => !told.has(line));
+      const fresh = lines.slice(0, mostTold - told.size);
+      for (const line of fresh) told.add(line);
+      return fresh;
+    },
+    takeAll() {
+      const lines = linesOf(text);
+      text = '';
+      return lines;
+    },
+  };
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n').map((line) => printable(line.trim()).slice(0, longestLine));
+  return [...new Set(lines)].filter((line) => line !== '');
+}

@@ -1,0 +1,119 @@
+import type { LogLine, Millis } from '../../model/log-line.ts';
+import { createRecordJoiner, type JoinedRecord, opensBlock, type RecordJoiner } from '../program-log/record-joiner.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import type { Json, Position } from '../source.ts';
+import { createLineStarts } from './line-starts.ts';
+import { valueOf } from './record.ts';
+
+export interface UnitsOptions {
+  /** Whose records are read: `k3s.service`. */
+  names: readonly string[];
+  /** `position` of an earlier run. */
+  saved: Json | undefined;
+  onLine: (line: LogLine) => void;
+  /** As in `createRecordJoiner`. */
+  patience?: Millis;
+  now: () => Millis;
+  schedule: Schedule;
+}
+
+/** What units wrote into the journal, which has a record for each line. */
+export interface Units {
+  /** What `saved` is to be: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
+  readonly position: Position | undefined;
+  /**
+   * True if it is a record of one of the units, as `journalctl -o json` prints it (latin1): that is taken. `hasWords`: whether
+   * some of the words that matter stand in it, asked for records of these units alone.
+   */
+  take: (record: string, number: number, hasWords: () => boolean) => boolean;
+  /** Records may have been missed. */
+  forget: () => void;
+  start: () => void;
+  stop: () => void;
+}
+
+/**
+ * Stands in every record of a unit, and in none of the kernel's. journald sets it by the cgroup of who writes; nobody can write it
+ * into a message, where quotes are escaped.
+ */
+export const unitMark = '"_SYSTEMD_UNIT":"';
+
+/**
+ * What journald says itself: that it was started, that it has suppressed messages of a service. Either way it may have thrown the
+ * beginning of a line away.
+ */
+export const driverMark = '"_TRANSPORT":"driver"';
+
+/** At the end of a message: what matters may stand in the next records. */
+const opensMore = `${opensBlock}"`;
+
+export function createUnits({ names, saved, onLine, patience, now, schedule }: UnitsOptions): Units {
+  const earlier = (saved ?? {}) as Position;
+  const joiners = new Map<string, RecordJoiner>();
+  const hosts = new Map<string, string | undefined>();
+  // Before the first record of a stream may have been the beginning of its line.
+  const starts = createLineStarts(earlier['streams'], false);
+  for (const name of names) {
+    const options = { saved: earlier[name], now, schedule, ...(patience !== undefined && { patience }) };
+    joiners.set(name, createRecordJoiner({ ...options, onRecord: (record) => onLine(lineOf(name, record)) }));
+  }
+
+  return {
+    get position() {
+      const open = [...joiners].filter(([, { isOpen }]) => isOpen);
+      const records = open.map(([name, { position }]): [string, Json] => [name, position]);
+      const { position: streams } = starts;
+      if (streams !== undefined) records.push(['streams', streams]);
+      return records.length === 0 ? undefined : Object.fromEntries(records);
+    },
+    take(record, number, hasWords) {
+      if (joiners.size === 0) return false;
+      if (record.includes(driverMark)) starts.forget();
+      const name = unitOf(record);
+      const joiner = joiners.get(name);
+      if (joiner === undefined) return false;
+      // The rest of a line is as good as anybody's: the kubelet quotes what containers write.
+      if (!starts.take(record)) return true;
+      const isTelling = hasWords() || record.includes(opensMore);
+      if (!isTelling && !joiner.isOpen) return true;
+      const fields = fieldsOf(record);
+      const text = textOf(fields['MESSAGE']);
+      if (text === undefined) return true;
+      const host = fields['_HOSTNAME'];
+      hosts.set(name, typeof host === 'string' && host !== '' ? host : undefined);
+      const micros = Number(fields['__REALTIME_TIMESTAMP']);
+      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, isTelling);
+      return true;
+    },
+    forget: () => starts.forget(),
+    start: () => joiners.forEach((joiner) => joiner.start()),
+    stop: () => joiners.forEach((joiner) => joiner.stop()),
+  };
+
+  function lineOf(name: string, { text, time, number }: JoinedRecord): LogLine {
+    const timeIsExact = time !== undefined;
+    const program = name.replace(/\.service$/, '');
+    return { source: 'journal', line: number, text, time: time ?? now(), timeIsExact, host: hosts.get(name), program };
+  }
+}
+
+/** '' if it is of none. Backslashes are escaped, as in `my\x2dproxy.service`; quotes are in no name of a unit. */
+function unitOf(record: string): string {
+  return valueOf(record, '_SYSTEMD_UNIT')?.replaceAll('\\\\', '\\') ?? '';
+}
+
+function fieldsOf(record: string): { readonly [key: string]: Json } {
+  try {
+    // JSON is UTF-8, the record so far one character a byte.
+    return JSON.parse(Buffer.from(record, 'latin1').toString('utf8')) as { readonly [key: string]: Json };
+  } catch {
+    return {};
+  }
+}
+
+/** Bytes that are no UTF-8 come as an array of numbers. */
+function textOf(message: Json | undefined): string | undefined {
+  if (typeof message === 'string') return message;
+  if (!Array.isArray(message) || !message.every((byte) => typeof byte === 'number')) return undefined;
+  return Buffer.from(message).toString('utf8');
+}

@@ -1,0 +1,63 @@
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { reasonOf } from '../../platform/system-error.ts';
+
+/** What is done with the device. All throw the system's error. */
+export interface Device {
+  /** Must not wait, then or when it is read. */
+  open: (path: string) => number;
+  /**
+   * One record. EAGAIN: there is none. EPIPE: the next one was overwritten, the one after is the oldest there is. EINVAL: it did
+   * not fit, and is gone.
+   */
+  read: (fd: number, buffer: Buffer) => number;
+  close: (fd: number) => void;
+}
+
+/**
+ * The kernel never hands out more: it makes a record in a buffer of 8192 bytes (CONSOLE_EXT_LOG_MAX) up to Linux 6.2, and of
+ * 2048 (PRINTK_MESSAGE_MAX) since, escapes included, and cuts off what does not fit.
+ */
+export const recordSize = 8192;
+
+export const kmsgDevice: Device = {
+  open: (path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
+  read: (fd, buffer) => readSync(fd, buffer, 0, buffer.length, null),
+  close: closeSync,
+};
+
+/** The length of a record, which stands in the buffer then. `again`: read on. */
+export function readRecord(
+  device: Device,
+  fd: number,
+  buffer: Buffer,
+): number | 'empty' | 'again' | { error: unknown } {
+  try {
+    // Only what is no ring buffer has an end.
+    return device.read(fd, buffer) || 'empty';
+  } catch (error) {
+    switch ((error as NodeJS.ErrnoException).code) {
+      case 'EAGAIN':
+        return 'empty';
+      // If anything was lost, the numbers of the records before and after tell how much.
+      case 'EPIPE':
+      case 'EINVAL':
+      case 'EINTR':
+        return 'again';
+      default:
+        return { error };
+    }
+  }
+}
+
+/** Why the device cannot be read, and what to do. */
+export function adviceOn(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EPERM':
+    case 'EACCES':
+      return 'permission denied. The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)';
+    case 'ENOENT':
+      return 'it is not there. The container must be privileged to have it; or read a log file of the node instead (SOURCES=file:PATH)';
+    default:
+      return reasonOf(error);
+  }
+}

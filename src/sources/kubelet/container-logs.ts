@@ -1,0 +1,122 @@
+import type { Millis } from '../../model/log-line.ts';
+import { createRotatedLog } from '../tail/rotated-log.ts';
+import { type Schedule, schedule as inTime } from '../../platform/schedule.ts';
+import type { Json, Position, Source, SourceListener } from '../source.ts';
+import type { CreateLog } from './container-log.ts';
+import { createDiscovery } from './discovery.ts';
+import { createOpenLogs, type OpenLogs } from './open-logs.ts';
+import { type ContainerRule, createContainerMatcher, defaultRules, type MatchesPod } from './rules.ts';
+import { createTroubles } from './troubles.ts';
+import { type Folders, folders as systemFolders } from './watched-folder.ts';
+
+export interface ContainerLogsOptions {
+  root?: string;
+  rules?: readonly ContainerRule[];
+  /** As in `createContainerMatcher`. What it says of a Pod may change; that is noticed within 10 s. */
+  matchesPod?: MatchesPod;
+  /** `position` of an earlier source. */
+  saved: Position | undefined;
+  listener: SourceListener;
+  /** As in `createLogicalLines`. */
+  patience?: Millis;
+  /** More logs than that are not read at once. */
+  maxLogs?: number;
+  createLog?: CreateLog;
+  folders?: Folders;
+  now?: () => Millis;
+  schedule?: Schedule;
+}
+
+/** All that is read now. */
+export interface ContainerLogs extends Source {
+  readonly logs: OpenLogs['logs'];
+}
+
+const lookInterval: Millis = 500;
+/** At every so many looks all folders are listed, whether or not they seem to have changed. */
+const looksPerList = 20;
+
+/**
+ * Follows the logs of the containers that match, in the layout of the kubelet. Logs that are there at the very first start are
+ * read from their ends, all others from their starts. The log of a container that was restarted or deleted is read to its end.
+ *
+ * Limits: a container that comes and goes between two looks (0.5 s) is not seen.
+ */
+export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
+  const { root = '/var/log/pods', rules = defaultRules, matchesPod, saved, patience = 500, maxLogs = 256 } = options;
+  const { createLog = createRotatedLog, folders = systemFolders, now = Date.now, schedule = inTime } = options;
+  const listener = whileRunning(options.listener, () => state !== 'stopped');
+  const discovery = createDiscovery({
+    root,
+    matcher: createContainerMatcher(rules, matchesPod),
+    from: saved === undefined ? 'end' : 'start',
+    folders,
+  });
+  const logs = createOpenLogs({
+    root,
+    saved: (saved?.['logs'] ?? {}) as { readonly [key: string]: Json },
+    maxLogs,
+    listener,
+    log: { createLog, patience, now, schedule },
+  });
+  const troubles = createTroubles({ root, onNotice: listener.onNotice });
+
+  let state: Source['state'] = 'waiting';
+  let looks = 0;
+  let hasListed = false;
+  let cancel: (() => void) | undefined;
+
+  return {
+    name: 'containers',
+    get state() {
+      return state === 'stopped' ? state : stateNow();
+    },
+    get position() {
+      return hasListed ? { logs: logs.position } : saved;
+    },
+    get counts() {
+      return logs.counts;
+    },
+    get logs() {
+      return logs.logs;
+    },
+    start: look,
+    stop() {
+      state = 'stopped';
+      cancel?.();
+      logs.stop();
+    },
+  };
+
+  function look(): void {
+    cancel = schedule(look, lookInterval);
+    const result = discovery.look(looks++ % looksPerList === 0);
+    if (typeof result.root === 'string') hasListed = true;
+    state = typeof result.root === 'object' ? 'failed' : 'waiting';
+    troubles.tell(result, logs);
+    if (typeof result.root === 'object') return;
+    const unknown = result.root === 'missing' ? [`${root}/`] : result.unreadable.map(({ path }) => `${path}/`);
+    logs.update(result.found, (key) => unknown.some((folder) => `${root}/${key}`.startsWith(folder)));
+  }
+
+  function stateNow(): Source['state'] {
+    const states = new Set(logs.logs.map((log) => log.state));
+    if (states.has('reading')) return 'reading';
+    return states.has('failed') && !states.has('waiting') ? 'failed' : state;
+  }
+}
+
+/** None is called after `stop`. */
+function whileRunning(listener: SourceListener, isRunning: () => boolean): SourceListener {
+  return {
+    onLine(line, origin) {
+      if (isRunning()) listener.onLine(line, origin);
+    },
+    onLost(loss) {
+      if (isRunning()) listener.onLost(loss);
+    },
+    onNotice(notice) {
+      if (isRunning()) listener.onNotice(notice);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { Millis } from '../../model/log-line.ts';
+import type { Clock } from '../envelopes/clock.ts';
+import { createClockOfNow } from '../envelopes/clock-of-now.ts';
+import { isFatal } from '../kubelet/record-kinds.ts';
+import { decodeText } from '../kubelet/records.ts';
+import { readOwnStamp } from '../kubelet/saved-text.ts';
+import { readEnvelope } from '../envelopes/read-envelope.ts';
+import { createRotatedLog } from '../tail/rotated-log.ts';
+import type { FollowFileOptions } from '../tail/follow-file.ts';
+import { createNeedleSearch } from '../framing/needles.ts';
+import { schedule as inTime } from '../../platform/schedule.ts';
+import type { Source } from '../source.ts';
+import { createRecordJoiner, type JoinedRecord, opensBlock } from './record-joiner.ts';
+
+export interface FollowProgramOptions extends FollowFileOptions {
+  /** latin1; records none of whose lines has one of these may be passed over. */
+  needles: readonly string[];
+  /** Who writes there: `kube-proxy`, or `k3s`, which has many programs in one. */
+  program: string;
+}
+
+/**
+ * Follows the log file that a program writes itself, or has for itself alone in a syslog: kube-proxy's where it is no
+ * container, or a Pod whose output goes to a file. Hands over its records, of which only those that may tell of trouble
+ * or of its end. Lines are numbered within their file, from where reading began.
+ */
+export function createFollowProgram(options: FollowProgramOptions): Source {
+  const { path, program, needles, saved, listener, zone, now = Date.now, schedule = inTime, ...rest } = options;
+  const search = createNeedleSearch(needles);
+  const clockAt = createClockOfNow(zone);
+  let latest: Millis | undefined;
+
+  const records = createRecordJoiner({ saved: saved?.['record'], onRecord: hand, now, schedule });
+  const log = createRotatedLog({
+    ...rest,
+    path,
+    saved,
+    needles: undefined,
+    now,
+    schedule,
+    onLine(line, _, __, number) {
+      const { text, time } = withoutSyslog(line, clockAt(now()));
+      records.take({ text, time, number }, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
+    },
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onNotice: listener.onNotice,
+  });
+
+  return {
+    name: path,
+    get state() {
+      return log.state;
+    },
+    get position() {
+      const { position } = log;
+      return position && { ...position, record: records.position };
+    },
+    get counts() {
+      const { lines, bytes, tooLong } = log.counts;
+      return { lines, bytes, tooLong: tooLong + records.counts.cut };
+    },
+    start() {
+      records.start();
+      log.start();
+    },
+    stop() {
+      log.stop();
+      records.stop();
+    },
+  };
+
+  /** Faster than a regular expression of as many alternatives, though the text must be copied. */
+  function hasNeedle(text: string): boolean {
+    const bytes = Buffer.from(text, 'latin1');
+    search.reset();
+    return search.next(bytes, 0, bytes.length) >= 0;
+  }
+
+  function hand({ text, time, number }: JoinedRecord): void {
+    const stamp = time ?? readOwnStamp(text, clockAt(now()));
+    latest = stamp ?? latest;
+    const line = {
+      source: path,
+      line: number,
+      text: decodeText(text),
+      time: latest ?? now(),
+      host: undefined,
+      program,
+    };
+    listener.onLine({ ...line, timeIsExact: stamp !== undefined }, 'program');
+  }
+}
+
+/** klog and Calico write no such stamps. */
+const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
+
+/** rsyslog and its like may write a file for each program. */
+function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
+  const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
+  if (envelope?.program === undefined) return { text: line, time: undefined };
+  // An envelope takes all white space with it; what follows the first space makes a line part of the record before.
+  const taken = line.slice(0, line.length - envelope.text.length);
+  const indented = taken.slice(taken.trimEnd().length + 1);
+  return { text: indented + envelope.text, time: envelope.time };
+}

@@ -1,0 +1,118 @@
+import { reasonOf } from '../../platform/system-error.ts';
+import type { Position } from '../source.ts';
+import {
+  atEnd,
+  type Candidate,
+  distinct,
+  type Entry,
+  isCopyOf,
+  isFileOf,
+  openCandidate,
+  passOver,
+} from './candidate.ts';
+import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
+import type { FinishedFile } from './finished-files.ts';
+import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
+import { siblingsOf } from './siblings.ts';
+
+/** Where to begin with a log. */
+export interface Beginning {
+  /** The oldest first. */
+  entries: Entry[];
+  done: FinishedFile[];
+  /** Of the files that were being read, the newest is not there any more. */
+  isReplaced: boolean;
+  /** Places in files that were not found, and may be yet. */
+  sought: FilePosition[];
+}
+
+/** While files are being renamed, a look may miss one. */
+const maxLooks = 10;
+
+/** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
+export function beginLog(path: string, saved: Position | undefined, from: 'start' | 'end'): Beginning | Obstacle {
+  const position = readLogPosition(saved);
+  let there: Candidate[] = [];
+  let live: Candidate | Obstacle;
+  for (let looks = 0; ; looks++) {
+    const opened = there;
+    live = reopened(path, false, opened);
+    if (position === undefined && 'kind' in live) {
+      for (const { log } of opened) closeLog(log);
+      return live;
+    }
+    there = filesOf(path, live, opened);
+    if (looks === maxLooks || !hasMissed(path, there)) break;
+  }
+  try {
+    const beginning = position === undefined ? afresh(there, from) : goingOn(there, position);
+    if (beginning.entries.length > 0 || !('kind' in live)) return beginning;
+    return live;
+  } catch (error) {
+    for (const { log } of there) closeLog(log);
+    return { kind: 'unreadable', text: `${path} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+/** The oldest first, the one at the path last. `opened`: at the look before; of these those come first that have no name any more. */
+function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
+  const rotated = siblingsOf(path)
+    .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
+    .filter((found): found is Candidate => !('kind' in found));
+  const named = 'kind' in live ? rotated : [...rotated, live];
+  return distinct([...opened.filter((each) => !named.includes(each)), ...new Set(named)]);
+}
+
+function reopened(path: string, isPacked: boolean, opened: readonly Candidate[]): Candidate | Obstacle {
+  const there = lookAt(path);
+  const known = 'kind' in there ? undefined : opened.find(({ log }) => isSame(log.identity, there));
+  return known ?? openCandidate(path, isPacked);
+}
+
+/** Whether there is a file now that was not opened. */
+function hasMissed(path: string, opened: readonly Candidate[]): boolean {
+  return [...siblingsOf(path).filter(({ isPacked }) => !isPacked), { path }].some((sibling) => {
+    const there = lookAt(sibling.path);
+    return !('kind' in there) && !opened.some(({ log }) => isSame(log.identity, there));
+  });
+}
+
+/** Only the file that stands there now. */
+function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
+  const live = there.at(-1) as Candidate;
+  const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
+  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, sought: [] };
+}
+
+function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition): Beginning {
+  // An empty file may be any: it says only that nothing of it was read.
+  const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
+  const places = new Map<Candidate, FilePosition>();
+  for (const isOne of [isFileOf, isCopyOf]) {
+    for (const file of files) {
+      if ([...places.values()].includes(file)) continue;
+      const found = there.find((each) => !places.has(each) && isOne(each, file));
+      if (found !== undefined) places.set(found, file);
+    }
+  }
+  const newest = there.findLastIndex((each) => places.has(each));
+  const found = new Set(places.values());
+  const sought = files.filter((file) => !found.has(file));
+  const beginning: Beginning = {
+    entries: [],
+    done: [],
+    isReplaced: sought.includes(files.at(-1) as FilePosition),
+    sought,
+  };
+  for (const [index, each] of there.entries()) {
+    const file = places.get(each);
+    // It was empty then, or has been written anew, or another one has its inode now.
+    const isAnew = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
+    const isNew = isAnew || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
+    if (file !== undefined)
+      beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
+    else if (isNew) beginning.entries.push({ ...each, place: startOfFile });
+    else beginning.done.push(passOver(each));
+  }
+  return beginning;
+}

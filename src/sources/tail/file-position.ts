@@ -1,0 +1,77 @@
+import { fstatSync, readSync } from 'node:fs';
+import { digestOf } from './fingerprint.ts';
+import type { Identity, OpenLog } from './open-log.ts';
+import type { Position } from '../source.ts';
+
+/** Where reading goes on. */
+export interface Place {
+  /** In bytes; the start of a line, or within one that is skipped. */
+  offset: number;
+  /** Within a line that is too long: its rest is to be passed over. */
+  skipping: boolean;
+}
+
+/** Where reading goes on, and in which file: a `Position`, which an interface would not be. */
+export type FilePosition = Pick<Identity, 'device' | 'inode'> &
+  Pick<Place, 'offset' | 'skipping'> & {
+    /** Digest of the first `headLength` bytes. */
+    head: string;
+    headLength: number;
+    /** Bytes it had at the last look, or null: of a packed file. */
+    size: number | null;
+  };
+
+export const startOfFile: Place = { offset: 0, skipping: false };
+
+/** From so many bytes on, content alone tells files apart: it holds a time stamp and more. */
+export const partLength = 64;
+
+/** Undefined if it is none, or was written by another kind of source. */
+function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
+  const { device, inode, offset, head, headLength, skipping, size = null } = saved ?? {};
+  if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
+  if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
+  return { device, inode, offset, head, headLength, skipping, size: isCount(size) ? size : null };
+}
+
+/** Of all files of a log that are not done with, the oldest first. */
+export interface LogPosition {
+  files: FilePosition[];
+  /** When the last of them was last written to, in milliseconds since 1970. */
+  modified: number;
+}
+
+/** Undefined if it is none, or was written by another kind of source. */
+export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
+  const { files, modified } = saved ?? {};
+  if (!Array.isArray(files) || typeof modified !== 'number') return undefined;
+  const read = files.map((file) => readFilePosition(file as Position));
+  const whole = read.filter((file) => file !== undefined);
+  return whole.length > 0 && whole.length === read.length ? { files: whole, modified } : undefined;
+}
+
+/** Whether `saved` was a place in a file that holds the same content: a copy of it, or what was packed. `head`: its first bytes. */
+export function fitsContent(head: Buffer, saved: FilePosition): boolean {
+  const { length } = head;
+  if (saved.headLength < partLength || length < saved.headLength) return false;
+  return digestOf(head.subarray(0, saved.headLength)) === saved.head;
+}
+
+/** Whether `saved` was a place in this file. `head`: its first bytes. Throws the system's error. */
+export function fits({ fd, identity }: OpenLog, head: Buffer, saved: FilePosition): boolean {
+  if (identity.inode !== saved.inode || fstatSync(fd).size < saved.offset) return false;
+  // Numbers of devices may change when the node boots.
+  if (identity.device !== saved.device && saved.headLength < partLength) return false;
+  return head.length >= saved.headLength && digestOf(head.subarray(0, saved.headLength)) === saved.head;
+}
+
+/** Of a line that has begun but not ended there, the rest is passed over. Throws the system's error. */
+export function endOfFile({ fd }: OpenLog): Place {
+  const offset = fstatSync(fd).size;
+  const last = Buffer.alloc(1);
+  return { offset, skipping: offset > 0 && readSync(fd, last, 0, 1, offset - 1) === 1 && last.toString() !== '\n' };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,58 @@
+import { type Place, partLength } from './file-position.ts';
+import { isSame, type Identity } from './open-log.ts';
+
+/** A file that is done with: its content must not be read again, under whatever name it comes back. */
+export interface FinishedFile {
+  /** Undefined: only copies of it can be found, as the file itself has another content now. */
+  identity: Identity | undefined;
+  head: Buffer;
+  /** Where reading would go on. */
+  place: Place;
+}
+
+/** Whether one of two files is (a copy of) the other as it was earlier or later, going by their first bytes. */
+export function isCopy(a: Buffer, b: Buffer): boolean {
+  const common = Math.min(a.length, b.length);
+  if (common < partLength && a.length !== b.length) return false;
+  return common > 0 && a.compare(b, 0, common, 0, common) === 0;
+}
+
+/** Remembers the files that are done with, as long as they are there. */
+export interface DoneFiles {
+  add: (file: FinishedFile) => void;
+  /** The file itself, by its inode, if it still begins as it did. */
+  find: (identity: Identity, head: Buffer) => FinishedFile | undefined;
+  hasCopyOf: (head: Buffer) => boolean;
+  /** To be called after each look at all the files that are there, with their first bytes. */
+  keepOnly: (seen: readonly Buffer[]) => void;
+}
+
+/** Each has up to 1 KiB. Of more rotated files than that, the oldest would be taken for new ones. */
+const maxFiles = 4096;
+
+export function createFinishedFiles(): DoneFiles {
+  let files: { file: FinishedFile; missed: number }[] = [];
+  return {
+    add(file) {
+      files = [...files.slice(1 - maxFiles), { file, missed: 0 }];
+    },
+    find(identity, head) {
+      const found = files.findLast(
+        ({ file }) => file.identity !== undefined && isSame(file.identity, identity) && begins(head, file.head),
+      );
+      return found?.file;
+    },
+    hasCopyOf: (head) => files.some(({ file }) => isCopy(file.head, head)),
+    keepOnly(seen) {
+      // Not at the first miss: while a file is packed or renamed it may be nowhere.
+      for (const entry of files)
+        entry.missed = seen.some((head) => isCopy(head, entry.file.head)) ? 0 : entry.missed + 1;
+      files = files.filter(({ missed }) => missed < 2);
+    },
+  };
+}
+
+/** Whether a file that begins with `head` is one that began with `earlier`. */
+function begins(head: Buffer, earlier: Buffer): boolean {
+  return head.length >= earlier.length && head.compare(earlier, 0, earlier.length, 0, earlier.length) === 0;
+}

@@ -1,0 +1,56 @@
+import type { Millis } from '../../model/log-line.ts';
+import type { ToInstant } from '../envelopes/clock.ts';
+import type { OpenContent } from './content.ts';
+import { createRotatedLog } from './rotated-log.ts';
+import { createLiveLineReader } from '../envelopes/live-line.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import type { Position, Source, SourceListener } from '../source.ts';
+
+export interface FollowFileOptions {
+  path: string;
+  /** As in `createScanner`. */
+  needles: readonly string[];
+  /** `position` of an earlier source of this path. */
+  saved: Position | undefined;
+  /** Where to begin when there is no such position. A file that comes into being later is read from its start. */
+  from: 'start' | 'end';
+  listener: SourceListener;
+  /** How stamps without a zone are read. Default: UTC. */
+  zone?: ToInstant;
+  now?: () => Millis;
+  schedule?: Schedule;
+  openContent?: OpenContent;
+}
+
+/** Follows a syslog daemon's log file through rotation, truncation, deletion and restarts. Lines are numbered within
+ * their file, from where reading began. */
+export function createFollowFile(options: FollowFileOptions): Source {
+  const { path, listener, zone, now = Date.now, ...rest } = options;
+  const readLine = createLiveLineReader({ source: path, zone, now });
+  const log = createRotatedLog({
+    ...rest,
+    path,
+    now,
+    onLine(text, _, cut, number) {
+      const { line, origin } = readLine(text, number, cut);
+      listener.onLine(line, origin);
+    },
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onNotice: listener.onNotice,
+  });
+
+  return {
+    name: path,
+    get state() {
+      return log.state;
+    },
+    get position() {
+      return log.position;
+    },
+    get counts() {
+      return log.counts;
+    },
+    start: log.start,
+    stop: log.stop,
+  };
+}

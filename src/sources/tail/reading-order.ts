@@ -1,0 +1,106 @@
+import { fstatSync } from 'node:fs';
+import type { Millis } from '../../model/log-line.ts';
+import type { Position } from '../source.ts';
+import type { LogPosition } from './file-position.ts';
+import type { LogFile } from './log-file.ts';
+import { closeLog } from './open-log.ts';
+import type { LinePlace, RotatedLog } from './followed-log.ts';
+
+type Counts = RotatedLog['counts'];
+
+/** The files of a log, in the order of their making: those that are read on, the one that is current, those that wait. */
+export interface ReadingOrder {
+  readonly all: readonly LogFile[];
+  /** All up to the current one. */
+  readonly readable: readonly LogFile[];
+  /** Those before the current one. */
+  readonly past: readonly LogFile[];
+  /** Of those that are there, and of those that were. */
+  readonly counts: Counts;
+  /** Before `next`; undefined: after all others. */
+  insert: (file: LogFile, next: LogFile | undefined) => void;
+  replace: (file: LogFile, by: LogFile) => void;
+  /** It is closed. */
+  remove: (file: LogFile) => void;
+  /** To the next file, if this one is at its end. False if not. */
+  goOn: () => boolean;
+  position: (undelivered: Iterable<LinePlace>) => Position;
+}
+
+export function createReadingOrder(): ReadingOrder {
+  const files: LogFile[] = [];
+  const earlier = { lines: 0, bytes: 0, tooLong: 0 };
+  let current = 0;
+
+  return {
+    all: files,
+    get readable() {
+      return files.slice(0, current + 1);
+    },
+    get past() {
+      return files.slice(0, current);
+    },
+    get counts() {
+      const sum = { ...earlier };
+      for (const { reader } of files) addTo(sum, reader.counts);
+      return sum;
+    },
+    insert(file, next) {
+      const index = next === undefined ? files.length : files.indexOf(next);
+      files.splice(index, 0, file);
+      if (index < current) current = index;
+    },
+    replace(file, by) {
+      addTo(earlier, file.reader.counts);
+      files[files.indexOf(file)] = by;
+    },
+    remove(file) {
+      const index = files.indexOf(file);
+      files.splice(index, 1);
+      if (index < current) current--;
+      addTo(earlier, file.reader.counts);
+      file.close();
+      closeLog(file.log);
+    },
+    goOn() {
+      // In that order: a writer that has begun the next file is done with this one.
+      const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
+      const file = files[current];
+      if (!hasNext || file === undefined || !isAtEnd(file)) return false;
+      current++;
+      return true;
+    },
+    position(undelivered) {
+      const places = new Map<number, number>();
+      for (const { file, offset } of undelivered) places.set(file, Math.min(offset, places.get(file) ?? Infinity));
+      const position: LogPosition = {
+        files: files.map(({ number, reader, lastSize }) => {
+          // Of a packed file it is known once all of it was read.
+          const place = { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
+          const offset = places.get(number);
+          return offset === undefined ? place : { ...place, offset, skipping: false };
+        }),
+        modified: modifiedAt(files.at(-1)),
+      };
+      return { ...position };
+    },
+  };
+}
+
+export function isAtEnd({ isBusy, size, reader }: LogFile): boolean {
+  return !isBusy && size === reader.offset;
+}
+
+function addTo(sum: { -readonly [Key in keyof Counts]: number }, { lines, bytes, tooLong }: Counts): void {
+  sum.lines += lines;
+  sum.bytes += bytes;
+  sum.tooLong += tooLong;
+}
+
+function modifiedAt(file: LogFile | undefined): Millis {
+  try {
+    return file === undefined ? 0 : fstatSync(file.log.fd).mtimeMs;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,81 @@
+import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
+import type { Obstacle } from './open-log.ts';
+
+/** What is told of one log, each thing once. */
+export interface Report {
+  state: RotatedLog['state'];
+  readonly isStopped: boolean;
+  /** Something was read. */
+  well: () => void;
+  /** Nothing can be read (yet): there is nothing, or it must not be read. */
+  waiting: (obstacle: Obstacle) => void;
+  failed: (what: string) => void;
+  /** A line was too long; `count`: so many were. */
+  tooLong: (line: number, count: number) => void;
+  /** It is not the file that an earlier run had read. */
+  replaced: () => void;
+  /** What stands at the path now, and cannot be read, at the second look in a row. */
+  obstructed: (obstacle: Obstacle) => void;
+  lost: (bytes: number | undefined, what: string) => void;
+}
+
+export function createReport({ path, onNotice, onLost }: RotatedLogOptions): Report {
+  /** Why nothing can be read, as it was told. */
+  let told: string | undefined;
+
+  const report: Report = {
+    state: 'waiting',
+    get isStopped() {
+      return report.state === 'stopped';
+    },
+    well() {
+      report.state = 'reading';
+      if (told === undefined) return;
+      told = undefined;
+      notify('info', 'well', `${path} is read now`);
+    },
+    waiting({ kind, text }) {
+      if (kind === 'missing') unwell('waiting', kind, text);
+      else unwell('failed', kind, text);
+    },
+    failed: (what) => unwell('failed', 'read', `${path} cannot be read ${what}`),
+    tooLong(line, count) {
+      if (count > 1) return;
+      notify(
+        'warn',
+        'too-long',
+        `${path}: line ${line} is longer than 64 KiB and was skipped; further ones are only counted`,
+      );
+    },
+    replaced() {
+      notify(
+        'warn',
+        'replaced',
+        `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
+      );
+    },
+    obstructed({ kind, text }) {
+      if (kind !== 'missing') return notify('error', kind, `${text}. The file that was there before it is still read`);
+      notify(
+        'warn',
+        'deleted',
+        `${path} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
+      );
+    },
+    lost(bytes, what) {
+      if (!report.isStopped) onLost(bytes, `${path} ${what}`);
+    },
+  };
+  return report;
+
+  function unwell(how: 'waiting' | 'failed', key: string, text: string): void {
+    report.state = how;
+    if (told === text) return;
+    told = text;
+    notify(how === 'waiting' ? 'warn' : 'error', key, text);
+  }
+
+  function notify(level: 'info' | 'warn' | 'error', key: string, text: string): void {
+    if (!report.isStopped) onNotice({ level, key, text });
+  }
+}

@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { configHelp, runConfig } from '../../src/commands/options/config-options.ts';
+import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { settings } from '../../src/config/config.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { program } from './program.ts';
+
+const env = { NODE_NAME: 'node-a' };
+const folder = temporaryFolder();
+
+function file(name: string, text: string): string {
+  writeFileSync(folder(name), text);
+  return folder(name);
+}
+
+function problemsOf(args: string[], given: Record<string, string> = env): string[] {
+  try {
+    runConfig(args, given);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    const lines = (error as Error).message.split('\n');
+    expect(lines.pop()).toBe('Try: kube-netfilter-tailer config --help');
+    return lines.map((line) => line.replace('kube-netfilter-tailer: ', ''));
+  }
+  return [];
+}
+
+describe('print', () => {
+  test('tells what somebody has set', () => {
+    const settingsFile = file('set.yaml', 'maxNodes: 5');
+    expect(runConfig(['print', '--config', settingsFile, '--log-level=debug'], env)).toBe(
+      `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${settingsFile}:1:11\n`,
+    );
+  });
+
+  test('--effective tells all', () => {
+    const printed = runConfig(['print', '--effective'], env);
+    expect(printed).toContain('node: node-a  # NODE_NAME\n');
+    expect(printed).toContain('maxNodes: 200  # default\n');
+    expect(printed.match(/^\w+:/gm)).toHaveLength(
+      Object.values(settings).filter((setting) => 'default' in setting || setting.flag === 'node').length,
+    );
+  });
+
+  test('warnings are comments', () => {
+    const printed = runConfig(['print'], { ...env, WATCH_LOGS_INTERVAL_SECONDS: '5', METRICS_SERVER_PORT: '1' });
+    expect(printed.split('\n')).toEqual([
+      expect.stringMatching(/^# METRICS_SERVER_PORT is a variable of kube-iptables-tailer/),
+      expect.stringMatching(/^# WATCH_LOGS_INTERVAL_SECONDS is .* has no counterpart/),
+      'node: node-a  # NODE_NAME',
+      'metricsAddress: :1  # METRICS_SERVER_PORT',
+      '',
+    ]);
+  });
+
+  test('as JSON, warnings are there, too', () => {
+    const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
+    expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT is/)] });
+  });
+
+  test.each([['-o', 'json'], ['--output=json']])('%s', (...args) => {
+    expect(JSON.parse(runConfig(['print', ...args], { ...env, MAX_NODES: '1' }))).toEqual({
+      config: { node: 'node-a', maxNodes: 1 },
+      from: { node: 'NODE_NAME', maxNodes: 'MAX_NODES' },
+      warnings: [],
+    });
+  });
+
+  test('refuses what run refuses, all at once', () => {
+    expect(problemsOf(['print', '--effectiv', '--max-nodes', 'x'], {})).toEqual([
+      '--effectiv: there is no such option; did you mean --effective?',
+      expect.stringMatching(/^NODE_NAME or --node: is not set/),
+      '--max-nodes "x": must be a whole number',
+    ]);
+    expect(problemsOf(['print', '-o', 'toml'])).toEqual(['--output toml: must be yaml or json']);
+    expect(problemsOf(['print', '--effective=yes'])).toEqual(['--effective: takes no value']);
+  });
+});
+
+describe('check', () => {
+  test('a file that is right, though it does not name the node', () => {
+    const right = file('right.yaml', 'maxNodes: 5');
+    expect(runConfig(['check', right], {})).toBe(`${right}: right\n`);
+  });
+
+  test('a file that is wrong, whatever the environment has', () => {
+    const wrong = file('wrong.yaml', 'maxNods: 5\nlogLevel: x');
+    expect(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' })).toEqual([
+      `${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?`,
+      `${wrong}:2:11: logLevel "x": must be debug, info, warn or error`,
+    ]);
+  });
+
+  test.each([[[]], [['']], [['a', 'b']]])('takes one file, not %j', (args) => {
+    expect(problemsOf(['check', ...args])).toEqual(['config check takes one FILE']);
+  });
+});
+
+test.each([
+  [[], 'print or check?'],
+  [['prnt'], 'there is no command config prnt; did you mean config print?'],
+  [['show'], 'there is no command config show'],
+])('%j', (args, expected) => {
+  expect(problemsOf(args)).toEqual([expected]);
+});
+
+test.each([['--help'], ['-h'], ['print', '--help'], ['check', '-h'], ['print', '--node', '!', '--help']])(
+  'help is asked for by %j',
+  (...args) => {
+    expect(runConfig(args, {})).toBe(configHelp);
+  },
+);
+
+describe('the program', () => {
+  test('prints and ends well', async () => {
+    expect(await program(['config', 'print', '--node', 'node-z'], { env: { NODE_NAME: '', CONFIG_FILE: '' } })).toEqual(
+      {
+        status: 0,
+        out: 'node: node-z  # --node\n',
+        err: '',
+      },
+    );
+  });
+
+  test('says what is wrong, with exit status 2', async () => {
+    const wrong = file('wrong-too.yaml', 'maxNods: 5');
+    expect(await program(['config', 'check', wrong])).toEqual({
+      status: 2,
+      out: '',
+      err: `kube-netfilter-tailer: ${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?\nTry: kube-netfilter-tailer config --help\n`,
+    });
+  });
+
+  test('run refuses a wrong file in the same words', async () => {
+    const wrong = file('wrong-run.yaml', 'maxNods: 5');
+    expect(await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } })).toEqual({
+      status: 2,
+      out: '',
+      err: `kube-netfilter-tailer: ${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?\nTry: kube-netfilter-tailer run --help\n`,
+    });
+  });
+});

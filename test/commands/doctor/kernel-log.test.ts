@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type KernelLog, readKernelLog, type ReadKernelLogOptions } from '../../../src/commands/doctor/kernel-log.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import { nine } from '../../builders.ts';
+import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { programs } from './fake.ts';
+
+const within = temporaryFolder();
+const drop = 'my-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 PROTO=TCP SPT=4 DPT=5 SYN URGP=0';
+
+async function read(
+  source: ReadKernelLogOptions['source'],
+  run: ReadKernelLogOptions['run'] = programs({}),
+): Promise<KernelLog | { reason: string }> {
+  return await readKernelLog({ source, run, prefixes: createPrefixTable(), zone: Date.UTC, now: () => nine });
+}
+
+describe('a file', () => {
+  test('the lines of the kernel', async () => {
+    const path = within('kern.log');
+    writeFileSync(
+      path,
+      `2026-11-21T08:50:00Z node-a kernel: [1.2] eth0: up
+2026-11-21T08:51:00Z node-a kernel: [61.2] ${drop}
+2026-11-21T08:52:00Z node-a nginx[7]: ${drop}
+2026-11-21T08:53:00Z node-a kubelet[12]: fine
+`,
+    );
+    await expect(read({ kind: 'file', path })).resolves.toEqual({
+      lines: 2,
+      from: nine - 600_000,
+      last: nine - 540_000,
+      packets: [{ prefix: 'my-drop:', verdict: 'dropped', rule: 'word for drop', time: nine - 540_000 }],
+    });
+  });
+
+  test('of a long one, the end', async () => {
+    const path = within('long.log');
+    const line = `2026-11-21T08:50:00Z node-a kernel: ${drop}\n`;
+    writeFileSync(path, line.repeat(20_000));
+    await expect(read({ kind: 'file', path })).resolves.toMatchObject({ lines: Math.floor(1024 ** 2 / line.length) });
+  });
+
+  test('an empty one', async () => {
+    const path = within('empty.log');
+    writeFileSync(path, '');
+    await expect(read({ kind: 'file', path })).resolves.toEqual({
+      lines: 0,
+      from: undefined,
+      last: undefined,
+      packets: [],
+    });
+  });
+
+  test('none', async () => {
+    await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
+  });
+});
+
+test('a pipe is no log, and is not waited at', async () => {
+  execFileSync('mkfifo', [within('pipe')]);
+  await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
+});
+
+describe('the journal', () => {
+  const record = JSON.stringify({
+    MESSAGE: drop,
+    __REALTIME_TIMESTAMP: String((nine - 5000) * 1000),
+    _TRANSPORT: 'kernel',
+    SYSLOG_FACILITY: '0',
+    SYSLOG_IDENTIFIER: 'kernel',
+  });
+  const command =
+    'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
+
+  test('the records of the kernel', async () => {
+    const log = await read({ kind: 'journal', directory: '/var/log/journal' }, programs({ [command]: `${record}\n` }));
+    expect(log).toMatchObject({ lines: 1, last: nine - 5000, packets: [{ prefix: 'my-drop:' }] });
+  });
+
+  test.each([
+    [programs({}), 'there is no journalctl in this image'],
+    [
+      programs({ journalctl: { kind: 'failed', reason: 'No journal files were opened' } }),
+      'No journal files were opened',
+    ],
+  ])('cannot be read', async (run, reason) => {
+    await expect(read({ kind: 'journal', directory: undefined }, run)).resolves.toEqual({ reason });
+  });
+});
+
+test('the ring buffer of this machine, or why it may not be read', async () => {
+  const log = await readKernelLog({
+    source: { kind: 'ring', path: '/dev/kmsg' },
+    run: programs({}),
+    prefixes: createPrefixTable(),
+    zone: Date.UTC,
+    now: Date.now,
+  });
+  if ('reason' in log) expect(log.reason).not.toBe('');
+  else {
+    expect(log.lines).toBeGreaterThan(0);
+    expect(log.last).toBeLessThanOrEqual(Date.now() + 60_000);
+  }
+});

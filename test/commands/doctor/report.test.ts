@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { readConfig } from '../../../src/config/config.ts';
+import { type Check, ok, problem, unknown, warning } from '../../../src/commands/doctor/check.ts';
+import { jsonReport, type Report, statusOf, textReport } from '../../../src/commands/doctor/report.ts';
+import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
+import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';
+import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import { nine } from '../../builders.ts';
+import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { answered, fakeApi, fakeSystem, programs } from './fake.ts';
+
+const within = temporaryFolder();
+
+function report(...checks: Check[]): Report {
+  return { version: '0.1.0', node: 'node-a', time: nine, checks };
+}
+
+const mixed = report(
+  ok('settings', 'can be used'),
+  problem('rights', 'missing: patch events', 'grant it'),
+  warning('prefix with a name that is longer than others', 'two\nlines', 'do it'),
+  unknown('agent', 'none answers', 'ask it'),
+  ok('node', 'node-a is there'),
+);
+
+describe('text', () => {
+  test('a line for each check, and one of advice', () => {
+    expect(textReport(mixed, (_, text) => text)).toBe(
+      `ok       settings  can be used
+problem  rights    missing: patch events
+         → grant it
+warning  prefix with a name that is longer than others  two\\x0alines
+         → do it
+unknown  agent     none answers
+         → ask it
+ok       node      node-a is there
+
+1 problem, 1 warning, 1 unknown, 2 ok
+`,
+    );
+  });
+
+  test('colours are of the status alone', () => {
+    const painted = textReport(report(warning('clock', 'late', 'set it')), (status, text) => `<${status}>${text}</>`);
+    expect(painted).toBe('<warning>warning</>  clock  late\n         → set it\n\n1 warning\n');
+  });
+});
+
+describe('JSON', () => {
+  const status = z.enum(['ok', 'warning', 'problem', 'unknown']);
+  const count = z.number();
+  const schema = z.strictObject({
+    version: z.string(),
+    node: z.string(),
+    time: z.iso.datetime(),
+    status: z.enum(['ok', 'warning', 'problem']),
+    summary: z.strictObject({ ok: count, unknown: count, warning: count, problem: count }),
+    checks: z.array(z.strictObject({ name: z.string(), status, finding: z.string(), advice: z.nullable(z.string()) })),
+  });
+
+  test('has these keys and no others', () => {
+    const parsed = schema.parse(JSON.parse(jsonReport(mixed)));
+    expect(parsed).toMatchObject({ status: 'problem', summary: { ok: 2, unknown: 1, warning: 1, problem: 1 } });
+    expect(parsed.checks[0]).toEqual({ name: 'settings', status: 'ok', finding: 'can be used', advice: null });
+  });
+
+  test('docs/doctor.md names each of them', () => {
+    const text = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
+    for (const key of [...Object.keys(schema.def.shape), 'name', 'finding', 'advice'])
+      expect(text).toContain(`\`${key}\``);
+  });
+});
+
+test.each([
+  [[ok('a', '')], 'ok'],
+  [[unknown('a', '', '')], 'ok'],
+  [[ok('a', ''), warning('b', '', ''), unknown('c', '', '')], 'warning'],
+  [[warning('b', '', ''), problem('c', '', '')], 'problem'],
+  [[], 'ok'],
+] as const)('all together: %#', (checks, expected) => {
+  expect(statusOf(checks)).toBe(expected);
+});
+
+test('a whole node on which all is well', async () => {
+  const log = within('kern.log');
+  writeFileSync(
+    log,
+    '2026-11-21T08:59:00Z node-a kernel: [1.2] calico-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 PROTO=TCP SPT=4 DPT=5 SYN URGP=0\n',
+  );
+  const api = fakeApi(({ path }) => {
+    if (path === '/version') return answered({ gitVersion: 'v1.36.3' });
+    if (path === '/api/v1/nodes') return answered({ items: [{ metadata: { name: 'node-a', uid: 'u' } }] });
+    if (path.endsWith('/selfsubjectaccessreviews')) return answered({ status: { allowed: true } });
+    return path === '/api/v1/pods' ? answered({ items: [] }) : undefined;
+  });
+  const system = fakeSystem({
+    run: programs({
+      'iptables-legacy-save': '',
+      'ip6tables-legacy-save': '',
+      'iptables-nft-save': '[1:60] -A FORWARD -j LOG --log-prefix "calico-drop: "\n',
+      'ip6tables-nft-save': '',
+      nft: 'log prefix "calico-drop: "',
+    }),
+    readFile: (path) => (path.endsWith('nf_log_all_netns') ? '0' : 'nf_log_syslog'),
+    lookAtContainers: () => ({ kind: 'logs', logs: [] }),
+  });
+  const config = readConfig({}, { NODE_NAME: 'node-a', SOURCES: `file:${log},containers` });
+  const prefixes = createPrefixTable();
+  const tasks = doctorTasks({ config, problems: [], warnings: [], api, ownPod: undefined, prefixes, system });
+  const checks = await runChecks({ tasks, timeout: 5000, schedule: () => () => {} });
+  expect(textReport(report(...checks), (_, text) => text).replaceAll(log, '/var/log/kern.log')).toBe(
+    `ok       settings             can be used: node node-a, sources file:/var/log/kern.log, containers
+ok       api-server           https://api.example:6443 answers in 0 ms (v1.36.3)
+ok       clock                within 0.3 s of the API server's
+ok       node                 node-a is there
+ok       rights               all 13 are granted
+ok       state                /var/lib/kube-netfilter-tailer can be written to; nothing is kept there yet
+ok       source file:/var/log/kern.log  /var/log/kern.log: last line 60s ago, last drop 60s ago (of 1 line of the kernel since 60s ago)
+ok       source containers    /var/log/pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node
+ok       log-rules            rules that log, by prefix: 1 LOG
+ok       prefix calico-drop:  means dropped (calico drop), 1 line lately, the last one 60s ago
+ok       iptables-backends    only nft (1 rule)
+ok       nf-log IPv4          nf_log_syslog writes to the kernel's log
+ok       nf-log IPv6          nf_log_syslog writes to the kernel's log
+ok       nf-log-all-netns     off, and not needed: the node's network is the kernel's first
+ok       calico               no FelixConfiguration: no Calico, or none with settings
+unknown  agent                none answers at 127.0.0.1:9090: connect ECONNREFUSED 127.0.0.1:9090
+         → to ask a running agent, run doctor in its Pod: kubectl exec -n kube-netfilter-tailer POD -- kube-netfilter-tailer doctor
+
+1 unknown, 15 ok
+`,
+  );
+  // It only ever reads: the reviews of rights are kept nowhere.
+  expect(api.asked.filter(({ verb, path }) => verb !== 'GET' && !path.endsWith('reviews'))).toEqual([]);
+});

@@ -1,0 +1,83 @@
+import { globSync, readFileSync } from 'node:fs';
+import { loadAllYaml } from '@kubernetes/client-node';
+import { describe, expect, test } from 'vitest';
+import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
+import { rights } from '../../../src/commands/doctor/rights.ts';
+import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
+import { answered, fakeApi, refused } from './fake.ts';
+
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  verbs: string[];
+}
+
+const root = new URL('../../../', import.meta.url);
+
+test('are those of the file that grants them', () => {
+  const text = readFileSync(new URL(rightsFile, root), 'utf8');
+  const role = (loadAllYaml(text) as { kind: string; rules?: Rule[] }[]).find(({ kind }) => kind === 'ClusterRole');
+  const granted = (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`))),
+  );
+  const asked = rights.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
+  expect(asked.toSorted()).toEqual(granted.toSorted());
+});
+
+test('the name of that file stands in one place', () => {
+  const naming = globSync('src/**/*.ts', { cwd: root }).filter((path) =>
+    /^(?!.*\/\*\*).*rbac\.yaml/m.test(readFileSync(new URL(path, root), 'utf8')),
+  );
+  expect(naming).toEqual(['src/kubernetes/rights-file.ts']);
+});
+
+/** An API server that grants all but these. */
+function lacking(...denied: string[]): ReturnType<typeof fakeApi> {
+  return fakeApi(({ body }) => {
+    const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string; verb: string } } };
+    const { resource, verb } = spec.resourceAttributes;
+    return answered({ status: { allowed: !denied.includes(`${verb} ${resource}`) } });
+  });
+}
+
+describe('each is asked for', () => {
+  test('all are granted', async () => {
+    const api = lacking();
+    await expect(checkRights(api)).resolves.toMatchObject({ status: 'ok', finding: 'all 13 are granted' });
+    expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
+      new Set(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']),
+    );
+    expect(api.asked).toHaveLength(13);
+  });
+
+  test('what is missing is named, and what it costs', async () => {
+    await expect(checkRights(lacking('patch events', 'watch pods'))).resolves.toEqual({
+      name: 'rights',
+      status: 'problem',
+      finding: 'missing: watch pods, patch events',
+      advice:
+        'grant it with the ClusterRole in deploy/base/rbac.yaml; without it no drop can be given to a Pod; nobody is told of anything',
+    });
+  });
+
+  test('without some the agent only tells less', async () => {
+    await expect(checkRights(lacking('get felixconfigurations'))).resolves.toMatchObject({
+      status: 'warning',
+      finding: 'missing: get felixconfigurations.crd.projectcalico.org, get felixconfigurations.projectcalico.org',
+    });
+  });
+
+  test.each([null, {}, { status: null }])('an answer that does not tell is no refusal: %j', async (body) => {
+    await expect(checkRights(fakeApi(() => answered(body)))).resolves.toMatchObject({
+      status: 'unknown',
+      finding: 'not known: what answers does not tell, as an API server would',
+    });
+  });
+
+  test('nobody says', async () => {
+    await expect(checkRights(fakeApi(() => refused(0)))).resolves.toMatchObject({
+      status: 'unknown',
+      finding: 'not known: the API server does not answer',
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkState } from '../../../src/commands/doctor/checks/state.ts';
+import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/kept-state.ts';
+import { writeState } from '../../../src/state/state-file.ts';
+import { nine } from '../../builders.ts';
+import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { fakeSystem } from './fake.ts';
+
+const within = temporaryFolder();
+
+const stateOf = (given: Parameters<typeof fakeSystem>[0]): string => {
+  const { status, finding } = checkState({ ...fakeSystem(given), folder: '/state', node: 'node-a' });
+  return `${status}: ${finding}`;
+};
+
+describe('state', () => {
+  const kept = {
+    kind: 'kept',
+    saved: nine - 90_000,
+    node: 'node-a',
+    lastDrop: nine - 3000,
+    lastEvent: undefined,
+  } as const;
+
+  test.each([
+    [{}, 'ok: /state can be written to; nothing is kept there yet'],
+    [
+      { readKeptState: () => kept },
+      'ok: /state can be written to; last change kept 90s ago; as of then, last drop 3s ago, last Event none',
+    ],
+    [{ readKeptState: () => ({ ...kept, node: 'b' }) }, 'warning: /state/state.json is of node b, this is node-a'],
+    [
+      { readKeptState: () => ({ kind: 'unusable', reason: 'x' }) as const },
+      'warning: /state/state.json cannot be used: x',
+    ],
+    [
+      { readKeptState: () => ({ kind: 'unreadable', reason: 'x' }) as const },
+      'problem: /state/state.json cannot be read: x',
+    ],
+    [{ lookAtFolder: () => ({ kind: 'missing', free: 1e9 }) as const }, 'ok: /state is not there yet; it will be made'],
+    [{ lookAtFolder: () => ({ kind: 'writable', free: 2e6 }) as const }, 'problem: only 2 MB are free in /state'],
+    [
+      { lookAtFolder: () => ({ kind: 'refused', reason: '/state: it is mounted read-only' }) as const },
+      'problem: /state: it is mounted read-only',
+    ],
+  ])('%j', (given, expected) => {
+    expect(stateOf(given)).toBe(expected);
+  });
+
+  test('a real one', async () => {
+    mkdirSync(within('state'));
+    const finding = { details: { kind: 'flow' } };
+    const series = [
+      { finding, last: 7, published: { writes: 1, at: 9 } },
+      { finding, last: 8, published: { writes: 0, at: null } },
+      { finding: { details: { kind: 'incident' } }, last: 99, published: { writes: 0, at: null } },
+    ];
+    await writeState(within('state/state.json'), JSON.stringify({ node: 'node-a', series: { series, past: [] } }));
+    expect(readKeptState(within('state/state.json'))).toMatchObject({
+      kind: 'kept',
+      node: 'node-a',
+      lastDrop: 8,
+      lastEvent: 9,
+    });
+  });
+
+  test('one that cannot be used stays as it is', () => {
+    mkdirSync(within('bad'));
+    writeFileSync(within('bad/state.json'), 'nonsense\n');
+    expect(readKeptState(within('bad/state.json'))).toEqual({
+      kind: 'unusable',
+      reason: 'it is no state file of this program',
+    });
+    expect(readdirSync(within('bad'))).toEqual(['state.json']);
+    expect(readFileSync(within('bad/state.json'), 'utf8')).toBe('nonsense\n');
+  });
+
+  test('one that is no file is not waited for', () => {
+    execFileSync('mkfifo', [within('pipe')]);
+    expect(readKeptState(within('pipe'))).toEqual({ kind: 'unusable', reason: 'it is no regular file' });
+  });
+
+  test('one that lacks what every state has', async () => {
+    await writeState(within('odd'), JSON.stringify({ node: 'node-a', series: { series: [null] } }));
+    expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: 'it is no state of an agent' });
+  });
+
+  test('none, and a folder that is not there', () => {
+    expect(readKeptState(within('nowhere/state.json'))).toEqual({ kind: 'none' });
+    expect(lookAtFolder(within('nowhere/at/all'))).toMatchObject({ kind: 'missing' });
+    expect(lookAtFolder(within())).toMatchObject({ kind: 'writable' });
+  });
+
+  test('a folder that may not be written to', () => {
+    writeFileSync(within('file'), '');
+    expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is no folder` });
+    expect(lookAtFolder(within('file/state'))).toEqual({
+      kind: 'refused',
+      reason: `${within('file/state')}: a part of the path is not a folder`,
+    });
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest';
+import { type ReplayOptions, readReplayOptions, replayHelp } from '../../src/commands/options/replay-options.ts';
+import { UsageError } from '../../src/commands/options/usage-error.ts';
+
+const defaults: ReplayOptions = {
+  pods: [],
+  logs: ['kern.log'],
+  output: 'table',
+  writes: false,
+  explain: undefined,
+  node: undefined,
+  prefixes: [],
+  includeNoise: false,
+  now: undefined,
+  zone: Date.UTC,
+  bootTime: undefined,
+  quiet: false,
+};
+
+/** What is said of a wrong command line, one problem a line. */
+function problemsOf(...args: string[]): string[] {
+  try {
+    readReplayOptions(args);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    const lines = (error as Error).message.split('\n');
+    expect(lines.pop()).toBe('Try: kube-netfilter-tailer replay --help');
+    return lines.map((line) => {
+      expect(line).toMatch(/^kube-netfilter-tailer: /);
+      return line.replace('kube-netfilter-tailer: ', '');
+    });
+  }
+  return [];
+}
+
+test.each<[string[], Partial<ReplayOptions>]>([
+  [['kern.log'], {}],
+  [['a.log', 'b.log'], { logs: ['a.log', 'b.log'] }],
+  [['-'], { logs: ['-'] }],
+  [['--', '--quiet'], { logs: ['--quiet'] }],
+  [['kern.log', '--pods', 'a.json'], { pods: ['a.json'] }],
+  [['--pods', 'a.json', '--pods=b.json', 'kern.log'], { pods: ['a.json', 'b.json'] }],
+  [['--pods', '-', 'kern.log'], { pods: ['-'] }],
+  [['kern.log', '-o', 'json'], { output: 'json' }],
+  [['kern.log', '-ojson'], { output: 'json' }],
+  [['kern.log', '--output', 'audit'], { output: 'audit' }],
+  [['kern.log', '--output=table'], { output: 'table' }],
+  [['kern.log', '--writes'], { writes: true }],
+  [['kern.log', '--writes', '-o', 'json'], { writes: true, output: 'json' }],
+  [['kern.log', '--node', 'node-a'], { node: 'node-a' }],
+  [['kern.log', '--prefix', 'my-drop=dropped'], { prefixes: [{ prefix: 'my-drop', verdict: 'dropped' }] }],
+  [
+    ['kern.log', '--prefix', 'a=rejected', '--prefix', 'b=logged'],
+    {
+      prefixes: [
+        { prefix: 'a', verdict: 'rejected' },
+        { prefix: 'b', verdict: 'logged' },
+      ],
+    },
+  ],
+  [['kern.log', '--prefix', 'in=eth0 =accepted'], { prefixes: [{ prefix: 'in=eth0 ', verdict: 'accepted' }] }],
+  [['kern.log', '--include-noise'], { includeNoise: true }],
+  [['kern.log', '--now', '2026-11-21T20:00:00Z'], { now: Date.parse('2026-11-21T20:00:00Z') }],
+  [['kern.log', '--now', '2026-11-21T20:00:00.5+02:00'], { now: Date.parse('2026-11-21T18:00:00.5Z') }],
+  [['kern.log', '--boot-time', '2026-11-21T00:00:00Z'], { bootTime: Date.parse('2026-11-21T00:00:00Z') }],
+  [['kern.log', '-q'], { quiet: true }],
+  [['kern.log', '--quiet'], { quiet: true }],
+  [['--explain', 'a line'], { explain: 'a line', logs: [] }],
+  [['--explain=-a line'], { explain: '-a line', logs: [] }],
+])('%j', (args, expected) => {
+  expect(readReplayOptions(args)).toStrictEqual({ ...defaults, ...expected });
+});
+
+describe('help', () => {
+  test.each([[['--help']], [['-h']], [['--help', '-o', 'yaml']], [['kern.log', '-h']]])('%j', (args) => {
+    expect(readReplayOptions(args)).toBe('help');
+  });
+
+  test('names every option', () => {
+    for (const option of [
+      'pods',
+      'node',
+      'prefix',
+      'time-zone',
+      'boot-time',
+      'include-noise',
+      'output',
+      'writes',
+      'explain',
+      'now',
+      'quiet',
+    ]) {
+      expect(replayHelp).toContain(`--${option}`);
+    }
+  });
+
+  test('fits a terminal', () => {
+    expect(replayHelp.split('\n').filter((line) => line.length > 120)).toStrictEqual([]);
+  });
+});
+
+describe('wrong', () => {
+  test.each<[string[], string[]]>([
+    [[], ['no LOG is named; - reads standard input']],
+    [['--pods', 'a.json'], ['no LOG is named; - reads standard input']],
+    [['kern.log', '-o', 'yaml'], ['--output must be one of table, json, audit, not yaml']],
+    [['kern.log', '-o', ''], ['--output must be one of table, json, audit, not ']],
+    [
+      ['kern.log', '--prefix', 'my-drop'],
+      ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', '=dropped'],
+      ['--prefix =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', ' =dropped'],
+      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', 'a=maybe'],
+      ['--prefix a=maybe: the verdict must be one of dropped, rejected, logged, accepted, not maybe'],
+    ],
+    [
+      ['kern.log', '--prefix', 'a='],
+      ['--prefix a=: the verdict must be one of dropped, rejected, logged, accepted, not '],
+    ],
+    [['kern.log', '--now', 'yesterday'], ['--now yesterday: must be a time such as 2026-11-21T03:42:11Z']],
+    // A lone number is no time: V8 would take it for a month.
+    [['kern.log', '--now', '5'], ['--now 5: must be a time such as 2026-11-21T03:42:11Z']],
+    [
+      ['kern.log', '--boot-time', '1795232531'],
+      ['--boot-time 1795232531: must be a time such as 2026-11-21T03:42:11Z'],
+    ],
+    [
+      ['kern.log', '--time-zone', 'Mars/Phobos'],
+      ['--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00'],
+    ],
+    [['kern.log', '--explain', 'a line'], ['--explain takes one line and no LOG']],
+    [['kern.log', '--writes', '-o', 'audit'], ['--writes and --output audit exclude each other']],
+    [['-', '-'], ['standard input (-) can be read only once']],
+    [['--pods', '-', '-'], ['standard input (-) can be read only once']],
+    [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
+    [['kern.log', '--colour'], ['--colour: there is no such option']],
+    [['kern.log', '-x'], ['-x: there is no such option']],
+    [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
+    [['kern.log', '--node'], ['--node: has no value']],
+    [['kern.log', '--node', ''], ['--node: has no value']],
+    [
+      ['--podz', 'kern.log', '--nod', '--now=x'],
+      [
+        '--podz: there is no such option; did you mean --pods?',
+        '--nod: there is no such option; did you mean --node?',
+        '--now x: must be a time such as 2026-11-21T03:42:11Z',
+      ],
+    ],
+  ])('%j', (args, expected) => {
+    expect(problemsOf(...args)).toStrictEqual(expected);
+  });
+
+  test('all problems at once, none of them twice', () => {
+    const problems = problemsOf(
+      '-o',
+      'yaml',
+      '--prefix',
+      'a',
+      '--prefix',
+      'b=maybe',
+      '--now',
+      'x',
+      '--boot-time',
+      'y',
+      '--time-zone',
+      'Mars/Phobos',
+    );
+    expect(problems.toSorted()).toStrictEqual([
+      '--boot-time y: must be a time such as 2026-11-21T03:42:11Z',
+      '--now x: must be a time such as 2026-11-21T03:42:11Z',
+      '--output must be one of table, json, audit, not yaml',
+      '--prefix a: must be NAME=VERDICT, for example --prefix my-drop=dropped',
+      '--prefix b=maybe: the verdict must be one of dropped, rejected, logged, accepted, not maybe',
+      '--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00',
+      'no LOG is named; - reads standard input',
+    ]);
+  });
+});
+
+test.each([
+  ['Europe/Berlin', '2026-07-01T10:00:00.000Z'],
+  ['europe/berlin', '2026-07-01T10:00:00.000Z'],
+  ['+02:00', '2026-07-01T10:00:00.000Z'],
+  ['-0530', '2026-07-01T17:30:00.000Z'],
+  ['UTC', '2026-07-01T12:00:00.000Z'],
+])('noon of 1 July in the time zone %s', (zone, expected) => {
+  const options = readReplayOptions(['kern.log', `--time-zone=${zone}`]);
+  if (options === 'help') throw new Error('no help was asked for');
+  expect(new Date(options.zone(2026, 6, 1, 12, 0, 0)).toISOString()).toBe(expected);
+});

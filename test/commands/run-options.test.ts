@@ -1,0 +1,114 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { readRunOptions, runHelp } from '../../src/commands/options/run-options.ts';
+import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { readConfig, settings } from '../../src/config/config.ts';
+import { configFile } from '../../src/config/settings.ts';
+
+const env = { NODE_NAME: 'node-a' };
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const configOf = (args: string[], given?: Record<string, string>): unknown => {
+  const read = readRunOptions(args, given);
+  return read === 'help' ? read : read.config;
+};
+
+/** What is said of a wrong command line, one problem a line. */
+function problemsOf(args: string[], given: Record<string, string> = env): string[] {
+  try {
+    readRunOptions(args, given);
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError);
+    const lines = (error as Error).message.split('\n');
+    expect(lines.pop()).toBe('Try: kube-netfilter-tailer run --help');
+    return lines.map((line) => {
+      expect(line).toMatch(/^kube-netfilter-tailer: /);
+      return line.replace('kube-netfilter-tailer: ', '');
+    });
+  }
+  return [];
+}
+
+test.each<[string[], object]>([
+  [[], {}],
+  [['--node', 'node-b'], { node: 'node-b' }],
+  [['--node=node-b', '--node', 'node-c'], { node: 'node-c' }],
+  [['--source', 'kernel', '--source=file:/a'], { sources: [{ kind: 'kernel' }, { kind: 'file', path: '/a' }] }],
+  [['--prefix', 'a,b=logged'], { prefixes: [{ prefix: 'a,b', verdict: 'logged' }] }],
+  [['--include-noise', 'true', '--max-nodes', '7'], { includeNoise: true, maxNodes: 7 }],
+  [['--kubeconfig', 'here'], { kubeconfig: 'here' }],
+])('%j', (args, expected) => {
+  expect(configOf(args, env)).toEqual({ ...readConfig({}, env), ...expected });
+});
+
+test('what is not given comes from the environment of the process', () => {
+  vi.stubEnv('NODE_NAME', 'node-z');
+  vi.stubEnv('MAX_NODES', '3');
+  expect(configOf(['--max-services', '4'])).toMatchObject({ node: 'node-z', maxNodes: 3, maxServices: 4 });
+});
+
+describe('what cannot be followed', () => {
+  test.each<[string[], ...string[]]>([
+    [['--colour', 'red'], '--colour: there is no such option'],
+    [['--nod', 'a'], '--nod: there is no such option; did you mean --node?'],
+    [['--logLevel=debug'], '--logLevel: there is no such option; did you mean --log-level?'],
+    [['--STATE_DIR', '/a'], '--STATE_DIR: there is no such option; did you mean --state-dir?'],
+    [['--hepl'], '--hepl: there is no such option; did you mean --help?'],
+    [['kern.log'], 'kern.log: is no option; each begins with --'],
+    [['--', '--node'], '--node: is no option; each begins with --'],
+    [['--node'], '--node: has no value'],
+    [['--include-noise'], '--include-noise: has no value'],
+    [
+      ['--max-nodes', '--log-level', 'debug'],
+      '--max-nodes: has no value; for one that begins with -: --max-nodes=--log-level',
+    ],
+    [['--help=yes'], '--help: takes no value'],
+    [['-x'], '-x: there is no such option'],
+    [['--no-node'], '--no-node: there is no such option'],
+    [
+      ['--colour', 'red', 'kern.log'],
+      '--colour: there is no such option',
+      'kern.log: is no option; each begins with --',
+    ],
+    [['--colour=red', 'kern.log'], '--colour: there is no such option', 'kern.log: is no option; each begins with --'],
+  ])('%j', (args, ...expected) => {
+    expect(problemsOf(args)).toEqual(expected);
+  });
+
+  test('is all said at once, each with where it is from', () => {
+    expect(problemsOf(['--max-nodes', 'x', '--state-dir', 'y', '--nods'], { LOG_LEVEL: 'z' })).toEqual([
+      '--nods: there is no such option; did you mean --node?',
+      expect.stringMatching(/^NODE_NAME or --node: /),
+      '--state-dir "y": must be an absolute path',
+      'LOG_LEVEL "z": must be debug, info, warn or error',
+      '--max-nodes "x": must be a whole number',
+    ]);
+  });
+
+  test('is a file of settings that is not there', () => {
+    expect(problemsOf(['--config', '/nowhere/settings.yaml'])).toEqual([
+      '/nowhere/settings.yaml: cannot be read: no such file',
+    ]);
+  });
+});
+
+describe('help', () => {
+  test.each([['--help'], ['-h'], ['--node', 'NOT A NODE', '--help']])('is asked for by %j', (...args) => {
+    expect(readRunOptions(args, {})).toBe('help');
+  });
+
+  test.each([configFile, ...Object.values(settings)])('names --$flag, its variable and its default', (setting) => {
+    const [, text = ''] = runHelp.split(`  --${setting.flag} ${setting.value}`);
+    const own = text.slice(0, text.indexOf('\n  --') > 0 ? text.indexOf('\n  --') : text.indexOf('\nExit'));
+    expect(own).toContain(setting.help);
+    if (setting.env !== '') expect(own).toContain(`(${setting.env})`);
+    if ('default' in setting && setting.default !== '') expect(own).toContain(`Default: ${setting.default}`);
+    expect(own.includes('may be repeated')).toBe('list' in setting);
+  });
+
+  test('says what the exit status means', () => {
+    expect(runHelp).toMatch(/Exit status\n( {2}[012] {2}\S.*\n){3}$/);
+  });
+});

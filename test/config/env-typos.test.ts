@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { envTypos } from '../../src/config/env-typos.ts';
+import { readAll } from '../../src/config/loaded-config.ts';
+
+test.each([
+  ['MAX_NODE', 'MAX_NODES'],
+  ['MAXNODES', 'MAX_NODES'],
+  ['LOG_LEVLE', 'LOG_LEVEL'],
+  ['METRIC_ADDRESS', 'METRICS_ADDRESS'],
+  ['CONFIG_FILES', 'CONFIG_FILE'],
+  ['STATEDIR', 'STATE_DIR'],
+])('%s is %s', (name, meant) => {
+  expect(envTypos({ [name]: 'x' })).toEqual([`${name}: there is no such variable; did you mean ${meant}?`]);
+});
+
+test.each([
+  ['what is right', { MAX_NODES: '5' }],
+  ['set to nothing', { MAX_NODE: '' }],
+  ['beside the right one', { MAX_NODE: '5', MAX_NODES: '5' }],
+  ['a word that anybody may use', { SOURCE: 'x', PREFIX: '/usr', CONFIG: 'x' }],
+  [
+    'what a Pod has',
+    { HOSTNAME: 'a', POD_NAME: 'a', POD_IP: '10.1.1.1', HOST_IP: '10.1.1.1', TZ: 'UTC', KUBECONFIG: '/a' },
+  ],
+  ['variables of a Service', { MAX_NODES_SERVICE_HOST: '10.0.0.1', LOG_LEVEL_PORT: 'tcp://10.0.0.1:80' }],
+  ['of kube-iptables-tailer', { IPTABLES_LOG_PATH: '/a', KUBE_API_SERVER: 'x', POD_IDENTIFIER: 'name' }],
+])('nothing is said of %s', (_, env) => {
+  expect(envTypos(env)).toEqual([]);
+});
+
+test('it is a warning: the program starts', () => {
+  const { warnings } = readAll({ flags: { node: 'node-a' }, env: { MAX_NODE: '5' }, readText: () => '' });
+  expect(warnings).toEqual(['MAX_NODE: there is no such variable; did you mean MAX_NODES?']);
+});

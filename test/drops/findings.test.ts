@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import { explainMartian, explainPacket } from '../../src/drops/findings.ts';
+import { type Endpoint } from '../../src/model/endpoint.ts';
+import { type Finding } from '../../src/model/finding.ts';
+import { type PacketObservation, TcpFlag } from '../../src/model/packet.ts';
+import {
+  ends,
+  externalEnd,
+  icmp,
+  nodeEnd,
+  observation,
+  packet,
+  podEnd,
+  podRef,
+  portless,
+  serviceEnd,
+  workerEnd,
+} from '../builders.ts';
+
+const web = podEnd();
+const db = podEnd({ address: '10.65.2.9', object: podRef('db-0'), node: 'node-b' });
+
+/** `receiving shop/web-0 < Node/node-a`. */
+const short = ({ regarding, details }: Finding): string =>
+  details.kind === 'flow'
+    ? `${details.direction} ${regarding.namespace}/${regarding.name}, peer ${details.peer.identity}`
+    : details.kind;
+
+describe('whose finding a packet is', () => {
+  test.each([
+    {
+      name: 'both ends are Pods',
+      source: web,
+      destination: db,
+      expected: ['receiving shop/db-0, peer Pod/shop/web-0', 'sending shop/web-0, peer Pod/shop/db-0'],
+    },
+    {
+      name: 'the source is one',
+      source: web,
+      destination: externalEnd(),
+      expected: ['sending shop/web-0, peer 203.0.113.9'],
+    },
+    {
+      name: 'the destination is one',
+      source: nodeEnd(),
+      destination: db,
+      expected: ['receiving shop/db-0, peer Node/node-a'],
+    },
+    {
+      name: 'to a Service',
+      source: web,
+      destination: serviceEnd(),
+      expected: ['sending shop/web-0, peer Service/shop/api'],
+    },
+    { name: 'neither is', source: nodeEnd(), destination: externalEnd(), expected: [] },
+  ])('$name', ({ source, destination, expected }) => {
+    expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
+  });
+
+  test('the peer is related, when it is an object', () => {
+    const [receiving, sending] = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a');
+    expect(receiving).toMatchObject({
+      regarding: db.object,
+      related: web.object,
+      node: 'node-a',
+      reason: 'PacketDrop',
+      type: 'Warning',
+    });
+    expect(sending).toMatchObject({ regarding: web.object, related: db.object });
+    expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();
+  });
+
+  test('an answer is told by the port of the one who gives it', () => {
+    const answer = observation({
+      packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }),
+    });
+    expect(explainPacket(answer, ends(), '')[0]?.details).toMatchObject({
+      direction: 'sending',
+      port: 5432,
+      reply: true,
+    });
+  });
+
+  test.each([
+    {
+      fromPodInterface: true,
+      toPodInterface: false,
+      inInterface: 'calic440f455693',
+      outInterface: 'eth0',
+      refusedBy: 'sender',
+      path: 'calic440f455693 → eth0',
+    },
+    {
+      fromPodInterface: false,
+      toPodInterface: true,
+      inInterface: 'eth0',
+      outInterface: 'calic440f455693',
+      refusedBy: 'receiver',
+      path: 'eth0 → calic440f455693',
+    },
+    {
+      fromPodInterface: true,
+      toPodInterface: true,
+      inInterface: 'calic440f455693',
+      outInterface: 'cali0123456789a',
+      refusedBy: undefined,
+      path: 'calic440f455693 → cali0123456789a',
+    },
+    {
+      fromPodInterface: true,
+      toPodInterface: false,
+      inInterface: 'calic440f455693',
+      outInterface: '',
+      refusedBy: 'sender',
+      path: 'calic440f455693 → this node',
+    },
+    {
+      fromPodInterface: false,
+      toPodInterface: true,
+      inInterface: '',
+      outInterface: 'calic440f455693',
+      refusedBy: 'receiver',
+      path: 'this node → calic440f455693',
+    },
+    {
+      fromPodInterface: false,
+      toPodInterface: false,
+      inInterface: '',
+      outInterface: '',
+      refusedBy: undefined,
+      path: '',
+    },
+  ])('$path: refused by $refusedBy', ({ inInterface, outInterface, refusedBy, path, ...interfaces }) => {
+    const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
+    expect(found?.details).toMatchObject({ refusedBy, path });
+  });
+});
+
+describe('an ICMP error', () => {
+  const router = externalEnd({ address: '198.51.100.1' });
+  const tooBig = observation({
+    packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
+    inner: packet({ source: '10.65.1.4', destination: '203.0.113.9', sourcePort: 40112, destinationPort: 443 }),
+    mtu: 1400,
+  });
+
+  test('hurts who sent the packet it is about', () => {
+    const found = explainPacket(
+      tooBig,
+      ends({ source: router, destination: web, inner: { source: web, destination: externalEnd() } }),
+      'node-a',
+    );
+    expect(found.map(short)).toEqual(['receiving shop/web-0, peer 203.0.113.9']);
+    expect(found[0]?.details).toMatchObject({
+      protocol: 'TCP',
+      port: 443,
+      error: { reporter: router, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 },
+    });
+  });
+
+  test('is a finding of the Pod that reports it, too', () => {
+    const found = explainPacket(
+      tooBig,
+      ends({ source: db, destination: web, inner: { source: web, destination: db } }),
+      'node-a',
+    );
+    expect(found.map(short)).toEqual([
+      'receiving shop/web-0, peer Pod/shop/db-0',
+      'sending shop/db-0, peer Pod/shop/web-0',
+    ]);
+  });
+
+  test('about nobody’s packet is nobody’s', () => {
+    expect(
+      explainPacket(
+        tooBig,
+        ends({ source: router, destination: nodeEnd(), inner: { source: nodeEnd(), destination: externalEnd() } }),
+        '',
+      ),
+    ).toEqual([]);
+  });
+
+  test('whose inner packet is not believed is a packet between its own ends', () => {
+    const found = explainPacket(tooBig, ends({ source: db, destination: router }), 'node-a');
+    expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
+    expect(found[0]?.details).toMatchObject({
+      protocol: 'ICMP',
+      icmpType: 3,
+      icmpCode: 4,
+      port: undefined,
+      error: undefined,
+    });
+  });
+
+  test('about an answer is told by the port of the one who answered', () => {
+    const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
+    const [found] = explainPacket(
+      answer,
+      ends({ source: router, destination: web, inner: { source: web, destination: externalEnd() } }),
+      '',
+    );
+    expect(found?.details).toMatchObject({ port: 443, reply: true });
+  });
+});
+
+test('a martian is a drop without a rule', () => {
+  const martian = {
+    kind: 'martian',
+    impossible: 'source',
+    source: '10.65.2.9',
+    destination: '10.65.1.4',
+    device: 'eth1',
+  } as const;
+  const found = explainMartian(martian, ends({ source: db, destination: web }), 'node-a');
+  expect(found.map(short)).toEqual([
+    'receiving shop/web-0, peer Pod/shop/db-0',
+    'sending shop/db-0, peer Pod/shop/web-0',
+  ]);
+  expect(found[0]?.details).toMatchObject({
+    martian: true,
+    path: 'eth1',
+    protocol: '',
+    port: undefined,
+    verdict: 'dropped',
+  });
+});
+
+/** Of the finding of the one who receives the packet. */
+function identity(
+  given: Partial<PacketObservation> = {},
+  peer: Endpoint = workerEnd(1),
+  node = 'node-a',
+  own: Endpoint = web,
+): string {
+  const found = explainPacket(observation(given), ends({ source: peer, destination: own, toPodInterface: true }), node);
+  return found[0]?.identity ?? '';
+}
+
+const nameless = (name: string): string =>
+  identity({}, workerEnd(1), 'node-a', podEnd({ object: { ...podRef(name), uid: '' } }));
+
+describe('identity', () => {
+  const base = identity();
+
+  test.each([
+    ['source port', identity({ packet: packet({ sourcePort: 50000 }) })],
+    ['length and TTL', identity({ packet: packet({ length: 1500, ttl: 1 }) })],
+    ['later packets of the connection', identity({ packet: packet({ tcpFlags: TcpFlag.ACK }) })],
+    ['another Pod of the same workload', identity({}, workerEnd(2))],
+    ['mark and uid', identity({ mark: 7, uid: 1000 })],
+    ['the weight', identity({ repeat: 3 })],
+    ['the path', identity({ inInterface: 'eth0' })],
+  ])('is equal: %s', (_, other) => {
+    expect(other).toBe(base);
+  });
+
+  test.each([
+    ['port', identity({ packet: packet({ destinationPort: 5433 }) })],
+    ['protocol', identity({ packet: packet({ protocol: 'UDP', tcpFlags: undefined }) })],
+    [
+      'direction of the connection',
+      identity({ packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }) }),
+    ],
+    ['peer', identity({}, podEnd({ object: podRef('other') }))],
+    ['stranger', identity({}, externalEnd())],
+    ['node', identity({}, workerEnd(1), 'node-b')],
+    ['Pod', identity({}, workerEnd(1), 'node-a', podEnd({ object: podRef('web-1') }))],
+    ['verdict', identity({ verdict: 'rejected' })],
+    ['policy', identity({ policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined } })],
+    ['cause: the host’s firewall', identity({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]', prefixRule: 'ufw' })],
+  ])('differs: %s', (_, other) => {
+    expect(other).not.toBe('');
+    expect(other).not.toBe(base);
+  });
+
+  test('differs for the other end of the same packet', () => {
+    const found = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a').map(
+      (each) => each.identity,
+    );
+    expect(new Set(found).size).toBe(2);
+  });
+
+  test('differs by ICMP type and code', () => {
+    const all = [icmp(8, 0), icmp(0, 0), icmp(3, 1), icmp(3, 3), portless('SCTP')].map((each) =>
+      identity({ packet: each }),
+    );
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  test('of a Pod without a uid is by its name', () => {
+    expect(nameless('a')).not.toBe(nameless('b'));
+  });
+});

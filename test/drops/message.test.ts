@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/pipeline/message.ts';
+import type { FlowDetails } from '../../src/model/finding.ts';
+import type { Series, DistinctValues } from '../../src/model/series.ts';
+import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
+
+const tallyOf = (values: string[], past = 0): DistinctValues => ({ seen: new Set(values), past });
+const message = (details: Partial<FlowDetails>, given: Partial<Series> = {}): string =>
+  messageOf(series({ finding: finding({ details: flow(details) }), ...given }));
+
+const reporter = externalEnd({ address: '198.51.100.1' });
+const tooBig = { reporter, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 };
+const calico = { prefix: 'calico-drop:', enforcer: 'network-policy' } as const;
+
+describe('in full', () => {
+  test.each<[string, Partial<FlowDetails>, Partial<Series>, string]>([
+    [
+      'a workload’s Pods, refused by the receiver',
+      { ...calico, peer: workerEnd(1), refusedBy: 'receiver', path: 'eth0 → calic440f455693' },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
+      'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP (postgresql). ' +
+        'Logged on node-a (eth0 → calic440f455693) as "calico-drop". No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
+    ],
+    [
+      'a Pod, by a policy with a name',
+      {
+        ...calico,
+        direction: 'sending',
+        peer: podEnd({ address: '10.65.2.9', object: podRef('db-0') }),
+        refusedBy: 'sender',
+        policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined },
+      },
+      {},
+      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP (postgresql). Denied by NetworkPolicy shop/default-deny. ' +
+        'Logged on node-a. If it should pass: kubectl -n shop describe networkpolicy default-deny',
+    ],
+    [
+      'rejected by a firewall',
+      {
+        direction: 'sending',
+        port: 443,
+        verdict: 'rejected',
+        enforcer: 'host-firewall',
+        prefix: 'filter_FWD_public_REJECT:',
+        policy: { kind: 'firewalld zone', namespace: undefined, name: 'public', tier: undefined },
+      },
+      {},
+      'Packet dropped when sending traffic to 203.0.113.9 (outside the cluster) on port 443/TCP (https). Rejected by firewalld zone public: the sender gets an error at once. ' +
+        "Logged on node-a. The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin. " +
+        "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
+    ],
+    [
+      'an ICMP error',
+      { error: tooBig, protocol: 'TCP', port: 443 },
+      {},
+      'Packet dropped when receiving traffic from 198.51.100.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). ' +
+        'Logged on node-a. If that is true, path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. ' +
+        'Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
+    ],
+    [
+      'a martian',
+      { martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' },
+      {},
+      "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). Logged on node-a. The kernel's reverse-path filter refused it: " +
+        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2. ' +
+        'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]',
+    ],
+  ])('%s', (_, details, given, expected) => {
+    expect(message(details, given)).toBe(expected);
+  });
+});
+
+describe('the phrases that alert rules match', () => {
+  test.each<[Partial<FlowDetails>, string]>([
+    [{ port: 5678 }, 'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) on port 5678/TCP'],
+    [
+      { port: 1234, direction: 'sending', peer: podEnd() },
+      'Packet dropped when sending traffic to shop/web-0 (10.65.1.4) on port 1234/TCP',
+    ],
+    [
+      { port: 5678, verdict: 'rejected' },
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) on port 5678/TCP',
+    ],
+  ])('%j', (details, expected) => {
+    expect(message(details).startsWith(expected)).toBe(true);
+  });
+});
+
+describe('the peer', () => {
+  test.each<[string, Partial<FlowDetails>, Partial<Series>, string]>([
+    ['node', { peer: nodeEnd() }, {}, 'from node node-a (192.168.7.11) on'],
+    ['Service', { peer: serviceEnd() }, {}, 'from Service shop/api (10.96.0.80) on'],
+    [
+      'one Pod of a workload',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1']) },
+      'from batch/worker-1 (10.65.2.1) on',
+    ],
+    [
+      'two Pods of a workload',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2']) },
+      'from Deployment batch/worker (10.65.2.1 and 1 more Pod) on',
+    ],
+    [
+      'more Pods than were remembered',
+      { peer: workerEnd(1) },
+      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3'], 7) },
+      '(10.65.2.1 and over 2 more Pods)',
+    ],
+    ['an address without a note', { peer: externalEnd({ note: undefined }) }, {}, 'from 203.0.113.9 on'],
+  ])('%s', (_, details, given, expected) => {
+    expect(message(details, given)).toContain(expected);
+  });
+});
+
+describe('what it was', () => {
+  test.each<[Partial<FlowDetails>, string]>([
+    [{ port: 49999 }, ' on port 49999/TCP.'],
+    [{ port: 53, protocol: 'UDP' }, ' on port 53/UDP (domain).'],
+    [{ reply: true }, ': answers from its port 5432/TCP (postgresql).'],
+    [{ reply: true, direction: 'sending' }, ": this Pod's answers from port 5432/TCP (postgresql)."],
+    [{ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }, ': ICMP echo request (ping).'],
+    [{ protocol: 'SCTP', port: undefined }, ' over SCTP.'],
+    [{ protocol: 'UDP', port: undefined, laterFragment: true }, ' over UDP (later fragments, which have no ports).'],
+    [
+      { error: { ...tooBig, reporter: nodeEnd(), mtu: undefined }, port: 443 },
+      ' node node-a (192.168.7.11), which reports the ICMP error "fragmentation needed" about',
+    ],
+    [
+      { error: { ...tooBig, code: 3, reporter: externalEnd() }, port: 443 },
+      ' 203.0.113.9, which reports the ICMP error "port unreachable" (at most 1400 bytes) about this Pod\'s traffic to it on port 443/TCP',
+    ],
+    [
+      { error: { ...tooBig, reporter: { ...workerEnd(1), note: 'not its own address' } } },
+      ' batch/worker-1 (10.65.2.1, not its own address), which reports the ICMP error',
+    ],
+    [{ error: tooBig, port: undefined, protocol: 'GRE' }, "about this Pod's traffic to 203.0.113.9 over GRE."],
+    [
+      { error: tooBig, peer: workerEnd(1), reply: true },
+      "about this Pod's traffic to batch/worker-1 (10.65.2.1) (answers from port 5432/TCP (postgresql)).",
+    ],
+  ])('%j', (details, expected) => {
+    expect(message(details)).toContain(expected);
+  });
+});
+
+const overflow = (example: Partial<FlowDetails>, peers: DistinctValues, ports: DistinctValues): string =>
+  messageOf(series({ finding: finding({ details: { kind: 'overflow', example: flow(example) } }), peers, ports }));
+
+describe('an overflow', () => {
+  const last =
+    'This Pod has more different drops than get an Event each: these are the further ones together. Logged on node-a.';
+
+  test.each([
+    {
+      name: 'one peer and port',
+      peers: tallyOf(['a']),
+      ports: tallyOf(['22/TCP']),
+      expected: `from 203.0.113.9 (outside the cluster), on port 22/TCP. ${last}`,
+    },
+    {
+      name: 'two peers',
+      peers: tallyOf(['a', 'b']),
+      ports: tallyOf(['22/TCP', '23/TCP']),
+      expected: `from 203.0.113.9 (outside the cluster) and 1 other peer, on ports 22/TCP, 23/TCP. ${last}`,
+    },
+    {
+      name: 'many ports',
+      peers: tallyOf(['a', 'b', 'c']),
+      ports: tallyOf(numbers(9)),
+      expected: `and 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 4 more. ${last}`,
+    },
+    {
+      name: 'more than were remembered',
+      peers: tallyOf(['a', 'b', 'c'], 4),
+      ports: tallyOf(numbers(9), 4),
+      expected: `and over 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and over 4 more. ${last}`,
+    },
+    { name: 'no ports', peers: tallyOf(['a', 'b']), ports: tallyOf([]), expected: `and 1 other peer. ${last}` },
+  ])('$name', ({ peers, ports, expected }) => {
+    expect(overflow({}, peers, ports)).toContain(expected);
+  });
+
+  test('of many ports of one peer looks like a port scan', () => {
+    const scan = 'So many ports of one peer look like a port scan.';
+    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(16)))).toContain(scan);
+    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(15)))).not.toContain(scan);
+    expect(overflow({}, tallyOf(['a', 'b']), tallyOf(numbers(16)))).not.toContain(scan);
+  });
+});
+
+describe('where it was seen', () => {
+  test.each<[string, Partial<FlowDetails>, string, string]>([
+    ['nothing known', {}, '', 'on port 5432/TCP (postgresql).'],
+    ['interfaces only', { path: 'eth0 → cali1' }, '', 'Logged (eth0 → cali1).'],
+    ['prefix only', { prefix: 'DROP' }, '', 'Logged as "DROP".'],
+    ['all', { prefix: 'DROP', path: 'eth0 → cali1' }, 'node-b', 'Logged on node-b (eth0 → cali1) as "DROP".'],
+    ['rejected by a rule without a name', { verdict: 'rejected' }, '', 'Rejected: the sender gets an error at once.'],
+    [
+      'a policy with its tier',
+      { policy: { kind: undefined, namespace: undefined, name: 'deny', tier: 'platform' } },
+      '',
+      'Denied by policy deny (tier platform).',
+    ],
+  ])('%s', (_, details, node, expected) => {
+    expect(messageOf(series({ finding: finding({ node, details: flow(details) }) })).endsWith(expected)).toBe(true);
+  });
+});
+
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => `${index + 1}/TCP`);
+
+test('counts that are lower bounds are called so', () => {
+  expect(message({}, { suppressed: true })).toContain(
+    'Log lines were suppressed or lost meanwhile, so there were at least this many.',
+  );
+  expect(message({})).not.toContain('at least');
+});
+
+test.each(['a\tb', 'a\nb', 'a\r\nb', 'a\u0085b', 'a\u001b[31mb'])(
+  'a message is one line, without tabs and control characters: %j',
+  (prefix) => {
+    expect(message({ prefix })).not.toMatch(/\p{Cc}/u);
+  },
+);

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { cutBytes, eventOf, namespaceOf } from '../../src/events/event.ts';
+import type { Finding } from '../../src/model/finding.ts';
+import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';
+
+const second = 1000;
+const named = (given: Partial<Finding>, window = 1): string =>
+  eventOf(series({ finding: finding(given), window }), '', nine).metadata.name;
+
+test('of a Pod, in full', () => {
+  const first = nine + 1234;
+  const drops = series({ finding: finding({ related: podRef('db-0', 'batch') }), count: 5, first, last: nine + 1999 });
+  expect(eventOf(drops, 'a message', nine + 2234)).toEqual({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: expect.stringMatching(/^web-0\.[0-9a-f]{20}$/), namespace: 'shop' },
+    involvedObject: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'shop',
+      name: 'web-0',
+      uid: 'uid-of-web-0',
+      resourceVersion: '7',
+    },
+    related: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'batch',
+      name: 'db-0',
+      uid: 'uid-of-db-0',
+      resourceVersion: '7',
+    },
+    reason: 'PacketDrop',
+    message: 'a message',
+    type: 'Warning',
+    count: 5,
+    firstTimestamp: '2026-11-21T09:00:01Z',
+    lastTimestamp: '2026-11-21T09:00:02Z',
+    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
+    reportingComponent: 'kube-netfilter-tailer',
+    reportingInstance: 'kube-netfilter-tailer-node-a',
+  });
+});
+
+test('of a Node, in the namespace that has a Node’s Events', () => {
+  const { metadata, involvedObject } = eventOf(series({ finding: incident() }), '', nine);
+  expect(metadata.namespace).toBe('default');
+  expect(involvedObject).toEqual({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'node-a',
+    uid: 'uid-of-node-a',
+    resourceVersion: '3',
+  });
+});
+
+test('of a Node known by name only: kubectl finds its Events by the name in place of the uid', () => {
+  const regarding = { ...nodeRef(), uid: '', resourceVersion: undefined };
+  expect(eventOf(series({ finding: incident({ regarding }) }), '', nine).involvedObject).toEqual({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'node-a',
+    uid: 'node-a',
+  });
+});
+
+test('what is not known is left out', () => {
+  const event = eventOf(
+    series({ finding: finding({ node: '', regarding: { ...podRef(), uid: '', resourceVersion: undefined } }) }),
+    '',
+    nine,
+  );
+  expect(event.involvedObject).toEqual({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web-0' });
+  expect(event.source).toEqual({ component: 'kube-netfilter-tailer' });
+  expect(event.reportingInstance).toBe('kube-netfilter-tailer');
+  expect(event).not.toHaveProperty('related');
+});
+
+test.each(['eventTime', 'series', 'action'])('%s stays unset, or count would not count', (field) => {
+  expect(eventOf(series(), '', nine)).not.toHaveProperty(field);
+});
+
+test('is last seen when it is created, later when its last packet was', () => {
+  const last = nine + 10 * second;
+  const now = nine + 60 * second;
+  expect(eventOf(series({ last }), '', now).lastTimestamp).toBe('2026-11-21T09:01:00Z');
+  expect(
+    eventOf(
+      series({
+        last,
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+      }),
+      '',
+      now,
+    ).lastTimestamp,
+  ).toBe('2026-11-21T09:00:10Z');
+});
+
+test('reportingInstance has at most 128 characters', () => {
+  const { reportingInstance } = eventOf(series({ finding: finding({ node: 'n'.repeat(253) }) }), '', nine);
+  expect(reportingInstance).toHaveLength(128);
+});
+
+describe('name', () => {
+  test('is the same for the same series, whatever it has counted', () => {
+    const [a, b] = [
+      series(),
+      series({
+        count: 99,
+        last: nine + 1,
+        suppressed: true,
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+      }),
+    ];
+    expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
+    // Of 'web-0', ["drop","node-a",1]: this must not change from one release to the next.
+    expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
+  });
+
+  test('differs by identity, node and window', () => {
+    const names = [named({}), named({ identity: 'other' }), named({ node: 'node-b' }), named({}, 2)];
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test.each([
+    'web-0',
+    'a'.repeat(253),
+    `${'a'.repeat(231)}.b`,
+    `${'a'.repeat(231)}-b`,
+    'UPPER.Case',
+    'under_score',
+    'my_.host',
+    'a..b',
+    'a.-b',
+    '-leading',
+    'trailing-',
+    '.',
+    '',
+    'ünïcode',
+    'with space',
+    '[2001:db8::1]',
+  ])('of %j is a DNS subdomain', (name) => {
+    const found = named({ regarding: nodeRef(name) });
+    expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+    expect(found.length).toBeLessThanOrEqual(253);
+    expect(found).toMatch(/\.[0-9a-f]{20}$/);
+  });
+});
+
+const message = (text: string): string => eventOf(series(), text, nine).message;
+
+describe('message', () => {
+  test.each([
+    ['nothing', ''],
+    ['1,024 bytes', 'x'.repeat(1024)],
+    ['1,024 bytes in 512 characters', 'é'.repeat(512)],
+  ])('of %s is kept', (_, text) => {
+    expect(message(text)).toBe(text);
+  });
+
+  test.each([
+    ['one byte', 'x'],
+    ['two bytes', 'é'],
+    ['three bytes', '→'],
+    ['four bytes', '🐳'],
+  ])('too long is cut between characters of %s', (_, character) => {
+    const text = character.repeat(1025);
+    const cut = message(text);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
+    expect(Buffer.byteLength(cut)).toBeGreaterThan(1024 - 4);
+    expect(cut).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
+  });
+});
+
+test.each([
+  ['abcdef', 6, 'abcdef'],
+  ['abcdef', 5, 'ab…'],
+  ['äöü', 5, 'ä…'],
+  ['ab🐳', 6, 'ab🐳'],
+  ['ab🐳c', 6, 'ab…'],
+])('%j in %d bytes is %j', (text, max, expected) => {
+  expect(cutBytes(text, max)).toBe(expected);
+});
+
+test.each([
+  [podRef(), 'shop'],
+  [nodeRef(), 'default'],
+])('Events of %j live in %s', (ref, namespace) => {
+  expect(namespaceOf(ref)).toBe(namespace);
+});
+
+test('a count past what the API can hold is cut: the Event would be refused', () => {
+  expect(eventOf(series({ count: 3_000_000_000 }), '', nine).count).toBe(2_147_483_647);
+});

@@ -1,0 +1,688 @@
+import { queryObjects } from 'node:v8';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Series } from '../../src/model/series.ts';
+import { createEventWriter, type Outcome } from '../../src/events/event-writer.ts';
+import { createPublisher, type Publisher, type Result } from '../../src/events/publisher.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowOf } from '../../src/series/window.ts';
+import { finding, flow, incident, nine, podRef } from '../builders.ts';
+import { createMemoryStore, refusal } from './memory-store.ts';
+
+const second = 1000;
+
+/** The start of a window of the Pod that most drops regard. */
+const start = windowOf(nine, podRef().uid).end;
+
+const rigs: Rig[] = [];
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: start });
+});
+
+afterEach(async () => {
+  for (const { publisher, hung } of rigs.splice(0)) {
+    hung.resolve();
+    await publisher.stop(0).catch(() => {});
+  }
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** What the API server says to a write: a status, with reason or seconds to wait; `ok`; or nothing until `hung` is resolved. */
+type Answer = 'ok' | 'foreign' | 'hang' | 'throw' | number | [status: number, more: string | number];
+
+interface Rig {
+  table: SeriesTable;
+  publisher: Publisher;
+  /** `5 web-0`: seconds from `start`, and the identity. */
+  writes: string[];
+  /** `create ok web-0` and the like. */
+  results: string[];
+  abandoned: string[];
+  written: number[];
+  unauthorized: number[];
+  /** Most writes at one time. */
+  readonly most: number;
+  /** Ends what hangs, as written. */
+  hung: PromiseWithResolvers<void>;
+  count: (each: Finding, weight?: number) => void;
+  finished: Promise<void>;
+}
+
+interface RigOptions {
+  /** By identity, in order; the last one repeats. */
+  answers?: Record<string, Answer[]>;
+  budget?: { rate: number; burst: number };
+  write?: (series: Series) => Promise<Outcome>;
+  run?: boolean;
+}
+
+function rig({ answers = {}, budget = { rate: 100, burst: 100 }, write: given, run = true }: RigOptions = {}): Rig {
+  const [writes, results, abandoned]: string[][] = [[], [], []];
+  const [written, unauthorized]: number[][] = [[], []];
+  const hung = Promise.withResolvers<void>();
+  let [running, most] = [0, 0];
+  const table: SeriesTable = createSeriesTable({ now: Date.now, onEarlier: () => publisher.wake() });
+  const publisher = createPublisher({
+    table,
+    write: async (series) => {
+      writes?.push(`${seconds()} ${series.finding.identity}`);
+      most = Math.max(most, ++running);
+      try {
+        return await (given ?? write)(series);
+      } finally {
+        running--;
+      }
+    },
+    onResult: (verb, result: Result, { finding: { identity } }) => results?.push(`${verb} ${result} ${identity}`),
+    onWritten: (packets) => written?.push(packets),
+    onAbandoned: (reason) => abandoned?.push(reason),
+    onUnauthorized: () => unauthorized?.push(seconds()),
+    now: Date.now,
+    budget,
+  });
+  const one: Rig = {
+    table,
+    publisher,
+    writes: writes ?? [],
+    results: results ?? [],
+    abandoned: abandoned ?? [],
+    written: written ?? [],
+    unauthorized: unauthorized ?? [],
+    hung,
+    get most() {
+      return most;
+    },
+    count: (each, weight) => table.count(each, Date.now(), weight),
+    finished: run ? publisher.run() : Promise.resolve(),
+  };
+  rigs.push(one);
+  return one;
+
+  async function write(series: Series): Promise<Outcome> {
+    const { count, published } = series;
+    const at = Date.now();
+    const list = answers[series.finding.identity] ?? [];
+    const answer = (list.length > 1 ? list.shift() : list[0]) ?? 'ok';
+    // A request takes its time.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (answer === 'throw') throw new TypeError('no such property');
+    if (answer === 'foreign') return { kind: 'foreign', component: 'kubelet' };
+    if (answer === 'hang') await hung.promise;
+    const verb = published.writes === 0 ? 'create' : 'update';
+    if (answer === 'ok' || answer === 'hang') {
+      const packets = count - published.count;
+      return { kind: 'written', verb, packets, told: { ...published, count, writes: published.writes + 1, at } };
+    }
+    const [status, more] = typeof answer === 'number' ? [answer, ''] : answer;
+    const [reason, wait] = typeof more === 'string' ? [more, undefined] : ['', more * second];
+    return { kind: 'refused', verb, refusal: refusal(status, reason, wait) };
+  }
+}
+
+/** Since the start. */
+const seconds = (): number => (Date.now() - start) / second;
+
+/** Of a Pod of its own. */
+function drop(name: string, namespace = 'shop'): Finding {
+  return finding({ identity: name, regarding: podRef(name, namespace), details: flow() });
+}
+
+const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time * second);
+
+/** When a series was written, in seconds from the start. */
+function timesOf(name: string, { writes }: Rig): number[] {
+  return writes.filter((write) => write.endsWith(` ${name}`)).map((write) => Number(write.split(' ')[0]));
+}
+
+const namesOf = ({ writes }: Rig): string[] => writes.map((write) => write.replace(/^\S+ /, ''));
+
+describe('what is due', () => {
+  test('is written in time, most urgent first, one after the other', async () => {
+    const one = rig();
+    one.count(drop('b'));
+    await pass(0.1);
+    one.count(drop('a'));
+    one.count(incident());
+    await pass(0.85);
+    expect(one.writes).toEqual([]);
+    await pass(0.5);
+    expect(one.writes).toEqual(['1 b', '1.1 incident', '1.12 a']);
+    expect(one.results).toEqual(['create ok b', 'create ok incident', 'create ok a']);
+    expect(one.written).toEqual([1, 1, 1]);
+    expect(one.most).toBe(1);
+  });
+
+  test('waits for a long time without a look', async () => {
+    const one = rig();
+    const due = vi.spyOn(one.table, 'due');
+    const nextDue = vi.spyOn(one.table, 'nextDue');
+    await pass(10 * 3600);
+    expect(due).not.toHaveBeenCalled();
+    expect(nextDue.mock.calls.length).toBeLessThan(20);
+    one.count(drop('a'));
+    await pass(2);
+    expect(one.writes).toEqual(['36001 a']);
+  });
+
+  test('earlier than what is waited for goes out in time', async () => {
+    const one = rig();
+    one.count(drop('a'));
+    await pass(1.1);
+    one.count(drop('a'));
+    await pass(5);
+    one.count(drop('b'));
+    await pass(60);
+    expect(one.writes).toEqual(['1 a', '7.1 b', '31 a']);
+  });
+
+  test('while another is written goes out after it', async () => {
+    const one = rig({ answers: { a: ['hang'] } });
+    one.count(drop('a'));
+    await pass(2);
+    one.count(drop('b'));
+    await pass(10);
+    one.hung.resolve();
+    await pass(1);
+    expect(one.writes).toEqual(['1 a', '12 b']);
+  });
+
+  test('and counted further meanwhile is told later, with the rest', async () => {
+    const one = rig({ answers: { a: ['hang', 'ok'] } });
+    one.count(drop('a'), 3);
+    await pass(1.5);
+    one.count(drop('a'), 4);
+    one.hung.resolve();
+    await pass(1);
+    expect(one.written).toEqual([3]);
+    await pass(27);
+    expect(one.writes).toHaveLength(1);
+    one.count(drop('a'), 5);
+    await pass(5);
+    expect(one.writes).toEqual(['1 a', '31 a']);
+    expect(one.written).toEqual([3, 9]);
+    await pass(3600);
+    expect(one.writes).toHaveLength(2);
+  });
+
+  test('keeps to the budget, and does not spin meanwhile', async () => {
+    const one = rig({ budget: { rate: 0.5, burst: 3 } });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) one.count(drop(name));
+    const due = vi.spyOn(one.table, 'due');
+    await pass(30);
+    expect(one.writes.map((write) => Math.round(Number(write.split(' ')[0])))).toEqual([1, 1, 1, 3, 5]);
+    expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(due.mock.calls.length).toBeLessThanOrEqual(8);
+  });
+
+  test('when the budget is there again is the most urgent by then', async () => {
+    const one = rig({ budget: { rate: 0.1, burst: 1 } });
+    for (const name of ['a', 'b', 'c']) one.count(drop(name));
+    await pass(5);
+    one.count(incident());
+    await pass(30);
+    expect(namesOf(one)).toEqual(['a', 'incident', 'b', 'c'].slice(0, one.writes.length));
+    expect(one.writes.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('costs no memory once it is written', async () => {
+    const one = rig();
+    for (let number = 0; number < 200; number++) one.count(drop(`web-${number}`));
+    expect(await promisesLeftBy(() => pass(60))).toBeLessThan(50);
+    expect(one.writes).toHaveLength(200);
+  });
+
+  test('costs no memory while it is waited for', async () => {
+    const one = rig();
+    const wake = async (): Promise<void> => {
+      for (let time = 0; time < 200; time++) {
+        one.publisher.wake();
+        await pass(0.001);
+      }
+    };
+    expect(await promisesLeftBy(wake)).toBeLessThan(50);
+  });
+});
+
+async function promisesLeftBy(work: () => Promise<unknown>): Promise<number> {
+  // Says that it is experimental.
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  const before = queryObjects(Promise, { format: 'count' });
+  await work();
+  return queryObjects(Promise, { format: 'count' }) - before;
+}
+
+describe('an API server that is away', () => {
+  test.each([0, 408, 502, 503, 504, 599])('(%i) is tried again, less and less often', async (status) => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [status] } });
+    one.count(drop('a'));
+    await pass(300);
+    const times = timesOf('a', one);
+    const waits = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)));
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(new Set(one.results)).toEqual(new Set(['create unavailable a']));
+    expect(one.most).toBe(1);
+  });
+
+  test('is asked by no two nodes at the same times', async () => {
+    const random = vi.spyOn(Math, 'random');
+    const times: string[] = [];
+    for (const share of [0.2, 0.7]) {
+      random.mockReturnValue(share);
+      vi.setSystemTime(start);
+      const one = rig({ answers: { a: [0] } });
+      one.count(drop('a'));
+      await pass(120);
+      times.push(timesOf('a', one).slice(1, 4).map(Math.round).join(' '));
+    }
+    expect(times[0]).not.toBe(times[1]);
+  });
+
+  test('gets all that was counted meanwhile, when it is back', async () => {
+    const one = rig({ answers: { a: [0, 0, 0, 0, 0, 'ok'] } });
+    one.count(drop('a'), 2);
+    await pass(1.5);
+    one.count(drop('a'), 3);
+    one.count(drop('b'));
+    await pass(120);
+    expect(one.written).toEqual([5, 1]);
+    expect(one.most).toBe(1);
+  });
+
+  test('is not asked more often for what else becomes due', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [0], b: [0], c: [0] } });
+    one.count(drop('a'));
+    await pass(10);
+    for (const name of ['b', 'c']) one.count(drop(name));
+    await pass(20);
+    one.publisher.wake();
+    await pass(1);
+    expect(one.writes.length).toBeLessThanOrEqual(6);
+    expect(new Set(namesOf(one))).toEqual(new Set(['a']));
+  });
+
+  test.each([30, 600])('and says for how long (%i s) is asked no earlier, whoever wakes us', async (wait) => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [[429, wait], 'ok'] } });
+    one.count(drop('a'));
+    await pass(2);
+    for (let passed = 2; passed < wait; passed += 1) {
+      one.count(drop(`other-${passed}`));
+      one.publisher.wake();
+      await pass(1);
+    }
+    expect(one.writes).toEqual(['1 a']);
+    await pass(10);
+    const [, again = 0] = timesOf('a', one);
+    expect(again).toBeGreaterThanOrEqual(wait + 1);
+    expect(again).toBeLessThanOrEqual(wait + 3);
+    expect(one.results.slice(0, 2)).toEqual(['create throttled a', 'create ok a']);
+  });
+
+  test('and throttles without saying for how long is asked later all the same', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [429] } });
+    one.count(drop('a'));
+    await pass(60);
+    expect(one.writes.length).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('a refusal', () => {
+  test('401: the token is read anew, and it is tried again', async () => {
+    const one = rig({ answers: { a: [401, 401, 'ok'] } });
+    one.count(drop('a'));
+    await pass(20);
+    expect(one.unauthorized).toHaveLength(2);
+    expect(one.results).toEqual(['create unauthorized a', 'create unauthorized a', 'create ok a']);
+  });
+
+  test('403: it is tried again within a minute, and others are written meanwhile', async () => {
+    const one = rig({ answers: { a: [403, 403, 'ok'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(25);
+    expect(one.writes).toEqual(['1 a', '1.02 b']);
+    await pass(200);
+    const [, again = 0] = timesOf('a', one);
+    expect(again).toBeGreaterThanOrEqual(30);
+    expect(again).toBeLessThanOrEqual(62);
+    expect(one.results.filter((result) => result.endsWith('a'))).toEqual([
+      'create forbidden a',
+      'create forbidden a',
+      'create ok a',
+    ]);
+    expect(one.abandoned).toEqual([]);
+  });
+
+  test.each([403, 401, 404, 422, 429])(
+    '%i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
+    async (status) => {
+      const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
+      const denial = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
+      const one: Rig = rig({
+        write: async ({ count, published, finding: { identity } }) =>
+          identity === 'a'
+            ? { kind: 'refused', verb: 'create', refusal: denial }
+            : { kind: 'written', verb: 'create', packets: count, told: { ...published, count, at: Date.now() } },
+      });
+      for (const name of ['a', 'b']) one.count(drop(name));
+      await pass(25);
+      expect(one.results).toEqual(['create denied a', 'create ok b']);
+      await pass(1200);
+      expect(timesOf('a', one)).toEqual([1, 601, 1201]);
+      expect(one.abandoned).toEqual([]);
+      expect(one.unauthorized).toEqual([]);
+    },
+  );
+
+  test('500: it is set aside for a minute, and others are written meanwhile', async () => {
+    const one = rig({ answers: { a: [500, 'ok'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(50);
+    expect(one.writes).toEqual(['1 a', '1.02 b']);
+    await pass(20);
+    expect(timesOf('a', one)).toEqual([1, 61.02]);
+    expect(one.results).toEqual(['create failed a', 'create ok b', 'create ok a']);
+  });
+
+  test('409: it is tried again a second later', async () => {
+    const one = rig({ answers: { a: [[409, 'Conflict'], 'ok'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(10);
+    expect(one.results).toEqual(['create conflict a', 'create ok b', 'create ok a']);
+    expect(timesOf('a', one)).toEqual([1, 2.02]);
+  });
+
+  test.each([400, 413, 422, 415])('%i: it is given up, and others are written', async (status) => {
+    const one = rig({ answers: { a: [status] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(3600);
+    expect(one.writes).toEqual(['1 a', '1.02 b']);
+    expect(one.results[0]).toBe('create invalid a');
+    expect(one.abandoned).toEqual(['invalid']);
+    expect(one.table.sizes.pending).toBe(0);
+  });
+
+  test('an Event of somebody else: it is given up', async () => {
+    const one = rig({ answers: { a: ['foreign'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(3600);
+    expect(one.results).toEqual(['read foreign a', 'create ok b']);
+    expect(one.abandoned).toEqual(['foreign']);
+  });
+
+  test('what was given up is tried again with the first packet after ten minutes', async () => {
+    const one = rig({ answers: { a: [422, 'ok'] } });
+    for (let packets = 0; packets <= 60; packets++) {
+      one.count(drop('a'));
+      await pass(10);
+    }
+    expect(one.results).toEqual(['create invalid a']);
+    expect(one.abandoned).toEqual(['invalid']);
+    one.count(drop('a'));
+    await pass(10);
+    expect(one.results).toEqual(['create invalid a', 'create ok a']);
+  });
+
+  test('what a quota refuses again and again does not keep updates from being written', async () => {
+    const answers = Object.fromEntries(Array.from({ length: 40 }, (_, each) => [`refused ${each}`, [403]]));
+    const one = rig({ answers, budget: { rate: 1, burst: 25 } });
+    for (const name of Object.keys(answers)) one.count(drop(name));
+    for (let packets = 0; packets < 300; packets++) {
+      one.count(drop('a'));
+      await pass(3);
+    }
+    // One each after 1 s, 30 s, 1, 2, 4 and 8 minutes, but for what others take.
+    expect(timesOf('a', one)).toHaveLength(5);
+  });
+});
+
+describe('a namespace that is going', () => {
+  const gone: [string, Answer, string][] = [
+    ['being deleted', [403, 'NamespaceTerminating'], 'terminating'],
+    ['gone', [404, 'NotFound'], 'gone'],
+  ];
+
+  test.each(gone)('(%s) is left alone for ten minutes, others are not', async (_, answer, result) => {
+    const one = rig({ answers: { a: [answer] } });
+    for (const name of ['a', 'b', 'c']) one.count(drop(name, 'old'));
+    one.count(drop('d'));
+    await pass(60);
+    expect(one.writes).toEqual(['1 a', '1.02 d']);
+    expect(one.results).toEqual([`create ${result} a`, 'create ok d']);
+    expect(one.abandoned).toEqual([result, 'muted', 'muted']);
+    expect(one.publisher.muted).toBe(1);
+    one.count(drop('e', 'old'));
+    await pass(500);
+    expect(one.writes).toHaveLength(2);
+    await pass(60);
+    one.count(drop('f', 'old'));
+    await pass(10);
+    expect(namesOf(one)).toEqual(['a', 'd', 'f']);
+    expect(one.publisher.muted).toBe(0);
+  });
+
+  test('is not spoken of for longer than it is left alone', async () => {
+    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
+    one.count(drop('a', 'old'));
+    await pass(60);
+    expect(one.publisher.muted).toBe(1);
+    await pass(600);
+    one.count(drop('b'));
+    await pass(10);
+    expect(one.publisher.muted).toBe(0);
+  });
+
+  test('takes nothing from the budget of others', async () => {
+    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] }, budget: { rate: 0.01, burst: 2 } });
+    one.count(drop('a', 'old'));
+    for (let number = 0; number < 9; number++) one.count(drop(`b${number}`, 'old'));
+    one.count(drop('c'));
+    await pass(10);
+    expect(namesOf(one)).toEqual(['a', 'c']);
+    expect(one.table.sizes.pending).toBe(0);
+  });
+
+  test('is left alone when stopping, too', async () => {
+    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
+    one.count(drop('a', 'old'));
+    await pass(2);
+    one.count(drop('b', 'old'));
+    one.count(drop('c'));
+    vi.setSystemTime(Date.now() + second);
+    await stop(one, 10);
+    expect(namesOf(one)).toEqual(['a', 'c']);
+  });
+
+  test('as the API server and the event writer see it', async () => {
+    const store = createMemoryStore();
+    store.namespaces.set('old', 'terminating');
+    const one = rig({
+      write: createEventWriter({
+        store,
+        messageOf: () => '',
+        stateId: 'ours',
+        keep: async () => {},
+        now: Date.now,
+      }),
+    });
+    for (const name of ['a', 'b']) one.count(drop(name, 'old'));
+    one.count(drop('c'));
+    await pass(60);
+    expect(store.requests).toEqual(['create', 'create']);
+    expect([...store.events.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(['c']);
+  });
+});
+
+describe('an error of the program itself', () => {
+  test('does not stall the others in silence', async () => {
+    const one = rig({ answers: { a: ['throw'] }, run: false });
+    let failed = false;
+    one.publisher.run().catch(() => (failed = true));
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(60);
+    expect(failed || namesOf(one).includes('b')).toBe(true);
+  });
+
+  test('does not keep the agent from stopping in good order', async () => {
+    const one = rig({ answers: { a: ['throw'] } });
+    one.count(drop('a'));
+    vi.setSystemTime(Date.now() + 2 * second);
+    await expect(stop(one, 10)).resolves.toBeLessThanOrEqual(10);
+  });
+});
+
+/** Stops, and says how many seconds that took. */
+async function stop({ publisher }: Rig, grace: number): Promise<number> {
+  const before = Date.now();
+  const stopped = publisher.stop(grace * second).then(() => (Date.now() - before) / second);
+  const [took] = await Promise.all([stopped, pass(grace + 1)]);
+  return took;
+}
+
+describe('stopping', () => {
+  test('ends an idle loop at once', async () => {
+    const one = rig();
+    await pass(5);
+    expect(await stop(one, 10)).toBe(0);
+    await one.finished;
+    one.count(drop('a'));
+    await pass(60);
+    expect(one.writes).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leaves what is not due yet', async () => {
+    const one = rig();
+    one.count(drop('a'));
+    expect(await stop(one, 10)).toBe(0);
+    await pass(60);
+    expect(one.writes).toEqual([]);
+  });
+
+  test('writes what is due', async () => {
+    const one = rig({ budget: { rate: 1, burst: 10 }, answers: { a: ['hang', 'ok'] } });
+    for (const name of ['a', 'b', 'c']) one.count(drop(name));
+    await pass(1.5);
+    setTimeout(one.hung.resolve, 200);
+    await stop(one, 10);
+    expect(new Set(namesOf(one))).toEqual(new Set(['a', 'b', 'c']));
+    await pass(60);
+    expect(one.table.sizes.pending).toBe(0);
+    expect(one.results.filter((result) => result.includes(' ok '))).toHaveLength(one.results.length);
+  });
+
+  test('never has two writes at a time', async () => {
+    const one = rig({ answers: { a: ['hang', 'ok'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(1.5);
+    setTimeout(one.hung.resolve, 2000);
+    await stop(one, 10);
+    expect(one.most).toBe(1);
+  });
+
+  test('does not wait longer than it may for a write that hangs, and begins none after it', async () => {
+    const one = rig({ answers: { a: ['hang'], b: ['hang'] } });
+    for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
+    await pass(1.5);
+    expect(await stop(one, 5)).toBe(5);
+    const { length } = one.writes;
+    one.hung.resolve();
+    await pass(600);
+    expect(one.writes).toHaveLength(length);
+  });
+
+  test('in a back-off tries once more, and no longer if that fails', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [0], b: [0] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(20);
+    const { length } = one.writes;
+    expect(await stop(one, 10)).toBeLessThanOrEqual(0.1);
+    expect(namesOf(one).slice(length)).toEqual(['a']);
+    await pass(600);
+    expect(one.writes).toHaveLength(length + 1);
+  });
+
+  test('in a back-off writes all that is due, if the server is back', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [0, 0, 0, 0, 0, 'ok'] } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(30);
+    expect(one.writes).toHaveLength(5);
+    await stop(one, 10);
+    expect(namesOf(one).slice(5)).toEqual(['a', 'b']);
+    expect(one.table.sizes.pending).toBe(0);
+  });
+
+  test('does not wait for as long as the server has asked for', async () => {
+    const one = rig({ answers: { a: [[429, 600]] } });
+    one.count(drop('a'));
+    await pass(20);
+    expect(await stop(one, 10)).toBeLessThanOrEqual(0.1);
+    await pass(3600);
+    expect(one.writes.length).toBeLessThanOrEqual(2);
+  });
+
+  test('goes on with others after a refusal that is for one only', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { a: [0, 0, 0, 0, 0, 403], b: [422] } });
+    for (const name of ['a', 'b', 'c']) one.count(drop(name));
+    await pass(30);
+    await stop(one, 10);
+    expect(one.results.slice(-3)).toEqual(['create forbidden a', 'create invalid b', 'create ok c']);
+  });
+
+  test('keeps to the budget', async () => {
+    const one = rig({ budget: { rate: 0.01, burst: 2 } });
+    for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
+    vi.setSystemTime(Date.now() + 2 * second);
+    await stop(one, 10);
+    await pass(60);
+    expect(namesOf(one)).toEqual(['a', 'b']);
+  });
+
+  test('with no grace writes nothing more', async () => {
+    const one = rig();
+    one.count(drop('a'));
+    vi.setSystemTime(Date.now() + 2 * second);
+    await one.publisher.stop(0);
+    await pass(60);
+    expect(one.writes).toEqual([]);
+  });
+
+  test('before the loop has begun, or twice, does no harm', async () => {
+    const one = rig({ run: false });
+    one.count(drop('a'));
+    vi.setSystemTime(Date.now() + 2 * second);
+    await stop(one, 10);
+    await stop(one, 10);
+    await one.publisher.run();
+    expect(namesOf(one)).toEqual(['a']);
+  });
+});
+
+describe('a clock that was set back by eight hours', () => {
+  test('does not keep the node from writing', async () => {
+    const one = rig({ budget: { rate: 1, burst: 2 } });
+    for (const name of ['a', 'b']) one.count(drop(name));
+    await pass(2);
+    vi.setSystemTime(start - 8 * 3600 * second);
+    for (const name of ['c', 'd']) one.count(drop(name));
+    await pass(5);
+    expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('does not leave a namespace alone for as long', async () => {
+    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
+    one.count(drop('a'));
+    await pass(2);
+    vi.setSystemTime(start - 8 * 3600 * second);
+    one.count(drop('b'));
+    await pass(2);
+    expect(one.results).toContain('create ok b');
+  });
+});

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/model/finding.ts';
+import { createRecorder, type Recorder, type Write } from '../../src/events/recorder.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { finding, flow, incident, podRef } from '../builders.ts';
+
+const second = 1000;
+/** The start of a window of the tests' first Pod. */
+const start = windowOf(Date.UTC(2026, 10, 21, 9), podRef().uid).end;
+
+interface Recording {
+  recorder: Recorder<SeriesTable>;
+  writes: Write[];
+  /** Counts as the pipeline does: what is due is written first. */
+  take: (finding: Finding, time: number, weight?: number) => void;
+}
+
+function record(): Recording {
+  const writes: Write[] = [];
+  const recorder = createRecorder({
+    createTable: () => createSeriesTable(),
+    messageOf: ({ finding: { identity } }) => identity,
+    onWrite: (write) => writes.push(write),
+  });
+  const take: Recording['take'] = (each, time, weight) => {
+    recorder.advance(each.node, time);
+    recorder.series(each.node).count(each, time, weight);
+  };
+  return { recorder, writes, take };
+}
+
+/** A drop of a Pod of its own, so that no limit of one Pod is met. */
+const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
+  finding({ identity, regarding: podRef(identity), details: flow(), ...given });
+
+const told = (writes: Write[]): string[] =>
+  writes.map(({ time, verb, event }) => `${(time - start) / second} ${verb} ${event.message} x${event.count}`);
+
+test('writes when it is due, with all that was counted by then', () => {
+  const { recorder, writes, take } = record();
+  for (const offset of [0, 0.5, 2, 3, 40]) take(drop('web-0'), start + offset * second);
+  expect(told(writes)).toEqual(['1 create web-0 x2', '31 patch web-0 x4']);
+  recorder.finish();
+  expect(told(writes).slice(2)).toEqual(['91 patch web-0 x5']);
+});
+
+test('a series that has told all is not written again', () => {
+  const { recorder, writes, take } = record();
+  take(drop('web-0'), start);
+  recorder.finish();
+  recorder.finish();
+  recorder.advance('node-a', start + windowLength);
+  expect(told(writes)).toEqual(['1 create web-0 x1']);
+});
+
+test('each window has an Event of its own', () => {
+  const { recorder, writes, take } = record();
+  take(drop('web-0'), start + windowLength - second);
+  take(drop('web-0'), start + windowLength);
+  recorder.finish();
+  expect(writes.map(({ verb }) => verb)).toEqual(['create', 'create']);
+  expect(new Set(writes.map(({ event }) => event.metadata.name)).size).toBe(2);
+  expect(recorder.events.size).toBe(2);
+});
+
+describe('the budget', () => {
+  const many = Array.from({ length: 40 }, (_, index) => `pod-${String(index).padStart(2, '0')}`);
+
+  test('is 25 at once, then one a second', () => {
+    const { recorder, writes, take } = record();
+    for (const name of many) take(drop(name), start);
+    recorder.finish();
+    const seconds = writes.map(({ time }) => (time - start) / second);
+    expect(seconds).toEqual([
+      ...Array.from({ length: 25 }, () => 1),
+      ...Array.from({ length: 15 }, (_, index) => index + 2),
+    ]);
+  });
+
+  test('is each node’s own', () => {
+    const { recorder, writes, take } = record();
+    for (const node of ['node-a', 'node-b'])
+      for (const name of many.slice(0, 25)) take(drop(`${name}-${node}`, { node }), start);
+    recorder.finish();
+    expect(writes.every(({ time }) => time === start + second)).toBe(true);
+    expect(writes).toHaveLength(50);
+  });
+
+  test('spent, incidents come before what has waited', () => {
+    const { recorder, writes, take } = record();
+    for (const name of many) take(drop(name), start);
+    take(incident(), start + 0.5 * second);
+    recorder.finish();
+    const order = writes.map(({ event: { message } }) => message);
+    // Due half a second after the first 25, it has the first token there is.
+    expect(order.indexOf('incident')).toBe(25);
+  });
+
+  test('spent, news come before updates', () => {
+    const { recorder, writes, take } = record();
+    for (const name of many.slice(0, 25)) take(drop(name), start);
+    recorder.advance('node-a', start + second);
+    // 25 more at once leave nothing of what came back meanwhile for the update that is due as well.
+    for (const name of many.slice(0, 25)) take(drop(`late-${name}`), start + 30 * second);
+    take(drop('pod-00'), start + 30 * second);
+    writes.length = 0;
+    recorder.finish();
+    expect(writes.at(-1)).toMatchObject({ verb: 'patch', event: { message: 'pod-00', count: 2 } });
+  });
+
+  test('spent, who has waited longest comes next', () => {
+    const { recorder, writes, take } = record();
+    for (const name of many.slice(0, 25)) take(drop(name), start);
+    take(drop('z'), start + 100);
+    take(drop('a'), start + 200);
+    recorder.finish();
+    expect(writes.slice(25).map(({ event: { message } }) => message)).toEqual(['z', 'a']);
+  });
+});
+
+interface Counted {
+  name: string;
+  port: number;
+  node: string;
+  time: number;
+  weight: number;
+}
+
+describe('in the end', () => {
+  const packets: fc.Arbitrary<Counted[]> = fc.array(
+    fc.record({
+      name: fc.constantFrom('web-0', 'web-1', 'web-2'),
+      port: fc.integer({ min: 1, max: 12 }),
+      node: fc.constantFrom('node-a', 'node-b'),
+      time: fc.integer({ min: 0, max: 4 * 3600 }).map((value) => start + value * second),
+      weight: fc.integer({ min: 1, max: 5 }),
+    }),
+    { maxLength: 120 },
+  );
+
+  /** Packets by what the Events say, and as they were taken. */
+  function countBoth(list: Counted[]): [number, number] {
+    const { recorder, take } = record();
+    let taken = 0;
+    for (const { name, port, node, time, weight } of list) {
+      take(drop(`${name} ${port}`, { regarding: podRef(name), node, details: flow({ port }) }), time, weight);
+      taken += weight;
+    }
+    recorder.finish();
+    return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
+  }
+
+  test('the Events tell of every packet, of logs in order', () => {
+    fc.assert(
+      fc.property(packets, (list) => {
+        const [events, taken] = countBoth(list.toSorted((a, b) => a.time - b.time));
+        expect(events).toBe(taken);
+      }),
+    );
+  });
+
+  test('the Events tell of every packet, of logs in any order', () => {
+    fc.assert(
+      fc.property(packets, (list) => {
+        const [events, taken] = countBoth(list);
+        expect(events).toBe(taken);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('what is written never counts less than before', () => {
+    fc.assert(
+      fc.property(packets, (list) => {
+        const { recorder, writes, take } = record();
+        for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
+        recorder.finish();
+        const counts = new Map<string, number>();
+        for (const { event } of writes) {
+          expect(event.count).toBeGreaterThan(counts.get(event.metadata.name) ?? 0);
+          counts.set(event.metadata.name, event.count);
+        }
+      }),
+    );
+  });
+});

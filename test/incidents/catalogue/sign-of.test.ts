@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
+import { signOf, signOfTable } from '../../../src/incidents/catalogue/sign-of.ts';
+import type { ProgramRecord } from '../../../src/model/program-record.ts';
+import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
+import { lines } from './lines.ts';
+
+const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
+  kind: 'program-record',
+  program: 'kube-proxy',
+  severity: 'error',
+  caller: 'proxier.go',
+  message: '',
+  fields: {},
+  error: '',
+  ...parts,
+});
+
+it('says in a bounded line what any record says, and never throws', () => {
+  const known = lines.map(({ text }) => parseProgramRecord(text)).filter((found) => found !== undefined);
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(...known.flatMap(({ message, error }) => [message, error])),
+    fc.constantFrom(
+      'iptables-'.repeat(9000),
+      'No such file or directory'.repeat(3000),
+      '\nadd rule ip x '.repeat(5000),
+    ),
+  );
+  fc.assert(
+    fc.property(
+      fc.record({
+        program: fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown'),
+        severity: fc.constantFrom('debug', 'info', 'warning', 'error', 'fatal'),
+        caller: fc.constantFrom('', 'proxier.go', 'server.go', 'felix/table.go', 'cleanup.go'),
+        message: fc.tuple(text, text).map(([a, b]) => a + b),
+        error: text,
+        fields: fc.dictionary(
+          fc.constantFrom('chainName', 'ipFamily', 'retryingTime', 'table', 'dstChain', 'reason'),
+          text,
+        ),
+      }),
+      (parts) => {
+        const sign = signOf(record(parts));
+        if (sign?.kind !== 'failure') return;
+        expect(causeOf(sign.code).programs).toContain(sign.failing);
+        expect(sign.quote.length).toBeLessThanOrEqual(200);
+        expect(sign.subject?.length ?? 0).toBeLessThanOrEqual(160);
+        expect(`${sign.quote}${sign.subject ?? ''}`).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+        expect(['', 'IPv4', 'IPv6']).toContain(sign.family);
+      },
+    ),
+  );
+});
+
+it('takes a failure for information when it is logged as information', () => {
+  for (const { text, sign } of lines) {
+    const found = parseProgramRecord(text);
+    if (
+      found === undefined ||
+      found.program === 'bird' ||
+      found.severity === 'info' ||
+      sign === undefined ||
+      'sync' in sign
+    )
+      continue;
+    if (sign.code === 'KN301' || sign.code === 'KN207') continue;
+    expect(signOf({ ...found, severity: 'info' })).toBeUndefined();
+  }
+});
+
+it('takes no failure of one program for that of another', () => {
+  for (const { text } of lines) {
+    const found = parseProgramRecord(text);
+    if (found?.program !== 'kube-proxy' || found.severity === 'fatal') continue;
+    for (const program of ['bird', 'confd', 'unknown'] as const) expect(signOf({ ...found, program })).toBeUndefined();
+  }
+});
+
+it('knows the table that is full', () => {
+  expect(signOfTable({ kind: 'conntrack-full', netns: undefined })).toEqual({
+    kind: 'failure',
+    code: 'KN401',
+    failing: 'kernel',
+    family: '',
+    subject: 'the host',
+    quote: 'nf_conntrack: table full, dropping packet',
+    backend: undefined,
+  });
+  expect(signOfTable({ kind: 'conntrack-full', netns: 4_026_532_317 })).toMatchObject({
+    subject: 'network namespace 4026532317',
+    quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
+  });
+  expect(signOfTable({ kind: 'neighbour-overflow', family: 'IPv6' })).toMatchObject({
+    code: 'KN402',
+    subject: 'IPv6',
+    family: 'IPv6',
+  });
+  expect(signOfTable({ kind: 'neighbour-overflow', family: undefined })).toMatchObject({
+    code: 'KN402',
+    subject: undefined,
+    family: '',
+  });
+});
+
+it.each([
+  ['30s', 30_000],
+  ['1m0s', 60_000],
+  ['1h2m3.5s', 3_723_500],
+  ['250ms', 250],
+  ['soon', undefined],
+  ['', undefined],
+])('reads that the next attempt is in %s', (retryingTime, retry) => {
+  expect(signOf(record({ severity: 'info', message: 'Sync failed', fields: { retryingTime } }))).toMatchObject({
+    kind: 'sync-failed',
+    retry,
+  });
+});
+
+it('gives the inner cause before what failed by it', () => {
+  const order = causes.map(({ code }) => code);
+  const before = (inner: string, outer: string) => expect(order.indexOf(inner)).toBeLessThan(order.indexOf(outer));
+  for (const inner of ['KN102', 'KN103', 'KN104', 'KN105', 'KN106', 'KN109']) {
+    for (const outer of ['KN107', 'KN108', 'KN111', 'KN201']) before(inner, outer);
+  }
+});

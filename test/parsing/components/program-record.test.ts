@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
+import { expectedRecord, lines } from './lines.ts';
+
+const at = 'E1121 13:37:46.657104   31530 proxier.go:1406]';
+
+describe.each(Object.entries(lines))('%s', (_, rows) => {
+  test.each(rows)('%s', (_name, text, expected) => {
+    expect(parseProgramRecord(text)).toStrictEqual(expectedRecord(expected));
+  });
+});
+
+test.each([
+  '',
+  ' ',
+  'plain text',
+  '{}',
+  '{"level":"info","ts":"2026-11-21T10:00:00Z","logger":"x","msg":"y"}',
+  '{"level":"info","ts":1795268266.3,"caller":"a.go:1","msg":"y"}',
+  '{"log":"x","stream":"stdout"}',
+  '"GET / HTTP/1.1" 200',
+  'Nov 21 10:00:00 node-a kernel: calico-drop: IN=cali1 OUT=eth0 SRC=10.0.0.1 DST=10.0.0.2',
+  'see E1121 13:37:46.657104   31530 proxier.go:1406] "x"',
+  'who says that calico/node is not ready: nobody',
+  'birds: x',
+  'panic: x',
+  'time="x"',
+  'sshd[12]: Accepted',
+])('none of ours: %s', (text) => {
+  expect(parseProgramRecord(text)).toBeUndefined();
+});
+
+test('a tag that was taken off already', () => {
+  expect(parseProgramRecord(`${at} "x"`, 'kubelet')?.program).toBe('unknown');
+  expect(parseProgramRecord(at.replace('proxier', 'kubelet_network_linux'))?.program).toBe('unknown');
+  expect(parseProgramRecord('time="2026-11-21T10:00:00Z" level=error msg="dial tcp"', 'k3s')).toBeUndefined();
+  expect(parseProgramRecord('BGP: x', 'bird')?.program).toBe('bird');
+  expect(parseProgramRecord(`${at} "x"`, 'k8s_kube-proxy_kube-proxy-x_kube-system_1_0')?.program).toBe('kube-proxy');
+});
+
+describe('bounds', () => {
+  const long = 'x'.repeat(40_000);
+
+  test('4 KiB a field, 16 KiB of error text, none of it half a character', () => {
+    const record = parseProgramRecord(`${at} "m" err="${'😀'.repeat(20_000)}" a="y${'😀'.repeat(5000)}"`);
+    expect(record?.error).toBe('😀'.repeat(8192));
+    expect(record?.fields).toStrictEqual({ err: '😀'.repeat(2048), a: `y${'😀'.repeat(2047)}` });
+  });
+
+  test('an error of several lines', () => {
+    const record = parseProgramRecord(`${at} "m" err=<\n\t${long}\n\t${'x'.repeat(20_000)}\n > a="b"`);
+    expect(record?.error).toBe('x'.repeat(16_384));
+    expect(record?.fields['a']).toBe('b');
+  });
+
+  test('a message of 4 KiB', () => {
+    expect(parseProgramRecord(`${at} ${long}`)?.message).toHaveLength(4096);
+    expect(parseProgramRecord(`${at} "${long}"`)?.message).toHaveLength(4096);
+  });
+
+  test('32 fields, and the error whatever its place', () => {
+    const fields = Array.from({ length: 40 }, (_, i) => ` k${i}="v"`).join('');
+    const record = parseProgramRecord(`${at} "m"${fields} err="e" k3="new"`);
+    expect(Object.keys(record?.fields ?? {})).toHaveLength(32);
+    expect(record?.fields['k3']).toBe('new');
+    expect(record?.error).toBe('e');
+  });
+
+  test('64 KiB of text', () => {
+    const text = `${at} "m" err="${long}" a="${'x'.repeat(20_000)}`;
+    expect(parseProgramRecord(`${text}" b="${long}" c="d"`)?.fields['c']).toBeUndefined();
+  });
+});

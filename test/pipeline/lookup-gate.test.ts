@@ -1,0 +1,324 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createLookupGate, type LookupGate, longestWait } from '../../src/pipeline/lookup-gate.ts';
+import type { Ends } from '../../src/model/endpoint.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
+import { endsOf } from '../../src/resolving/resolver.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import type { AgentState } from '../../src/state/agent-state.ts';
+import { createStatistics } from '../../src/pipeline/statistics.ts';
+import { createLookupQueue, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { cluster, line, nine, pod } from '../builders.ts';
+import { nodeIncidents } from '../incidents/node-incidents.ts';
+
+const second = 1000;
+/** How often it is looked again, at least. */
+const interval = 250;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: nine });
+});
+
+afterEach(() => {
+  vi.clearAllTimers();
+  vi.useRealTimers();
+});
+
+interface Rig {
+  queue: LookupQueue;
+  table: SeriesTable;
+  lookupGate: LookupGate;
+  /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
+  read: (host: number, port?: number) => void;
+  /** The lists of Pods are there. */
+  sync: () => void;
+  /** A look-up has come back. */
+  answer: (host: number) => void;
+  /** What can be said to have been counted: `203.0.113.7 80 x3`. */
+  counted: () => string[];
+  /** How long each flow had waited since it could have been looked up. */
+  waits: number[];
+  /** Hosts that were asked about. */
+  asked: Set<string>;
+  full: () => number;
+  snapshot: () => string;
+}
+
+interface RigOptions {
+  limit?: number;
+  /** A host is only then looked up, else it is known. */
+  unknown?: (host: number) => boolean;
+  synced?: boolean;
+  snapshot?: string | undefined;
+}
+
+const directory = createDirectory(cluster({ pods: [pod()] }));
+const hostOf = (address: string): number => Number(address.split('.').at(-1));
+
+function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigOptions = {}): Rig {
+  const state = snapshot === undefined ? undefined : (JSON.parse(snapshot) as Pick<AgentState, 'series' | 'waiting'>);
+  const queue = createLookupQueue(limit, state?.waiting);
+  const table = createSeriesTable({ restored: state?.series, limits: { perObject: 1000, total: 1000 } });
+  const answered = new Set<number>();
+  const asked = new Set<string>();
+  const waits: number[] = [];
+  let syncedAt = synced ? Date.now() : Infinity;
+  let full = 0;
+  const lookupGate = createLookupGate({
+    queue,
+    remote: { startLookups },
+    isSynced: () => syncedAt <= Date.now(),
+    endsOf: ({ observation, line: { time, timeIsExact } }) =>
+      endsOf(observation, directory, { time, exact: timeIsExact }),
+    resume(flow) {
+      waits.push(Date.now() - Math.max(flow.since, syncedAt));
+      pipeline.resume(flow);
+    },
+    onFull: () => void full++,
+    now: Date.now,
+  });
+  const pipeline: Pipeline = createPipeline({
+    prefixes: createPrefixTable(),
+    directory,
+    statistics: createStatistics(),
+    advance: () => {},
+    series: () => table,
+    incidents: () => nodeIncidents(table.count),
+    node: 'node-a',
+    includeNoise: false,
+    hold: lookupGate.hold,
+  });
+  return {
+    queue,
+    table,
+    lookupGate,
+    waits,
+    asked,
+    read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
+    sync() {
+      if (syncedAt < Infinity) return;
+      syncedAt = Date.now();
+      lookupGate.review();
+    },
+    answer(host) {
+      answered.add(host);
+      lookupGate.review();
+    },
+    counted: () =>
+      table
+        .state()
+        .series.map(({ finding: { details }, count }) =>
+          details.kind === 'flow' ? `${details.peer.address} ${details.port} x${count}` : '',
+        ),
+    full: () => full,
+    snapshot: () => JSON.stringify({ series: table.state(), waiting: queue.flows }),
+  };
+
+  function startLookups({ source }: Ends): boolean {
+    const host = hostOf(source.address);
+    if (!unknown(host)) return false;
+    asked.add(source.address);
+    return !answered.has(host);
+  }
+}
+
+function textOf(host: number, port: number): string {
+  return `calico-drop: IN=eth0 OUT=cali1 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.${host} DST=10.65.1.4 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
+}
+
+const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
+
+test('what is known is counted at once', () => {
+  const one = rig({ unknown: () => false });
+  one.read(7);
+  expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
+  expect(one.queue.size).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+describe('what is looked up', () => {
+  test('waits for its answer, and is counted as soon as it is there', () => {
+    const one = rig();
+    for (const host of [7, 7, 8]) one.read(host);
+    pass(900);
+    expect(one.counted()).toEqual([]);
+    one.answer(7);
+    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
+    expect(one.queue.size).toBe(1);
+  });
+
+  test('goes out without an answer after a while, and no timer is left', () => {
+    const one = rig();
+    one.read(7);
+    pass(longestWait - 1);
+    one.read(7);
+    expect(one.counted()).toEqual([]);
+    pass(1 + interval);
+    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('does not wait for others', () => {
+    const one = rig({ unknown: (host) => host === 7 });
+    for (const host of [7, 8]) one.read(host);
+    expect(one.counted()).toEqual(['203.0.113.8 80 x1']);
+  });
+
+  test('is not overtaken by later packets of its flow, for which there is nothing to ask any more', () => {
+    let unknown = true;
+    const one = rig({ unknown: () => unknown });
+    one.read(7);
+    unknown = false;
+    one.read(7);
+    expect(one.counted()).toEqual([]);
+    expect(one.queue.flows).toMatchObject([{ weight: 2 }]);
+    pass(interval);
+    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
+  });
+
+  test('is counted with the times of its first and last packet', () => {
+    const one = rig();
+    one.read(7);
+    pass(700);
+    one.read(7);
+    one.answer(7);
+    expect(one.table.due(Infinity)).toMatchObject([{ count: 2, first: nine, last: nine + 700 }]);
+  });
+});
+
+describe('before the lists are there', () => {
+  test('everything waits, however long', () => {
+    const one = rig({ synced: false, unknown: () => false });
+    one.read(7);
+    pass(600 * second);
+    one.read(7);
+    expect(one.counted()).toEqual([]);
+    one.sync();
+    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
+    expect(one.asked.size).toBe(0);
+  });
+
+  test('nobody is asked; after that, whoever is unknown has the time of an answer', () => {
+    const one = rig({ synced: false });
+    one.read(7);
+    pass(60 * second);
+    expect(one.asked.size).toBe(0);
+    one.sync();
+    expect([...one.asked]).toEqual(['203.0.113.7']);
+    expect(one.counted()).toEqual([]);
+    pass(longestWait / 2);
+    one.answer(7);
+    expect(one.counted()).toEqual(['203.0.113.7 80 x1']);
+  });
+
+  test('what had waited in an earlier run goes on waiting', () => {
+    const earlier = rig({ synced: false, unknown: () => false });
+    earlier.read(7);
+    const one = rig({ synced: false, unknown: () => false, snapshot: earlier.snapshot() });
+    one.read(7);
+    pass(10 * second);
+    expect(one.counted()).toEqual([]);
+    one.sync();
+    expect(one.counted()).toEqual(['203.0.113.7 80 x2']);
+  });
+});
+
+test('what finds no place is counted as it is, and that is told', () => {
+  const one = rig({ limit: 2, synced: false });
+  for (const host of [7, 8, 9, 7]) one.read(host);
+  expect(one.counted()).toEqual(['203.0.113.9 80 x1']);
+  expect(one.full()).toBe(1);
+  expect(one.queue.flows.map(({ weight }) => weight)).toEqual([2, 1]);
+});
+
+describe('stopped', () => {
+  test('it waits for nothing, and keeps what waits', () => {
+    const one = rig();
+    one.read(7);
+    one.lookupGate.stop();
+    expect(vi.getTimerCount()).toBe(0);
+    pass(60 * second);
+    expect(one.queue.size).toBe(1);
+  });
+
+  test('it waits for nothing, whatever answer comes in late', () => {
+    const one = rig();
+    for (const host of [7, 8]) one.read(host);
+    one.lookupGate.stop();
+    one.answer(7);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+type Step =
+  | { kind: 'read'; host: number; port: number }
+  | { kind: 'pass'; time: number }
+  | { kind: 'answer'; host: number }
+  | { kind: 'sync' | 'review' | 'restart' };
+
+const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('read'),
+      host: fc.integer({ min: 1, max: 5 }),
+      port: fc.constantFrom(80, 443),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass'), time: fc.integer({ min: 1, max: 3000 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('answer'), host: fc.integer({ min: 1, max: 5 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sync', 'review', 'restart') }) },
+);
+
+test('nothing is lost or counted twice or waits for too long, whatever happens', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 }), (steps, limit) => {
+      const options = { limit, unknown: (host: number) => host !== 1 };
+      let one = rig({ ...options, synced: false });
+      const waits: number[][] = [one.waits];
+      const expected = new Map<string, number>();
+      let lines = 0;
+      for (const each of steps) {
+        switch (each.kind) {
+          case 'read': {
+            const flow = `203.0.113.${each.host} ${each.port}`;
+            one.read(each.host, each.port);
+            expected.set(flow, (expected.get(flow) ?? 0) + 1);
+            lines++;
+            break;
+          }
+          case 'pass':
+            pass(each.time);
+            break;
+          case 'answer':
+            one.answer(each.host);
+            break;
+          case 'sync':
+            one.sync();
+            break;
+          case 'review':
+            one.lookupGate.review();
+            break;
+          case 'restart':
+            one.lookupGate.stop();
+            one = rig({ ...options, synced: false, snapshot: one.snapshot() });
+            waits.push(one.waits);
+            break;
+          default:
+            each satisfies never;
+        }
+        const waiting = one.queue.flows.reduce((sum, { weight }) => sum + weight, 0);
+        const counted = one.table.state().series.reduce((sum, { count }) => sum + count, 0);
+        expect(waiting + counted).toBe(lines);
+      }
+      one.sync();
+      pass(longestWait + interval);
+      expect(one.counted().toSorted()).toEqual([...expected].map(([flow, count]) => `${flow} x${count}`).toSorted());
+      expect(Math.max(0, ...waits.flat())).toBeLessThanOrEqual(longestWait + interval);
+      expect(vi.getTimerCount()).toBe(0);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,73 @@
+import { statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { readConntrack } from '../../../src/platform/proc/conntrack.ts';
+import { hostProcess, namespaceOf } from '../../../src/platform/proc/host-namespace.ts';
+import { procTree, readerIn } from './proc-tree.ts';
+
+/** As Linux 6.18 prints it, of a table with 11 entries; cut to what matters. */
+const statistics = `entries  clashres found new invalid ignore delete
+0000000b  00000000 00000001 00000000 00000000 00000000 00000000
+0000000b  00000000 00000007 00000000 00000000 00000000 00000000
+`;
+const sysctls = {
+  'sys/net/netfilter/nf_conntrack_count': '260001\n',
+  'sys/net/netfilter/nf_conntrack_max': '262144\n',
+};
+
+test.each([
+  ['its own namespace', 'self', { count: 260_001, max: 262_144 }],
+  ["another process's", '1', { count: 11, max: 262_144 }],
+  ['a process that has gone', '77', { count: undefined, max: 262_144 }],
+  ['no process', undefined, { count: undefined, max: 262_144 }],
+])('%s', async (_, process, expected) => {
+  const root = procTree({ ...sysctls, '1/net/stat/nf_conntrack': statistics });
+  expect(await readConntrack(root, process)).toEqual(expected);
+});
+
+test.each([
+  ['an empty file', ''],
+  ['a heading only', 'entries  clashres found new\n'],
+  ['something else', 'entries  clashres\nmany\n'],
+])('statistics that are %s say nothing', async (_, text) => {
+  expect(await readConntrack(procTree({ '1/net/stat/nf_conntrack': text }), '1')).toBeUndefined();
+});
+
+test('numbers larger than any table are not believed', async () => {
+  const root = procTree({ 'sys/net/netfilter/nf_conntrack_max': '9'.repeat(20) });
+  expect(await readConntrack(root, 'self')).toBeUndefined();
+});
+
+test('nothing where connections are not tracked', async () => {
+  expect(await readConntrack(procTree({ version: 'Linux' }), 'self')).toBeUndefined();
+  expect(await readConntrack('/nowhere', '1')).toBeUndefined();
+});
+
+const links = (own: string, first: string): Record<string, string> => ({
+  'self/ns/net': `->net:[${own}]`,
+  '1/ns/net': `->net:[${first}]`,
+});
+
+describe('the process that shows the host', () => {
+  test('is the reader itself in the initial namespace, whatever it may see of others', async () => {
+    expect(await hostProcess(readerIn(procTree({}), 'initial'))).toBe('self');
+    expect(await hostProcess(readerIn(procTree(links('4026531833', '4026531833')), 'initial'))).toBe('self');
+  });
+
+  test('is the first process where that is in another namespace', async () => {
+    expect(await hostProcess(readerIn(procTree(links('4026532317', '4026531833')), 'another'))).toBe('1');
+  });
+
+  test('is the first process where its namespace may not be read', async () => {
+    expect(await hostProcess(readerIn(procTree({ 'self/ns/net': '->net:[4026532317]' }), 'another'))).toBe('1');
+  });
+
+  test('is none where all that can be seen is a Pod', async () => {
+    expect(await hostProcess(readerIn(procTree(links('4026532317', '4026532317')), 'another'))).toBeUndefined();
+  });
+});
+
+test('the inode of a namespace is that of its file', async () => {
+  expect(await namespaceOf('/proc', 'self')).toBe(statSync('/proc/self/ns/net').ino);
+  expect(await namespaceOf('/proc', '0')).toBeUndefined();
+  expect(await namespaceOf(procTree({ 'self/ns/net': '->somewhere' }), 'self')).toBeUndefined();
+});

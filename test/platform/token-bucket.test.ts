@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { createTokenBucket, nodeBudget } from '../../src/platform/token-bucket.ts';
+import { nine } from '../builders.ts';
+
+const second = 1000;
+
+/** How many of `tries` get through at `now`. */
+function taken(bucket: ReturnType<typeof createTokenBucket>, tries: number, now: number): number {
+  return Array.from({ length: tries }, () => bucket.take(now)).filter(Boolean).length;
+}
+
+test('a node may write once a second, and 25 times at once', () => {
+  expect(nodeBudget).toEqual({ rate: 1, burst: 25 });
+});
+
+test('is full at first', () => {
+  expect(taken(createTokenBucket(), 40, nine)).toBe(25);
+});
+
+test.each([
+  { pause: 0.999, expected: 0 },
+  { pause: 1, expected: 1 },
+  { pause: 10.5, expected: 10 },
+  { pause: 3600, expected: 25 },
+])('holds $expected after $pause s', ({ pause, expected }) => {
+  const bucket = createTokenBucket();
+  taken(bucket, 25, nine);
+  expect(taken(bucket, 40, nine + pause * second)).toBe(expected);
+});
+
+test('says when the next will be there', () => {
+  const bucket = createTokenBucket({ rate: 2, burst: 1 });
+  expect(bucket.availableAt(nine)).toBe(nine);
+  bucket.take(nine);
+  const next = bucket.availableAt(nine + 100);
+  expect(next).toBe(nine + 500);
+  expect(bucket.take(next - 1)).toBe(false);
+  expect(bucket.take(next)).toBe(true);
+});
+
+test('time that runs backwards brings nothing, and does not shorten the wait', () => {
+  const bucket = createTokenBucket();
+  taken(bucket, 25, nine);
+  expect(bucket.take(nine - 60 * second)).toBe(false);
+  expect(bucket.availableAt(nine - 60 * second)).toBe(nine + second);
+});
+
+test('a clock that was set back by hours is followed', () => {
+  const bucket = createTokenBucket();
+  taken(bucket, 25, nine);
+  const before = nine - 8 * 3600 * second;
+  expect(bucket.availableAt(before)).toBe(before + second);
+  expect(taken(bucket, 40, before + 10 * second)).toBe(10);
+});

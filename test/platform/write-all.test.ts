@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { hasReadEnough } from '../../src/platform/write-all.ts';
+
+test.each<[string, string, boolean]>([
+  ['EPIPE', 'write', true],
+  // Of a socket, such as standard output in another Node.js, whose reader left something unread.
+  ['ECONNRESET', 'write', true],
+  ['ECONNRESET', 'read', false],
+  ['ENOSPC', 'write', false],
+])('%s of %s: nobody reads any more: %s', (code, syscall, expected) => {
+  expect(hasReadEnough(Object.assign(new Error('no'), { code, syscall }))).toBe(expected);
+});

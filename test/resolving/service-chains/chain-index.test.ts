@@ -1,0 +1,348 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type ChainIndex,
+  type ChainOwner,
+  createChainIndex,
+  defaultChainLimits,
+} from '../../../src/resolving/service-chains/chain-index.ts';
+import { chainHash, hostPort } from '../../../src/resolving/service-chains/chain-name.ts';
+import type { Backend, ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
+import { backend, endpointSlice, nine, service } from '../../builders.ts';
+
+const day = defaultChainLimits.age;
+
+const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
+const unnamed: ServicePort = { name: '', port: 53, protocol: 'udp' };
+
+/** The rule of kube-proxy, said once more. */
+function serviceChain(name: string, port: string, protocol: ServiceProtocol, prefix = 'KUBE-SVC'): string {
+  return `${prefix}-${chainHash(`shop/${name}${port && `:${port}`}${protocol}`)}`;
+}
+
+function endpointChain(name: string, port: string, protocol: ServiceProtocol, endpoint: string): string {
+  return `KUBE-SEP-${chainHash(`shop/${name}${port && `:${port}`}${protocol}${endpoint}`)}`;
+}
+
+/** `api:http/tcp of uid-of-api`, and what is special about it. */
+function told(owner: ChainOwner | undefined): string | undefined {
+  if (owner === undefined) return undefined;
+  const { service: ref, port, protocol, endpoint, deleted } = owner;
+  return `${ref.name}:${port}/${protocol} of ${ref.uid}${endpoint ? ` at ${endpoint}` : ''}${deleted ? ', deleted' : ''}`;
+}
+
+function known(): ChainIndex {
+  const index = createChainIndex();
+  index.setService(service(), nine);
+  return index;
+}
+
+describe('a Service’s chain', () => {
+  test.each(['KUBE-SVC', 'KUBE-SVL', 'KUBE-FW', 'KUBE-EXT', 'KUBE-XLB'])('%s is found by its hash', (prefix) => {
+    expect(known().ownerOf(serviceChain('api', 'http', 'tcp', prefix))).toEqual({
+      service: {
+        apiVersion: 'v1',
+        kind: 'Service',
+        namespace: 'shop',
+        name: 'api',
+        uid: 'uid-of-api',
+        resourceVersion: '5',
+      },
+      port: 'http',
+      protocol: 'tcp',
+      endpoint: undefined,
+      deleted: false,
+    });
+  });
+
+  test('of a port without a name is found in both spellings, and is called by the number', () => {
+    const index = createChainIndex();
+    index.setService(service({ ports: [unnamed] }), nine);
+    for (const text of ['shop/apiudp', 'shop/api:udp'])
+      expect(told(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
+    index.setService(service({ ports: [{ ...unnamed, port: 54 }] }), nine);
+    expect(told(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
+  });
+
+  test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
+    '%j is nobody’s',
+    (chain) => {
+      expect(known().ownerOf(chain)).toBeUndefined();
+    },
+  );
+
+  test('is another’s where only the first 32 bits of the hash agree', () => {
+    const index = createChainIndex();
+    const [one, other] = ['api-59487', 'api-85844'];
+    index.setService(service({ name: one, uid: 'one' }), nine);
+    expect(serviceChain(one, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XV7U2EHZCRTH');
+    expect(serviceChain(other, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XVZ3TP5SDQA5');
+    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toBeUndefined();
+    index.setService(service({ name: other, uid: 'other' }), nine);
+    expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')?.service.uid).toBe('one');
+    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')?.service.uid).toBe('other');
+    index.removeService('shop', one, nine);
+    expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toMatchObject({ service: { uid: 'other' }, deleted: false });
+    expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')).toMatchObject({ service: { uid: 'one' }, deleted: true });
+  });
+});
+
+describe('a chain of nftables mode', () => {
+  const chain = 'service-2QRHZV4L-default/kubernetes/tcp/https';
+
+  test('names its Service, whether that is known or not', () => {
+    const index = createChainIndex();
+    expect(index.ownerOf(chain)).toMatchObject({
+      service: { namespace: 'default', name: 'kubernetes', uid: '' },
+      port: 'https',
+      deleted: false,
+    });
+    const ports: ServicePort[] = [{ name: 'https', port: 443, protocol: 'tcp' }];
+    index.setService(service({ namespace: 'default', name: 'kubernetes', uid: 'k', ports }), nine);
+    expect(told(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k');
+    index.removeService('default', 'kubernetes', nine);
+    expect(told(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k, deleted');
+  });
+
+  test('names its endpoint', () => {
+    expect(told(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
+      'service:http/tcp of  at 10.180.0.1:80',
+    );
+  });
+});
+
+describe('an endpoint’s chain', () => {
+  test.each([
+    ['10.65.2.9', '10.65.2.9:8080'],
+    ['fd00:65::9', '[fd00:65::9]:8080'],
+  ])('is found by the slice that has %s', (address, endpoint) => {
+    const index = known();
+    index.setSlice(endpointSlice({ endpoints: [backend({ address })] }), nine);
+    expect(told(index.ownerOf(endpointChain('api', 'http', 'tcp', endpoint)))).toBe(
+      `api:http/tcp of uid-of-api at ${endpoint}`,
+    );
+  });
+
+  test('has its own port, and is called by the Service’s', () => {
+    const index = createChainIndex();
+    const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
+    index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
+    // Nobody knows the Service's number yet.
+    expect(told(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
+    index.setService(service({ ports: [unnamed] }), nine);
+    expect(told(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
+  });
+
+  test('is remembered when the endpoint is gone, or the slice, or the Service', () => {
+    const index = known();
+    const chain = endpointChain('api', 'http', 'tcp', '10.65.2.9:8080');
+    index.setSlice(endpointSlice(), nine);
+    index.setSlice(endpointSlice({ endpoints: [] }), nine);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
+    index.removeSlice('shop', 'api-x2x7k', nine);
+    index.removeService('shop', 'api', nine);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080, deleted');
+    index.sweep(nine + day);
+    expect(index.ownerOf(chain)).toBeUndefined();
+    expect(index.sizes).toEqual({ services: 0, ports: 0, slices: 0, endpoints: 0, tombstones: 0 });
+  });
+
+  test('moves from one slice to another', () => {
+    const index = known();
+    const chain = endpointChain('api', 'http', 'tcp', '10.65.2.9:8080');
+    index.setSlice(endpointSlice(), nine);
+    index.setSlice(endpointSlice({ name: 'api-other' }), nine);
+    index.removeSlice('shop', 'api-x2x7k', nine);
+    index.sweep(nine + 2 * day);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
+    expect(index.backendsOf('shop', 'api')).toHaveLength(1);
+  });
+
+  test('of a slice that is no Service’s is nobody’s, from when that is known', () => {
+    const index = known();
+    index.setSlice(endpointSlice({ service: '' }), nine);
+    expect(index.sizes).toMatchObject({ slices: 0, endpoints: 0 });
+    index.setSlice(endpointSlice(), nine);
+    index.setSlice(endpointSlice({ service: 'web' }), nine);
+    expect(index.backendsOf('shop', 'api')).toEqual([]);
+    expect(told(index.ownerOf(endpointChain('web', 'http', 'tcp', '10.65.2.9:8080')))).toBe(
+      'web:http/tcp of  at 10.65.2.9:8080',
+    );
+    index.setSlice(endpointSlice({ service: '' }), nine);
+    expect(index.backendsOf('shop', 'web')).toEqual([]);
+    expect(index.sizes).toMatchObject({ slices: 0, endpoints: 0 });
+  });
+});
+
+describe('backends', () => {
+  test('are a Pod each, however many addresses and slices it has', () => {
+    const index = known();
+    const second = backend({ address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, ready: false });
+    const elsewhere = backend({ address: '192.0.2.4', pod: undefined, node: undefined });
+    index.setSlice(endpointSlice({ endpoints: [backend({ ready: false }), second, elsewhere] }), nine);
+    const other = endpointSlice({ name: 'api-v6', endpoints: [backend({ address: 'fd00:65::9' })] });
+    index.setSlice(other, nine);
+    index.setSlice(endpointSlice({ name: 'web', service: 'web' }), nine);
+    expect(index.backendsOf('shop', 'api')).toEqual([backend({ ready: true }), second, elsewhere]);
+    expect(index.backendsOf('shop', 'nobody')).toEqual([]);
+  });
+
+  test('may be of another namespace', () => {
+    const index = known();
+    const stranger = backend({ pod: { namespace: 'batch', name: 'worker-1' } });
+    index.setSlice(endpointSlice({ endpoints: [stranger] }), nine);
+    expect(index.backendsOf('shop', 'api')).toEqual([stranger]);
+  });
+});
+
+describe('tombstones', () => {
+  test('of a port that is gone are not of a Service that is', () => {
+    const index = known();
+    const chain = serviceChain('api', 'http', 'tcp');
+    index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
+    index.removeService('shop', 'api', nine);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
+    index.setService(service({ uid: 'anew' }), nine);
+    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of anew');
+  });
+
+  test('last a day, and there are only so many', () => {
+    const index = createChainIndex({ age: day, count: 2 });
+    const chains = ['a', 'b', 'c'].map((name) => serviceChain(name, 'http', 'tcp'));
+    for (const name of ['a', 'b', 'c']) index.setService(service({ name }), nine);
+    for (const name of ['a', 'b', 'c']) index.removeService('shop', name, nine);
+    expect(chains.map((chain) => index.ownerOf(chain)?.service.name)).toEqual([undefined, 'b', 'c']);
+    index.sweep(nine + day - 1);
+    expect(index.sizes.tombstones).toBe(2);
+    index.sweep(nine + day);
+    expect(index.sizes.tombstones).toBe(0);
+  });
+});
+
+const ports = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom('', 'http', 'dns'),
+    port: fc.constantFrom(53, 80),
+    protocol: fc.constantFrom<ServiceProtocol>('tcp', 'udp'),
+  }),
+  { maxLength: 3, selector: ({ name, protocol }) => `${name}/${protocol}` },
+);
+const services = ['api', 'web'];
+const sliceNames = ['one', 'two', 'three'];
+const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
+
+const edits = fc.oneof(
+  fc.record({ kind: fc.constant('service' as const), name: fc.constantFrom(...services), ports }),
+  fc.record({ kind: fc.constant('no service' as const), name: fc.constantFrom(...services) }),
+  fc.record({
+    kind: fc.constant('slice' as const),
+    name: fc.constantFrom(...sliceNames),
+    service: fc.constantFrom('', ...services),
+    ports,
+    endpoints: fc
+      .subarray(addresses)
+      .map((list) => list.map((address): Backend => backend({ address, pod: undefined }))),
+  }),
+  fc.record({ kind: fc.constant('no slice' as const), name: fc.constantFrom(...sliceNames) }),
+  fc.constant({ kind: 'sweep' as const }),
+);
+
+type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
+
+/** Remembers by name all that ever was, and when it was gone. */
+function createModel() {
+  const present = new Map<string, ServicePort[]>();
+  const slices = new Map<string, Extract<Edit, { kind: 'slice' }>>();
+  /** By chain: when it was no longer there. */
+  const gone = new Map<string, number>();
+  let sweptAt = -Infinity;
+
+  return {
+    apply(edit: Edit, now: number) {
+      const before = chains();
+      if (edit.kind === 'service') present.set(edit.name, edit.ports);
+      else if (edit.kind === 'no service') present.delete(edit.name);
+      else if (edit.kind === 'slice' && edit.service !== '') slices.set(edit.name, edit);
+      else if (edit.kind === 'slice' || edit.kind === 'no slice') slices.delete(edit.name);
+      else sweptAt = now;
+      const after = chains();
+      for (const chain of before) if (!after.has(chain)) gone.set(chain, now);
+    },
+    isKnown: (chain: string): boolean => chains().has(chain) || (gone.get(chain) ?? -Infinity) > sweptAt - day,
+    exists: (name: string): boolean => present.has(name),
+    backends: (name: string) =>
+      new Set(
+        [...slices.values()]
+          .filter((slice) => slice.service === name)
+          .flatMap((slice) => slice.endpoints.map(({ address }) => address)),
+      ),
+  };
+
+  function chains(): Set<string> {
+    const all = new Set<string>();
+    for (const [name, list] of present)
+      for (const { name: port, protocol } of list) all.add(serviceChain(name, port, protocol));
+    for (const { service: name, ports: list, endpoints } of slices.values())
+      for (const { name: port, protocol, port: number } of list)
+        for (const { address } of endpoints) all.add(endpointChain(name, port, protocol, hostPort(address, number)));
+    return all;
+  }
+}
+
+function apply(edit: Edit, index: ChainIndex, now: number): void {
+  switch (edit.kind) {
+    case 'service':
+      return index.setService(service({ name: edit.name, ports: edit.ports }), now);
+    case 'no service':
+      return index.removeService('shop', edit.name, now);
+    case 'slice': {
+      const { kind: _, ...rest } = edit;
+      return index.setSlice(endpointSlice(rest), now);
+    }
+    case 'no slice':
+      return index.removeSlice('shop', edit.name, now);
+    case 'sweep':
+      return index.sweep(now);
+    default:
+      edit satisfies never;
+  }
+}
+
+test('knows what somebody would who forgets nothing', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 }),
+      (program) => {
+        const index = createChainIndex();
+        const model = createModel();
+        let now = nine;
+        for (const { edit, pause } of program) {
+          now += pause;
+          apply(edit, index, now);
+          model.apply(edit, now);
+        }
+        for (const name of services) {
+          expect(new Set(index.backendsOf('shop', name).map(({ address }) => address))).toEqual(model.backends(name));
+          for (const port of ['', 'http', 'dns']) {
+            for (const protocol of ['tcp', 'udp'] as const) {
+              const chain = serviceChain(name, port, protocol);
+              const owner = index.ownerOf(chain);
+              expect(owner !== undefined).toBe(model.isKnown(chain));
+              if (owner) expect(owner).toMatchObject({ service: { name }, protocol, deleted: !model.exists(name) });
+              for (const endpoint of addresses.flatMap((address) =>
+                [53, 80].map((number) => hostPort(address, number)),
+              )) {
+                const own = endpointChain(name, port, protocol, endpoint);
+                const found = index.ownerOf(own);
+                expect(found !== undefined).toBe(model.isKnown(own));
+                if (found) expect(found).toMatchObject({ service: { name }, protocol, endpoint });
+              }
+            }
+          }
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  chainHash,
+  hashedTexts,
+  hostPort,
+  parseChainName,
+  prefixOf,
+} from '../../../src/resolving/service-chains/chain-name.ts';
+import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
+
+/** RFC 4648, section 6, as it is written there. */
+function base32(bytes: Buffer): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  return [...bits.matchAll(/.{5}/g)]
+    .map(([five]) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(five, 2)])
+    .join('');
+}
+
+test('a hash is the SHA-256 in base32, cut', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const digest = createHash('sha256').update(text).digest();
+      const hash = chainHash(text);
+      expect(hash).toBe(base32(digest).slice(0, 16));
+      expect(prefixOf(hash)).toBe(digest.readUInt32BE());
+    }),
+  );
+});
+
+describe('names that a real kube-proxy gave', () => {
+  test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
+    ['default/kubernetes', 'https', 'tcp', 'NPX46M4PTMTKRN6Y'],
+    ['kube-system/kube-dns', 'dns', 'udp', 'TCOU7JCQXEZGVUNU'],
+    ['default/nginx', '', 'tcp', '2CMXP7HKUVJN7L6M'],
+  ])('%s:%s %s is %s', (service, port, protocol, hash) => {
+    const [namespace = '', name = ''] = service.split('/');
+    expect(hashedTexts(namespace, name, port, protocol).map(chainHash)).toContain(hash);
+  });
+
+  test.each<[service: string, port: string, address: string, number: number, hash: string]>([
+    ['ns1/svc1', 'p80', '10.180.0.1', 80, 'SXIVWICOYRO3J4NJ'],
+    ['ns2/svc2', 'p80', '10.180.0.2', 80, 'RS4RBKLTHTF2IUXJ'],
+    ['ns3/svc3', 'p80', '10.180.0.3', 80, 'OYPFS5VJICHGATKP'],
+    ['ns4/svc4', 'p80', '10.180.0.5', 80, 'C6EBXVWJJZMIWKLZ'],
+    ['ns2/svc2', 'p8080', '10.0.2.1', 8080, 'UHEGFW77JX3KXTOV'],
+  ])('%s:%s at %s:%i is %s', (service, port, address, number, hash) => {
+    const [namespace = '', name = ''] = service.split('/');
+    const [text = ''] = hashedTexts(namespace, name, port, 'tcp');
+    expect(chainHash(text + hostPort(address, number))).toBe(hash);
+  });
+});
+
+test('a port without a name has two spellings', () => {
+  expect(hashedTexts('default', 'nginx', '', 'tcp')).toEqual(['default/nginxtcp', 'default/nginx:tcp']);
+  expect(hashedTexts('default', 'nginx', 'http', 'udp')).toEqual(['default/nginx:httpudp']);
+});
+
+describe('in iptables mode', () => {
+  test.each([
+    ['KUBE-SVC-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-SVL-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-FW-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-EXT-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
+  ])('%s: %s', (chain, kind) => {
+    expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
+  });
+
+  test.each([
+    'KUBE-SERVICES',
+    'KUBE-EXTERNAL-SERVICES',
+    'KUBE-NODEPORTS',
+    'KUBE-MARK-MASQ',
+    'KUBE-FORWARD',
+    'KUBE-FIREWALL',
+    'KUBE-SOURCE-RANGES-FIREWALL',
+    'nat-postrouting',
+    'firewall-check',
+    'cluster-ips',
+  ])('%s is shared', (chain) => {
+    expect(parseChainName(chain)).toEqual({ kind: 'shared' });
+  });
+
+  test.each([
+    '',
+    'KUBE-SVC-',
+    'KUBE-SVC-NPX46M4PTMTKRN6',
+    'KUBE-SVC-NPX46M4PTMTKRN6YA',
+    'KUBE-SVC-NPX46M4PTMTKRN61',
+    'KUBE-SVC-npx46m4ptmtkrn6y',
+    'kube-svc-NPX46M4PTMTKRN6Y',
+    'KUBE-HP-NPX46M4PTMTKRN6Y',
+    ' KUBE-SVC-NPX46M4PTMTKRN6Y',
+    'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
+    'KUBE-WHATEVER',
+    'constructor',
+    'cali-pi-_Abc',
+    'INPUT',
+  ])('%j is nobody’s', (chain) => {
+    expect(parseChainName(chain)).toBeUndefined();
+  });
+});
+
+/** As long as they get: the rest is never more than 240 characters. */
+const long =
+  'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls';
+const longest = {
+  namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
+  service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
+  protocol: 'sctp',
+  port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
+};
+
+describe('in nftables mode', () => {
+  const http = { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' };
+
+  test.each([
+    [
+      'service-2QRHZV4L-default/kubernetes/tcp/https',
+      { namespace: 'default', service: 'kubernetes', protocol: 'tcp', port: 'https' },
+    ],
+    ['service-P4ZYZVCF-testing/service/tcp/http', http],
+    ['local-P4ZYZVCF-testing/service/tcp/http', http],
+    ['external-P4ZYZVCF-testing/service/tcp/http', http],
+    ['firewall-P4ZYZVCF-testing/service/tcp/http', http],
+    ['service-LZBRENCP-testing/service/tcp/https', { ...http, port: 'https' }],
+    [`external-KR6NACJP-${long}`, longest],
+    ['endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80', { ...http, endpoint: '10.180.0.1:80' }],
+    ['affinity-5S6H3H22-testing/service/tcp/http__10.180.0.2/80', { ...http, endpoint: '10.180.0.2:80' }],
+    [
+      'endpoint-U7E2ET36-testing/service/tcp/http__fd80.abcd.12..a1b2.c3d4.e5f6.9999/80',
+      // As addresses are written everywhere here (RFC 5952, 4.2.2).
+      { ...http, endpoint: '[fd80:abcd:12:0:a1b2:c3d4:e5f6:9999]:80' },
+    ],
+    [
+      `endpoint-5YS7AFEA-${long}__1234.5678.9abc.def0..abc.1234/443`,
+      { ...longest, endpoint: '[1234:5678:9abc:def0::abc:1234]:443' },
+    ],
+    [`endpoint-CI6C53Q3-${long}__1234.5678.9abc.def0..abcd.1234...`, longest],
+    [`affinity-2FLXFK6X-${long}__1234.5678.9abc.def0..abcd.1234...`, longest],
+  ])('%s', (chain, expected) => {
+    expect(parseChainName(chain)).toEqual({ kind: 'service-port', endpoint: undefined, ...expected });
+  });
+
+  test('a port without a name', () => {
+    const whole = 'default/nginx/tcp/';
+    const chain = `service-${chainHash(whole).slice(0, 8)}-${whole}`;
+    expect(parseChainName(chain)).toMatchObject({ namespace: 'default', service: 'nginx', port: '' });
+  });
+
+  test.each([
+    ['of another hash', 'service-2QRHZV4M-default/kubernetes/tcp/https'],
+    ['with an endpoint that should have none', 'service-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'],
+    ['without an endpoint that should have one', 'endpoint-P4ZYZVCF-testing/service/tcp/http'],
+    ['of another word', 'source-ranges-P4ZYZVCF-testing/service/tcp/http'],
+    ['in quotes', '"service-P4ZYZVCF-testing/service/tcp/http"'],
+    ['that is too long', `service-KR6NACJP-${long}${'x'.repeat(100)}`],
+  ])('one %s is nobody’s', (_, chain) => {
+    expect(parseChainName(chain)).toBeUndefined();
+  });
+
+  test.each([
+    ['testing/service/icmp/http'],
+    ['testing/service/tcp'],
+    ['/service/tcp/http'],
+    ['testing/service/tcp/http/more'],
+    ['testing/Service/tcp/http'],
+  ])('%s has no Service, whatever its hash', (whole) => {
+    expect(parseChainName(`service-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
+  });
+
+  test.each(['__1.2.3/80', '__10.0.0.1', '__10.0.0.1/', '__10.0.0.1/123456', '__/80', '__...................../80'])(
+    'an endpoint %s is none, whatever its hash',
+    (endpoint) => {
+      const whole = `testing/service/tcp/http${endpoint}`;
+      expect(parseChainName(`endpoint-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
+    },
+  );
+});
+
+test('any text is looked at without harm', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.constantFrom('KUBE-SVC-', 'service-', ''),
+      (text, head) => {
+        parseChainName(head + text);
+      },
+    ),
+  );
+});

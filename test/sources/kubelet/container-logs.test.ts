@@ -1,0 +1,377 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  type ContainerLogs,
+  type ContainerLogsOptions,
+  createContainerLogs,
+} from '../../../src/sources/kubelet/container-logs.ts';
+import { folders } from '../../../src/sources/kubelet/watched-folder.ts';
+import type { Position } from '../../../src/sources/source.ts';
+import { systemError } from '../fake-ring.ts';
+import { type FakeTime, fakeTime } from '../fake-time.ts';
+import { type Heard, listening } from '../heard.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { fakeLogs } from './fake-logs.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const proxy = 'kube-system_kube-proxy-x_1';
+const node = 'calico-system_calico-node-y_2';
+const [first, second] = [`${proxy}/kube-proxy/0.log`, `${proxy}/kube-proxy/1.log`];
+const record = (text: string): string => `2026-11-21T10:00:00.25Z stderr F ${text}`;
+
+const path = temporaryFolder();
+const running = new Set<ContainerLogs>();
+afterEach(() => {
+  for (const source of running) source.stop();
+  running.clear();
+});
+let roots = 0;
+
+interface Following extends Heard, ReturnType<typeof fakeLogs> {
+  source: ContainerLogs;
+  time: FakeTime;
+  root: string;
+  /** Makes a log, and the folders above it. */
+  make: (key: string) => void;
+  remove: (key: string) => void;
+  /** What is read now, below the root. */
+  keys: () => string[];
+}
+
+type Options = Partial<ContainerLogsOptions> & { there?: readonly string[]; hasRoot?: boolean };
+
+/** A source that has looked once at these logs. */
+function follow({ there = [], hasRoot = true, ...options }: Options = {}): Following {
+  const root = options.root ?? path(String(++roots));
+  const time = fakeTime(noon);
+  const logs = fakeLogs();
+  const { heard, listener } = listening();
+  const make = (key: string): void => {
+    mkdirSync(dirname(`${root}/${key}`), { recursive: true });
+    writeFileSync(`${root}/${key}`, '');
+  };
+  if (hasRoot) mkdirSync(root, { recursive: true });
+  for (const key of there) make(key);
+  const { createLog } = logs;
+  const { now, schedule } = time;
+  const source = createContainerLogs({ root, saved: undefined, listener, createLog, now, schedule, ...options });
+  running.add(source);
+  source.start();
+  return {
+    ...heard,
+    ...logs,
+    source,
+    time,
+    root,
+    make,
+    remove: (key) => rmSync(`${root}/${key}`, { recursive: true }),
+    keys: () => logs.running().map((each) => each.slice(root.length + 1)),
+  };
+}
+
+const kept = (source: ContainerLogs): Position => JSON.parse(JSON.stringify(source.position)) as Position;
+const savedKeys = (source: ContainerLogs): string[] => Object.keys(kept(source)['logs'] ?? {});
+
+describe('what is read', () => {
+  test('the containers that match, and no others', () => {
+    const { keys, source } = follow({
+      there: [first, `${node}/calico-node/3.log`, `${node}/install-cni/0.log`, 'default_web_3/web/0.log', 'stray/x'],
+    });
+    expect(keys().toSorted()).toStrictEqual([`${node}/calico-node/3.log`, first]);
+    expect(source).toMatchObject({ name: 'containers', state: 'reading', logs: [{ state: 'reading' }, {}] });
+  });
+
+  test('what was there at the first start from its end, what comes later from its start', () => {
+    const { at, make, time } = follow({ there: [first] });
+    make(second);
+    make(`${node}/calico-node/0.log`);
+    time.advance(500);
+    expect(at(first).options.from).toBe('end');
+    expect(at(second).options.from).toBe('start');
+    expect(at('calico-node/0.log').options.from).toBe('start');
+  });
+
+  test('everything from its start if the folder was not there', () => {
+    const { at, make, time, source, notices, remove } = follow();
+    remove('');
+    time.advance(500);
+    expect(source.state).toBe('waiting');
+    make(first);
+    time.advance(500);
+    expect(at(first).options.from).toBe('start');
+    expect(notices.map(({ key }) => key)).toStrictEqual(['no-match', 'missing', 'well']);
+  });
+
+  test('a Pod, its container and its log that come one after the other', () => {
+    const { root, keys, make, time } = follow();
+    for (const part of [proxy, `${proxy}/kube-proxy`]) {
+      mkdirSync(`${root}/${part}`);
+      time.advance(500);
+    }
+    make(first);
+    time.advance(500);
+    expect(keys()).toStrictEqual([first]);
+  });
+
+  test('Pods that a predicate names, once it does', () => {
+    let isNamed = false;
+    const { keys, time } = follow({ there: ['kube-system_odd_1/kube-proxy/0.log'], matchesPod: () => isNamed });
+    expect(keys()).toStrictEqual([]);
+    isNamed = true;
+    time.advance(10_000);
+    expect(keys()).toStrictEqual(['kube-system_odd_1/kube-proxy/0.log']);
+  });
+
+  test('a log that is a symbolic link, and none where a file stands for a folder', () => {
+    const { root, keys, make, time } = follow({ there: ['target', proxy] });
+    make(`${node}/calico-node/x`);
+    symlinkSync(`${root}/target`, `${root}/${node}/calico-node/0.log`);
+    time.advance(500);
+    expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
+  });
+
+  test('no more than so many at once, the newest of a container first', () => {
+    const more = `${node}/calico-node/0.log`;
+    const { keys, notices, remove, time } = follow({ there: [first, second, more], maxLogs: 2 });
+    expect(keys().toSorted()).toStrictEqual([more, second]);
+    time.advance(1000);
+    expect(notices).toMatchObject([{ level: 'warn', key: 'too-many', text: expect.stringMatching(/^1 or more /) }]);
+    remove(node);
+    time.advance(11_000);
+    expect(keys().toSorted()).toStrictEqual([first, second]);
+  });
+});
+
+describe('lines', () => {
+  test('are handed over with their path, time and number', () => {
+    const { at, lines, time, root } = follow({ there: [first] });
+    at(first).line(record('{"a":1}'));
+    at(first).line(record('{"a":2}'));
+    at(first).line('by hand');
+    time.advance(500);
+    const line = { source: `${root}/${first}`, host: undefined, origin: 'container' };
+    expect(lines).toStrictEqual([
+      { ...line, line: 1, text: '{"a":1}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
+      { ...line, line: 2, text: '{"a":2}', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: true },
+      { ...line, line: 3, text: 'by hand', time: Date.UTC(2026, 10, 21, 10) + 250, timeIsExact: false },
+    ]);
+  });
+
+  test('and losses and counts of all logs, also of those that are gone', () => {
+    const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
+    at(first).line(record('x'));
+    at('calico-node/0.log').line(record('y'));
+    at(first).options.onLost(5, 'lost');
+    remove(proxy);
+    time.advance(12_000);
+    expect(source.logs).toHaveLength(1);
+    expect(source.counts).toStrictEqual({ lines: 2, bytes: 2 * (record('x').length + 1), tooLong: 0 });
+    expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
+  });
+
+  test('none after the source was stopped by one', () => {
+    const { heard, listener } = listening(() => source.stop());
+    const { source, at } = follow({ there: [first], listener });
+    at(first).line(record('{"a":1}'));
+    at(first).line(record('{"a":2}'));
+    at(first).line(record('{"a":3}'));
+    expect(heard.lines.map(({ text }) => text)).toStrictEqual(['{"a":1}']);
+    expect(source.state).toBe('stopped');
+    expect(kept(source)).toMatchObject({ logs: { [first]: { log: { offset: record('{"a":1}').length + 1 } } } });
+  });
+
+  test('costs of bounds are told once', () => {
+    const { at, notices, time } = follow({ there: [first] });
+    at(first).line('by hand');
+    time.advance(500);
+    at(first).line('by hand');
+    time.advance(500);
+    expect(notices).toMatchObject([{ level: 'warn', key: 'unreadable' }]);
+  });
+});
+
+describe('what ends', () => {
+  test('the log of a container that was restarted is read on until nothing comes for ten seconds', () => {
+    const { at, keys, make, time, lines } = follow({ there: [first] });
+    make(second);
+    time.advance(9000);
+    at(first).line(record('late'));
+    time.advance(10_000);
+    expect(keys()).toStrictEqual([first, second]);
+    time.advance(1500);
+    expect(keys()).toStrictEqual([second]);
+    expect(lines.map(({ text }) => text)).toStrictEqual(['late']);
+  });
+
+  test('not before it is at its end', () => {
+    const { at, keys, make, time } = follow({ there: [first] });
+    at(first).atEnd = false;
+    make(second);
+    time.advance(60_000);
+    expect(keys()).toStrictEqual([first, second]);
+  });
+
+  test('and is remembered as long as its file is there', () => {
+    const { at, keys, make, remove, time, source } = follow({ there: [first] });
+    at(first).line(record('x'));
+    make(second);
+    time.advance(20_000);
+    expect(keys()).toStrictEqual([second]);
+    expect(kept(source)).toMatchObject({ logs: { [first]: { log: { offset: record('x').length + 1 } } } });
+    remove(first);
+    time.advance(1000);
+    expect(savedKeys(source)).toStrictEqual([second]);
+  });
+
+  test('that of a Pod that was deleted is drained and forgotten', () => {
+    const { at, keys, remove, time, source, notices } = follow({ there: [first] });
+    at(first).line(record('x'));
+    remove(proxy);
+    at(first).options.onNotice({ level: 'warn', key: 'missing', text: 'gone' });
+    time.advance(9000);
+    expect(keys()).toStrictEqual([first]);
+    time.advance(2000);
+    expect(keys()).toStrictEqual([]);
+    expect(kept(source)).toStrictEqual({ logs: {} });
+    expect(source.state).toBe('waiting');
+    expect(notices.map(({ key }) => key)).toStrictEqual(['no-match']);
+  });
+
+  test('a log that is away for a moment, as when it is rotated, is still the same', () => {
+    const { root, keys, make, made, time } = follow({ there: [first] });
+    renameSync(`${root}/${first}`, `${root}/${first}.20261121-101010`);
+    time.advance(30_000);
+    make(first);
+    time.advance(1000);
+    expect(keys()).toStrictEqual([first]);
+    expect(made).toHaveLength(1);
+  });
+});
+
+describe('after a restart', () => {
+  test('every log goes on where it was, and what is new begins at its start', () => {
+    const before = follow({ there: [first] });
+    before.at(first).line(record('{"a":1}'));
+    before.at(first).line(record('{"a":2}'));
+    before.source.stop();
+    const saved = kept(before.source);
+    before.make(second);
+    const { at } = follow({ root: before.root, saved });
+    expect(at(first).options).toMatchObject({ saved: { offset: record('{"a":1}').length + 1 }, from: 'start' });
+    expect(at(second).options).toMatchObject({ saved: undefined, from: 'start' });
+  });
+
+  test('what could not be read the first time still begins at its end', () => {
+    const before = follow({ there: [first] });
+    before.at(first).state = 'waiting';
+    const { at } = follow({ root: before.root, saved: kept(before.source) });
+    expect(at(first).options.from).toBe('end');
+  });
+
+  test('what cannot be looked at is not forgotten', () => {
+    const saved = { logs: { [first]: { log: { offset: 5 } } } };
+    const denied = follow({
+      there: [first],
+      saved,
+      folders: { ...folders, namesIn: (name) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) },
+    });
+    denied.time.advance(20_000);
+    expect(kept(denied.source)).toStrictEqual(saved);
+  });
+
+  test('nor is what was there before the root was missing', () => {
+    const saved = { logs: { [first]: { log: { offset: 5 } } } };
+    const { at, make, time, source } = follow({ saved, hasRoot: false });
+    expect(source.state).toBe('waiting');
+    time.advance(20_000);
+    expect(kept(source)).toStrictEqual(saved);
+    make(first);
+    time.advance(500);
+    expect(at(first).options.saved).toStrictEqual({ offset: 5 });
+  });
+
+  test('a position of something else is taken for none of these logs', () => {
+    const { at } = follow({ there: [first], saved: { logs: { [first]: 7 }, bootId: 'x' } });
+    expect(at(first).options).toMatchObject({ saved: undefined, from: 'start' });
+  });
+});
+
+describe('permission denied', () => {
+  test('to the root: failed, told once, and tried again', () => {
+    let isDenied = true;
+    const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
+    const { source, time, notices, at } = follow({ there: [first], folders: names });
+    time.advance(5000);
+    expect(source.state).toBe('failed');
+    expect(source.position).toBeUndefined();
+    isDenied = false;
+    time.advance(500);
+    expect(source.state).toBe('reading');
+    expect(at(first).options.from).toBe('end');
+    expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
+  });
+
+  test('to one Pod: told once, and the others go on', () => {
+    const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
+    const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
+    time.advance(30_000);
+    expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
+    expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
+  });
+
+  test('to one log: its notice is passed on, and when it is well again', () => {
+    const { at, notices, source } = follow({ there: [first, second] });
+    at(first).state = 'failed';
+    at(first).options.onNotice({ level: 'error', key: 'unreadable', text: 'denied' });
+    at(first).options.onNotice({ level: 'info', key: 'well', text: 'well' });
+    at(first).options.onNotice({ level: 'info', key: 'well', text: 'well' });
+    expect(source.state).toBe('reading');
+    expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable', 'well']);
+    at(second).state = 'failed';
+    expect(source.state).toBe('failed');
+  });
+});
+
+test('a folder that comes and goes does no harm', () => {
+  const { root, make, remove, keys, time, source } = follow();
+  for (let i = 0; i < 200; i++) {
+    const part = [proxy, `${proxy}/kube-proxy`, first][i % 3] as string;
+    if (i % 3 === 2) make(part);
+    else mkdirSync(`${root}/${part}`, { recursive: true });
+    if (i % 2 === 0) time.advance(500);
+    remove(proxy);
+    if (i % 5 === 0) time.advance(500);
+  }
+  time.advance(12_000);
+  expect(keys()).toStrictEqual([]);
+  expect(kept(source)).toStrictEqual({ logs: {} });
+  expect(time.pending).toBe(1);
+});
+
+test('what does not change is not listed, but for every ten seconds', () => {
+  let lists = 0;
+  const { time } = follow({
+    there: [first, 'default_web_3/web/0.log'],
+    folders: { ...folders, namesIn: (name) => (lists++, folders.namesIn(name)) },
+  });
+  time.advance(1000);
+  lists = 0;
+  time.advance(100_000);
+  // The root, the Pod and the container.
+  expect(lists).toBe(3 * 10);
+});
+
+test('a change within one tick of the clock of the file system is seen', () => {
+  const names: string[] = [];
+  const { time, keys, make } = follow({
+    folders: { stampOf: () => 'always the same', namesIn: (name) => (names.push(name), folders.namesIn(name)) },
+  });
+  make(first);
+  time.advance(500);
+  expect(keys()).toStrictEqual([first]);
+});
+
+function deny(): never {
+  throw systemError('EACCES');
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { containerOf, podOf } from '../../../src/log-formats/container-path.ts';
+import { createContainerMatcher, defaultRules, parseContainerRule } from '../../../src/sources/kubelet/rules.ts';
+
+const pod = (namespace: string, name: string): { namespace: string; pod: string; uid: string } => ({
+  namespace,
+  pod: name,
+  uid: '1',
+});
+
+test.each([
+  ['kube-system', 'kube-proxy-x2x4z', 'kube-proxy', true],
+  ['calico-system', 'calico-node-abcde', 'calico-node', true],
+  ['kube-system', 'calico-node-abcde', 'calico-node', true],
+  ['kube-system', 'calico-node-abcde', 'install-cni', false],
+  ['kube-system', 'calico-node-abcde', 'kube-proxy', false],
+  ['default', 'kube-proxy-x2x4z', 'kube-proxy', false],
+  ['kube-system', 'my-kube-proxy', 'kube-proxy', false],
+])('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
+  expect(createContainerMatcher(defaultRules).container(pod(namespace, name), container)).toBe(expected);
+});
+
+test('a predicate stands in for names of Pods, not for namespaces and containers', () => {
+  const matcher = createContainerMatcher(defaultRules, (namespace, name, uid) => `${namespace}/${name}/${uid}` !== '');
+  expect(matcher.pod(pod('kube-system', 'anything'))).toBe(true);
+  expect(matcher.container(pod('kube-system', 'anything'), 'kube-proxy')).toBe(true);
+  expect(matcher.container(pod('kube-system', 'anything'), 'other')).toBe(false);
+  expect(matcher.pod(pod('default', 'anything'))).toBe(false);
+});
+
+test('a rule is read', () => {
+  expect(parseContainerRule('kube-system, calico-system/kube-proxy*/kube-proxy,*')).toStrictEqual({
+    namespaces: ['kube-system', 'calico-system'],
+    pods: ['kube-proxy*'],
+    containers: ['kube-proxy', '*'],
+  });
+});
+
+test.each([
+  ['kube-system/kube-proxy', /must be NAMESPACES\/PODS\/CONTAINERS/],
+  ['a/b/c/d', /must be NAMESPACES\/PODS\/CONTAINERS/],
+  ['', /must be NAMESPACES\/PODS\/CONTAINERS/],
+  ['/b/c', /names no namespace/],
+  ['a/b,/c', /names no Pod/],
+  ['a/b/ ', /names no container/],
+  ['a/Kube_Proxy/c', /"Kube_Proxy" is no name of a Pod/],
+])('not a rule: %s', (text, message) => {
+  expect(() => parseContainerRule(text)).toThrow(message);
+});
+
+describe('a star', () => {
+  test('stands for any text', () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 8 });
+    const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '-', '*'), minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(pattern, name, (glob, text) => {
+        const rule = { namespaces: ['*'], pods: [glob], containers: ['*'] };
+        const expected = new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(text);
+        expect(createContainerMatcher([rule]).pod(pod('x', text))).toBe(expected);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test.each([
+  [
+    '/var/log/pods/kube-system_kube-proxy-x_0f/kube-proxy/12.log',
+    { namespace: 'kube-system', pod: 'kube-proxy-x', uid: '0f', container: 'kube-proxy', restarts: 12 },
+  ],
+  ['ns_pod_uid/c/0.log', { namespace: 'ns', pod: 'pod', uid: 'uid', container: 'c', restarts: 0 }],
+  ['/var/log/pods/ns_pod_uid/c/0.log.20261121-101010', undefined],
+  ['/var/log/pods/ns_pod_uid/c/0.log.gz', undefined],
+  ['/var/log/pods/ns_pod/c/0.log', undefined],
+  ['/var/log/pods/ns_pod_uid_more/c/0.log', undefined],
+  ['0.log', undefined],
+  ['', undefined],
+])('whose log is %s', (path, name) => {
+  expect(containerOf(path)).toStrictEqual(name);
+});
+
+test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(
+  'no folder of a Pod: %s',
+  (folder) => {
+    expect(podOf(folder)).toBeUndefined();
+  },
+);

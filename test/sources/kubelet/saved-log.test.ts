@@ -1,0 +1,283 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createSavedLogReader, isProgramLog, type SavedRecord } from '../../../src/sources/kubelet/saved-log.ts';
+import { join, joinedByTheBook, type PhysicalLine } from './joining.ts';
+
+const latest = Date.UTC(2026, 10, 22);
+const klog = (message: string, day = '1121'): string => `E${day} 10:00:00.250000       1 proxier.go:1564] ${message}`;
+const cri = (stream: string, text: string, tag = 'F'): string => `2026-11-21T12:00:00.5Z ${stream} ${tag} ${text}`;
+const docker = (text: string): string =>
+  JSON.stringify({ log: `${text}\n`, stream: 'stderr', time: '2026-11-21T12:00:00Z' });
+const felix = '2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x';
+
+function read(lines: readonly string[]): {
+  records: SavedRecord[];
+  counts: ReturnType<typeof createSavedLogReader>['counts'];
+} {
+  const records: SavedRecord[] = [];
+  const reader = createSavedLogReader({ latest, onLine: (record) => records.push(record) });
+  for (const [index, line] of lines.entries()) reader.take(Buffer.from(line).toString('latin1'), index + 1);
+  reader.end();
+  return { records, counts: reader.counts };
+}
+
+const texts = (lines: readonly string[]): string[] => read(lines).records.map(({ text }) => text);
+
+describe('as kubectl logs prints it', () => {
+  const record = [klog('"Failed" err=<'), '\texit status 2: é', '\t', ' > ipFamily="IPv4"'];
+
+  test('lines are joined, numbered by the first, and decoded', () => {
+    const lines = [...record, klog('"Sync failed"'), felix, '\tmore', 'panic: (*logrus.Entry) 0x1', 'bird: BGP: x'];
+    expect(read(lines).records.map(({ number, text }) => [number, text])).toStrictEqual([
+      [1, record.join('\n')],
+      [5, klog('"Sync failed"')],
+      [6, `${felix}\n\tmore`],
+      [8, 'panic: (*logrus.Entry) 0x1'],
+      [9, 'bird: BGP: x'],
+    ]);
+  });
+
+  test.each([
+    ['klog', klog('x'), '2026-11-21T10:00:00.250Z'],
+    ['klog of last year', klog('x', '1231'), '2025-12-31T10:00:00.250Z'],
+    ['klog on a day that is none', klog('x', '1341'), undefined],
+    ['klog JSON', '{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}', '2026-11-21T10:00:00.250Z'],
+    ['felix', felix, '2026-11-21T10:00:00.125Z'],
+    ['svlogd', '2026-11-21_10:00:00.12345 bird: x', '2026-11-21T10:00:00.123Z'],
+    ['logrus', 'time="2026-11-21T10:00:00Z" level=info msg=x', '2026-11-21T10:00:00.000Z'],
+    ['bird', 'bird: x', undefined],
+    ['--timestamps', `2026-11-21T12:00:00.5+02:00 ${klog('x')}`, '2026-11-21T10:00:00.500Z'],
+    ['--prefix', `[pod/kube-proxy-abcde/kube-proxy] ${klog('x')}`, '2026-11-21T10:00:00.250Z'],
+  ])('time: %s', (_, line, time) => {
+    const [first] = read([line]).records;
+    expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
+  });
+
+  test('what kubectl was asked to add is taken off each line, and the mark and line ends of editors', () => {
+    const stamp = '2026-11-21T12:00:00.123456789Z ';
+    expect(texts(record.map((line) => stamp + line))).toStrictEqual([record.join('\n')]);
+    expect(texts(record.map((line) => `[pod/a/b] ${stamp}${line}`))).toStrictEqual([record.join('\n')]);
+    expect(texts(record.map((line, index) => `${index === 0 ? '\uFEFF' : ''}${line}\r`))).toStrictEqual([
+      record.join('\n'),
+    ]);
+  });
+});
+
+describe('as a container runtime writes it', () => {
+  test('streams are joined apart, in the order of their first lines; parts of lines too', () => {
+    const lines = [
+      cri('stderr', klog('"a" err=<')),
+      cri('stdout', felix.slice(0, 40), 'P'),
+      cri('stderr', '\tb'),
+      cri('stdout', felix.slice(40)),
+      cri('stdout', '\tmore'),
+      cri('stderr', ' > c="d"'),
+    ];
+    expect(read(lines).records).toStrictEqual([
+      { number: 1, time: Date.UTC(2026, 10, 21, 12) + 500, text: `${klog('"a" err=<')}\n\tb\n > c="d"` },
+      { number: 2, time: Date.UTC(2026, 10, 21, 12) + 500, text: `${felix}\n\tmore` },
+    ]);
+  });
+
+  test("Docker's", () => {
+    expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
+      `${klog('"é" err=<')}\n\tb`,
+      'bird: x',
+    ]);
+  });
+
+  test('a line of something else stands for itself', () => {
+    const { records, counts } = read([cri('stderr', klog('"a" err=<')), '\tb', cri('stderr', '\tc')]);
+    expect(records.map(({ text, time }) => [text, time === undefined])).toStrictEqual([
+      [`${klog('"a" err=<')}\n\tc`, false],
+      ['\tb', true],
+    ]);
+    expect(counts.unreadable).toBe(1);
+  });
+
+  test('the same as the source that follows such a log makes of it', () => {
+    const text = fc.constantFrom(
+      klog('"Failed" err=<'),
+      klog('"x"'),
+      '\ta',
+      '    b',
+      ')',
+      '',
+      ' > a="b"',
+      ' > rules=<',
+      felix,
+      '{"ts":1}',
+      'bird: x',
+    );
+    const line = fc.record({
+      stream: fc.constantFrom('stdout' as const, 'stderr' as const),
+      partial: fc.boolean(),
+      text,
+      rotated: fc.constant(false),
+    });
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 40 }), (physical: PhysicalLine[]) => {
+        const live = join(physical);
+        live.read(Infinity);
+        live.flush();
+        const saved = texts(
+          physical.map(({ stream, partial, text: said }) => cri(stream ?? '', said, partial ? 'P' : 'F')),
+        );
+        expect(saved).toStrictEqual(live.lines.map(({ text: said }) => said));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('raw text is joined by the book', () => {
+    const text = fc.constantFrom(
+      klog('"Failed" err=<'),
+      klog('"x"'),
+      '\ta',
+      ')',
+      '',
+      ' > a="b"',
+      felix,
+      '{"ts":1}',
+      'bird: x',
+    );
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 40 }), (lines) => {
+        const physical = lines.map((each) => ({
+          stream: 'stdout' as const,
+          partial: false,
+          text: each,
+          rotated: false,
+        }));
+        expect(read(lines).records.map(({ text: said, number }) => ({ number, text: said }))).toStrictEqual(
+          joinedByTheBook(physical),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('bounds', () => {
+  test('64 KiB a record', () => {
+    const { records, counts } = read([
+      klog('"a" err=<'),
+      ...Array.from({ length: 20 }, () => `\t${'x'.repeat(8000)}`),
+      klog('"b"'),
+    ]);
+    expect(records.map(({ text }) => text.length)).toStrictEqual([65_536, klog('"b"').length]);
+    expect(counts).toMatchObject({ cut: 1, passedOver: 11 });
+  });
+
+  test('1,000 records behind one that is not finished', () => {
+    const many = Array.from({ length: 1500 }, (_, index) => cri('stdout', `bird: ${index}`));
+    const { records, counts } = read([cri('stderr', klog('"a" err=<')), ...many, cri('stderr', '\tlate')]);
+    expect(records).toHaveLength(1502);
+    expect(records[0]?.text).toBe(klog('"a" err=<'));
+    expect(counts.hurried).toBe(1);
+  });
+
+  test('records are handed over as soon as they are whole', () => {
+    const seen: number[] = [];
+    const reader = createSavedLogReader({ latest, onLine: ({ number }) => seen.push(number) });
+    reader.take(klog('"a"'), 1);
+    expect(seen).toStrictEqual([]);
+    reader.take(klog('"b"'), 2);
+    expect(seen).toStrictEqual([1]);
+    reader.end();
+    expect(seen).toStrictEqual([1, 2]);
+  });
+});
+
+describe('what kind of log it is', () => {
+  const netfilter = 'calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
+
+  test.each([
+    ['klog', [klog('x')]],
+    ['klog JSON', ['{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}']],
+    ['the end of a record first', ['\tError occurred at line: 3', ' > ipFamily="IPv4"', klog('x')]],
+    ['logrus', [felix]],
+    ['logrus without a terminal', ['time="2026-11-21T10:00:00Z" level=info msg=x']],
+    ['bird', ['2026-11-21_10:00:00.12345 bird: device1: x', 'bird: BGP: x']],
+    ['with stamps', [`2026-11-21T12:00:00.5Z ${klog('x')}`]],
+    ['with Pods', [`[pod/a/b] ${felix}`]],
+    ['what kubectl says first', ['Defaulted container "calico-node" out of: calico-node, flexvol (init)', felix]],
+    ['CRI', [cri('stderr', klog('x')), cri('stderr', '\tx')]],
+    ['CRI of whatever', [cri('stdout', 'whatever')]],
+    ['Docker', [JSON.stringify({ log: 'whatever\n', stream: 'stdout', time: '2026-11-21T12:00:00Z' })]],
+  ])('of programs in a container: %s', (_, lines) => {
+    expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(true);
+  });
+
+  test.each([
+    ['nothing', []],
+    ['plain text', ['hello', 'world']],
+    ['kern.log', [`Nov 21 10:00:00 node-a kernel: [ 12.345678] ${netfilter}`]],
+    [
+      'syslog with kube-proxy in it',
+      [`Nov 21 10:00:00 node-a kube-proxy[12]: ${klog('x')}`, 'Nov 21 10:00:00 node-a systemd[1]: x'],
+    ],
+    ['syslog of RFC 3339', [`2026-11-21T10:00:00.123456+00:00 node-a kube-proxy[12]: ${klog('x')}`]],
+    ['dmesg', [`[   12.345678] ${netfilter}`]],
+    ['/dev/kmsg', [`4,100,12345678,-;${netfilter}`]],
+    ['journal', ['{"__REALTIME_TIMESTAMP":"1","MESSAGE":"x","_TRANSPORT":"kernel"}']],
+    ['journal of a program', [JSON.stringify({ _PID: '1', MESSAGE: klog('x') })]],
+    ['bare packets', [netfilter]],
+    ['CRI around the kernel', [cri('stdout', `Nov 21 10:00:00 node-a kernel: ${netfilter}`)]],
+    ['CRI around packets', [cri('stdout', netfilter), cri('stdout', 'starting')]],
+    ['OVN', ['2026-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="a", verdict=drop']],
+    [
+      'one line of a container in a syslog',
+      ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
+    ],
+  ])('not: %s', (_, lines) => {
+    expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
+  });
+
+  test('the samples', () => {
+    const folder = new URL('../../../samples/', import.meta.url);
+    const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
+    const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));
+    expect(logs.length - ofPrograms.length).toBeGreaterThan(10);
+    expect(ofPrograms.filter((name) => !/^(?:kube-proxy|calico|bgp|felix)/.test(name))).toStrictEqual([]);
+  });
+
+  test('64 KiB of it are looked at', () => {
+    expect(isProgramLog(`${'x\n'.repeat(40_000)}${klog('x')}`)).toBe(false);
+  });
+});
+
+test('whatever is read: never throws, each line once', () => {
+  const line = fc
+    .oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({
+        unit: fc.constantFrom(
+          '2026-11-21T12:00:00Z ',
+          'stderr F ',
+          'stdout P ',
+          klog(''),
+          felix,
+          '\t',
+          ' >',
+          '{"ts":1',
+          '\r',
+          '[pod/a/b] ',
+        ),
+      }),
+    )
+    .map((text) => text.replaceAll('\n', ''));
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
+      isProgramLog(lines.join('\n'));
+      const { records } = read(lines);
+      expect(records.map(({ number }) => number)).toStrictEqual(
+        records.map(({ number }) => number).toSorted((a, b) => a - b),
+      );
+      expect(lines.length === 0 ? 0 : records.length).toBeLessThanOrEqual(lines.length);
+      expect(records.length > 0).toBe(lines.length > 0);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../../src/sources/source.ts';
+import {
+  createRecordJoiner,
+  type JoinedRecord,
+  type RecordJoiner,
+} from '../../../src/sources/program-log/record-joiner.ts';
+import { type FakeTime, fakeTime } from '../fake-time.ts';
+
+const header = 'E1121 09:00:00.836390       1 proxier.go:1564] ';
+
+interface Scene {
+  joiner: RecordJoiner;
+  time: FakeTime;
+  records: JoinedRecord[];
+  /** Lines that all matter, but for those that begin with `-`. */
+  take: (...lines: string[]) => void;
+}
+
+function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene {
+  const time = fakeTime(1000);
+  const records: JoinedRecord[] = [];
+  let number = 0;
+  const joiner = createRecordJoiner({
+    saved,
+    now: time.now,
+    schedule: time.schedule,
+    onRecord(record) {
+      records.push(record);
+      onRecord(result);
+    },
+  });
+  const take = (...lines: string[]): void => {
+    for (const text of lines)
+      joiner.take({ text: text.replace(/^-/, ''), time: 10 * ++number, number }, !text.startsWith('-'));
+  };
+  const result: Scene = { joiner, time, records, take };
+  joiner.start();
+  return result;
+}
+
+const textsOf = ({ records }: Scene): string[] => records.map(({ text }) => text);
+
+test('lines of a klog record are one, with the time and number of the first', () => {
+  const here = scene();
+  here.take(`${header}"a" err=<`, '\texit status 2', ' > ipFamily="IPv4"', `${header}"b"`);
+  expect(here.records).toEqual([
+    { text: `${header}"a" err=<\n\texit status 2\n > ipFamily="IPv4"`, time: 10, number: 1 },
+  ]);
+  here.time.advance(500);
+  expect(textsOf(here)).toHaveLength(2);
+  expect(here.time.pending).toBe(0);
+});
+
+test('the end of a block is the end of the record; nothing is waited for', () => {
+  const here = scene();
+  here.take(`${header}"a" err=<`, '\tx', ' >');
+  expect(textsOf(here)).toHaveLength(1);
+  expect(here.joiner.isOpen).toBe(false);
+});
+
+test('what does not matter is passed over, with what would go on with it', () => {
+  const here = scene();
+  here.take(`-${header}"quiet"`, `${header}"a"`, '-and more', `-${header}"quiet"`);
+  expect(textsOf(here)).toEqual([`${header}"a"\nand more`]);
+  expect(here.joiner.isOpen).toBe(false);
+});
+
+test('a line that matters without a header is a record', () => {
+  const here = scene();
+  here.take(`-${header}"quiet"`, '\texit status 2: iptables-restore', '-\tmore');
+  here.time.advance(500);
+  expect(textsOf(here)).toEqual(['\texit status 2: iptables-restore\n\tmore']);
+});
+
+test('a record is waited for as long as lines come, not half a second after the first', () => {
+  const here = scene();
+  here.take(`${header}"a" err=<`);
+  for (let step = 0; step < 3; step++) {
+    here.time.advance(400);
+    here.take('\tx');
+  }
+  expect(here.records).toEqual([]);
+  here.time.advance(499);
+  expect(here.records).toEqual([]);
+  here.time.advance(1);
+  expect(textsOf(here)).toEqual([`${header}"a" err=<\n\tx\n\tx\n\tx`]);
+});
+
+test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
+  const here = scene();
+  here.take(`${header}"a" err=<`, `\t${'x'.repeat(40_000)}`, `\t${'y'.repeat(40_000)}`, '\tz', ' >', `${header}"b"`);
+  here.time.advance(500);
+  expect(here.records.map(({ text }) => text.length)).toEqual([64 * 1024, `${header}"b"`.length]);
+  expect(here.joiner.counts.cut).toBe(1);
+});
+
+test('a clock that is set back holds nothing up', () => {
+  const here = scene();
+  here.take(`${header}"a"`);
+  here.time.setClock(0);
+  here.time.advance(500);
+  expect(textsOf(here)).toHaveLength(1);
+});
+
+describe('the next run', () => {
+  test('goes on with what waited, once', () => {
+    const first = scene();
+    first.take(`${header}"a" err=<`, '\tx');
+    first.joiner.stop();
+    expect(first.time.pending).toBe(0);
+    const second = scene(JSON.parse(JSON.stringify(first.joiner.position)) as Json);
+    second.take('\ty', ' >');
+    expect([textsOf(first), textsOf(second)]).toEqual([[], [`${header}"a" err=<\n\tx\n\ty\n >`]]);
+    expect(second.records[0]).toMatchObject({ time: 10, number: 1 });
+    expect(second.joiner.position).toBeNull();
+  });
+
+  test('waits no longer for it than this one', () => {
+    const first = scene();
+    first.take(`${header}"a"`);
+    const second = scene(first.joiner.position);
+    second.time.advance(500);
+    expect(textsOf(second)).toEqual([`${header}"a"`]);
+  });
+
+  test('has the line that came when this one was stopped by whom it handed a record to', () => {
+    const first = scene(undefined, ({ joiner }) => joiner.stop());
+    first.take(`${header}"a"`, `${header}"b"`);
+    expect(textsOf(first)).toEqual([`${header}"a"`]);
+    expect(first.time.pending).toBe(0);
+    const second = scene(first.joiner.position);
+    second.time.advance(500);
+    expect(textsOf(second)).toEqual([`${header}"b"`]);
+  });
+
+  test.each<[Json]>([[null], ['x'], [{ text: 1, number: 1, kind: 'klog' }], [{ text: 'a', number: 1, kind: 'x' }]])(
+    'takes %j for nothing',
+    (saved) => expect(scene(saved).joiner.isOpen).toBe(false),
+  );
+});

@@ -1,0 +1,82 @@
+import { fstatSync, readSync } from 'node:fs';
+import type { Content, ContentListener, OpenContent } from '../../../src/sources/tail/content.ts';
+import type { OpenLog } from '../../../src/sources/tail/open-log.ts';
+import type { Schedule } from '../../../src/platform/schedule.ts';
+
+/** Reads as soon as it is asked to, and notices nothing: with it, time is all that a test has to pass. */
+export const openAtOnce: OpenContent = (log, listener) => open(log, listener, {});
+
+export interface Contents {
+  open: OpenContent;
+  /** Tells all of a change, as the kernel would; `isMoved`: of renaming, too. */
+  tell: (isMoved: boolean) => void;
+}
+
+export interface ContentsOptions {
+  /** Bytes read at a time. */
+  blockSize?: number;
+  /** False: they have to be looked at often. True, though nobody calls `tell`: as if the kernel's queue had overrun. */
+  isWatched?: boolean;
+  /** With it a block is read some time after it was asked for. */
+  schedule?: Schedule;
+}
+
+/** Contents whose changes are told by the test. */
+export function createContents(options: ContentsOptions): Contents {
+  const listeners = new Set<ContentListener>();
+  return {
+    open(log, listener) {
+      listeners.add(listener);
+      return open(log, listener, { ...options, onClose: () => void listeners.delete(listener) });
+    },
+    tell(isMoved) {
+      for (const listener of listeners) {
+        listener.onChange();
+        if (isMoved) listener.onMoved();
+      }
+    },
+  };
+}
+
+const usualBlock = 256 * 1024;
+
+interface Options extends ContentsOptions {
+  onClose?: () => void;
+}
+
+function open({ fd }: OpenLog, { onBlock, onError }: ContentListener, options: Options): Content {
+  const { blockSize = usualBlock, isWatched = false, schedule, onClose } = options;
+  let isClosed = false;
+  let cancel: (() => void) | undefined;
+  return {
+    isWatched,
+    get isBusy() {
+      return cancel !== undefined;
+    },
+    size: () => fstatSync(fd).size,
+    read(from) {
+      if (schedule === undefined) return readBlock(from);
+      cancel = schedule(() => {
+        cancel = undefined;
+        readBlock(from);
+      }, 0);
+    },
+    close() {
+      isClosed = true;
+      onClose?.();
+      cancel?.();
+      cancel = undefined;
+    },
+  };
+
+  function readBlock(from: number): void {
+    const block = Buffer.allocUnsafe(blockSize);
+    let count: number;
+    try {
+      count = readSync(fd, block, 0, block.length, from);
+    } catch (error) {
+      return onError(error);
+    }
+    if (count > 0 && !isClosed) onBlock(block.subarray(0, count));
+  }
+}

@@ -1,0 +1,230 @@
+import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test, vi } from 'vitest';
+import { line, readingTools } from './reading.ts';
+
+vi.mock(import('../../../src/sources/tail/packed-content.ts'), async (original) => {
+  const { openPackedAtOnce } = await import('./packed-at-once.ts');
+  return { ...(await original()), openPackedContent: openPackedAtOnce };
+});
+
+const { read, unused } = readingTools();
+const short = (number: number): string => `${number}\n`;
+
+/** What one rotation does to a log that has content, and leaves an empty one. */
+const styles: Record<string, (log: string, number: number) => void> = {
+  'numbers, a new file': (log) => {
+    shift(log);
+    renameSync(log, `${log}.1`);
+    writeFileSync(log, '');
+  },
+  'numbers, packed at once': (log) => {
+    shift(log);
+    renameSync(log, `${log}.1`);
+    writeFileSync(log, '');
+    pack(`${log}.1`);
+  },
+  'numbers, packed later': (log) => {
+    shift(log);
+    if (exists(`${log}.2`)) pack(`${log}.2`);
+    renameSync(log, `${log}.1`);
+    writeFileSync(log, '');
+  },
+  dates: (log, number) => {
+    renameSync(log, `${log}-2026112${number}`);
+    writeFileSync(log, '');
+  },
+  "the kubelet's": (log, number) => {
+    if (number > 1) pack(`${log}.20261121-10150${number - 1}`);
+    renameSync(log, `${log}.20261121-10150${number}`);
+    writeFileSync(log, '');
+  },
+  'copied and truncated': (log) => {
+    shift(log);
+    copyFileSync(log, `${log}.1`);
+    truncateSync(log);
+  },
+};
+
+describe.each(Object.keys(styles))('rotated while nobody reads: %s', (style) => {
+  const rotate = styles[style] as (log: string, number: number) => void;
+
+  test.each([1, 2, 3])('%i times', (times) => {
+    const log = unused();
+    writeFileSync(log, line(0) + line(1));
+    const first = read(log);
+    expect(first.lines).toHaveLength(2);
+    const saved = first.stop();
+    appendFileSync(log, line(2));
+    for (let number = 1; number <= times; number++) {
+      rotate(log, number);
+      appendFileSync(log, line(2 + number));
+    }
+    const { lines, losses, notices } = read(log, saved);
+    expect(lines.map(numberOf)).toStrictEqual(Array.from({ length: times + 1 }, (_, index) => 2 + index));
+    expect([losses, notices]).toStrictEqual([[], []]);
+  });
+
+  test('what was rotated before, and read, does not come again', () => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const first = read(log);
+    rotate(log, 1);
+    appendFileSync(log, line(1));
+    first.time.advance(120_000);
+    expect(first.lines.map(numberOf)).toStrictEqual([0, 1]);
+    const saved = first.stop();
+    rotate(log, 2);
+    appendFileSync(log, line(2));
+    const second = read(log, saved);
+    expect(second.lines.map(numberOf)).toStrictEqual([2]);
+    second.time.advance(120_000);
+    expect(read(log, second.stop()).lines).toStrictEqual([]);
+  });
+
+  test('and the log is gone, the rotated files are not', () => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const saved = read(log).stop();
+    appendFileSync(log, line(1));
+    rotate(log, 1);
+    unlinkSync(log);
+    const { lines, time } = read(log, saved);
+    expect(lines.map(numberOf)).toStrictEqual([1]);
+    writeFileSync(log, line(2));
+    time.advance(2000);
+    expect(lines.map(numberOf)).toStrictEqual([1, 2]);
+  });
+});
+
+describe('files of less than 64 bytes', () => {
+  test.each(['numbers, a new file', 'dates'])('are known by their inode: %s', (style) => {
+    const log = unused();
+    writeFileSync(log, short(0));
+    const saved = read(log).stop();
+    appendFileSync(log, short(1));
+    for (let number = 1; number <= 3; number++) {
+      styles[style]?.(log, number);
+      appendFileSync(log, short(1 + number));
+    }
+    expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
+  });
+
+  test('that were empty are read from their start', () => {
+    const log = unused();
+    writeFileSync(log, '');
+    const saved = read(log).stop();
+    appendFileSync(log, short(0));
+    styles['numbers, a new file']?.(log, 1);
+    appendFileSync(log, short(1));
+    expect(read(log, saved).lines).toStrictEqual(['0', '1']);
+  });
+});
+
+describe('what cannot be found again', () => {
+  const replaced = { level: 'warn', key: 'replaced' };
+
+  test('everything is gone: the position is kept, and what comes is read from its start', () => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const saved = read(log).stop();
+    rmSync(log);
+    const { lines, time, log: reader, notices } = read(log, saved);
+    expect([reader.state, reader.position]).toStrictEqual(['waiting', saved]);
+    writeFileSync(log, line(1));
+    time.advance(2000);
+    expect(lines.map(numberOf)).toStrictEqual([1]);
+    expect(notices.map(({ key }) => key)).toStrictEqual(expect.arrayContaining(['missing']));
+  });
+
+  test('a rotated file that was written to since is read, an older one is not', () => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const saved = read(log).stop();
+    // Not in its inode.
+    renameSync(log, `${log}.gone`);
+    for (const [end, number, seconds] of [
+      ['.2', 1, -60],
+      ['.1', 2, 1],
+      ['', 3, 2],
+    ] as const) {
+      writeFileSync(log + end, line(number));
+      const at = Date.now() / 1000 + seconds;
+      utimesSync(log + end, at, at);
+    }
+    const { lines, notices } = read(log, saved);
+    expect(lines.map(numberOf)).toStrictEqual([2, 3]);
+    expect(notices).toMatchObject([replaced]);
+  });
+
+  test('the copy that a log was cut off to is gone: told', () => {
+    const log = unused();
+    writeFileSync(log, line(0) + line(1));
+    const saved = read(log).stop();
+    writeFileSync(log, line(2));
+    const { lines, notices } = read(log, saved);
+    expect(lines.map(numberOf)).toStrictEqual([2]);
+    expect(notices).toMatchObject([replaced]);
+  });
+});
+
+test('while a log is copied, before it is cut off: each line once', () => {
+  const log = unused();
+  writeFileSync(log, line(0));
+  const saved = read(log).stop();
+  appendFileSync(log, line(1));
+  copyFileSync(log, `${log}.1`);
+  const { lines, time, losses } = read(log, saved);
+  truncateSync(log);
+  appendFileSync(log, line(2));
+  time.advance(2000);
+  expect(lines.map(numberOf)).toStrictEqual([1, 2]);
+  expect(losses).toStrictEqual([]);
+});
+
+test('the first start: what was rotated before is not read, though it is copied or packed', () => {
+  const log = unused();
+  writeFileSync(`${log}.3`, line(0));
+  pack(`${log}.3`);
+  writeFileSync(`${log}.2`, line(1));
+  writeFileSync(log, line(2));
+  copyFileSync(log, `${log}.1`);
+  const { lines, time } = read(log);
+  styles['numbers, packed later']?.(log, 1);
+  time.advance(5000);
+  expect(lines.map(numberOf)).toStrictEqual([2]);
+});
+
+test('an inode is given to the next file at once, and does not take its place', () => {
+  const log = unused();
+  writeFileSync(log, line(0) + line(1));
+  const saved = read(log).stop();
+  rmSync(log);
+  writeFileSync(log, line(2) + line(3) + line(4));
+  expect(read(log, saved).lines.map(numberOf)).toStrictEqual([2, 3, 4]);
+});
+
+function shift(log: string): void {
+  for (const number of [8, 7, 6, 5, 4, 3, 2, 1])
+    for (const end of ['', '.gz'])
+      if (exists(`${log}.${number}${end}`)) renameSync(`${log}.${number}${end}`, `${log}.${number + 1}${end}`);
+}
+
+function pack(file: string): void {
+  writeFileSync(`${file}.gz.tmp`, gzipSync(readFileSync(file)));
+  renameSync(`${file}.gz.tmp`, `${file}.gz`);
+  unlinkSync(file);
+}
+
+function exists(file: string): boolean {
+  try {
+    return readFileSync(file) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function numberOf(text: string): number {
+  return Number(/^line (\d+)/.exec(text)?.[1]);
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { startOfFile } from '../../../src/sources/tail/file-position.ts';
+import { createFinishedFiles, type FinishedFile, isCopy } from '../../../src/sources/tail/finished-files.ts';
+import type { Identity } from '../../../src/sources/tail/open-log.ts';
+
+const long = 'x'.repeat(64);
+
+describe('one is a copy of the other, going by their beginnings', () => {
+  test.each<[string, string, string, boolean]>([
+    ['both empty', '', '', false],
+    ['one empty', '', long, false],
+    ['equal and short', 'IN=1\n', 'IN=1\n', true],
+    ['short, and the beginning of the other', 'IN=1\n', 'IN=1\nIN=2\n', false],
+    ['63 bytes, and the beginning of the other', long.slice(1), `${long}\n`, false],
+    ['64 bytes, and the beginning of the other', long, `${long}\n`, true],
+    ['equal and long', `${long}y`, `${long}y`, true],
+    ['other in the last byte', `${long}y`, `${long}z`, false],
+    ['other in the first byte', `y${long}`, `z${long}`, false],
+  ])('%s', (_, a, b, expected) => {
+    expect(isCopy(Buffer.from(a), Buffer.from(b))).toBe(expected);
+    expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
+  });
+});
+
+describe('files that are done with', () => {
+  test('are known by their inode as long as they begin as they did', () => {
+    const done = createFinishedFiles();
+    const one = file('1', 'abc');
+    done.add(one);
+    expect(done.find(identity('1'), Buffer.from('abcdef'))).toBe(one);
+    expect(done.find(identity('1'), Buffer.from('ab'))).toBeUndefined();
+    expect(done.find(identity('1'), Buffer.from('abd'))).toBeUndefined();
+    expect(done.find(identity('2'), Buffer.from('abc'))).toBeUndefined();
+    expect(done.find({ ...identity('1'), device: '2' }, Buffer.from('abc'))).toBeUndefined();
+  });
+
+  test('the one that was added last is found first', () => {
+    const done = createFinishedFiles();
+    const [, last] = [file('1', 'abc'), file('1', 'ab')].map((each) => (done.add(each), each));
+    expect(done.find(identity('1'), Buffer.from('abc'))).toBe(last);
+  });
+
+  test('are known by their content', () => {
+    const done = createFinishedFiles();
+    done.add(file('1', long));
+    expect(done.hasCopyOf(Buffer.from(`${long}more`))).toBe(true);
+    expect(done.hasCopyOf(Buffer.from('y'.repeat(64)))).toBe(false);
+  });
+
+  test('are forgotten when they were not there for two looks in a row', () => {
+    const done = createFinishedFiles();
+    done.add(file('1', long));
+    const seen = [Buffer.from(`${long}more`)];
+    for (const looks of [[], seen, [], seen]) done.keepOnly(looks);
+    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
+    done.keepOnly([]);
+    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
+    done.keepOnly([]);
+    expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
+  });
+
+  test('the oldest of more than 4,096 are forgotten', () => {
+    const done = createFinishedFiles();
+    for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
+    const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;
+    expect([known(0), known(1), known(4096)]).toStrictEqual([false, true, true]);
+  });
+});
+
+function identity(inode: string): Identity {
+  return { device: '1', inode };
+}
+
+function file(inode: string, head: string): FinishedFile {
+  return { identity: identity(inode), head: Buffer.from(head), place: startOfFile };
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { OpenContent } from '../../../src/sources/tail/content.ts';
+
+/** As `openPackedContent`, but read as soon as it is asked to. */
+export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onError, onChange }) => {
+  let size = Infinity;
+  let isClosed = false;
+  return {
+    isWatched: true,
+    isBusy: false,
+    size: () => size,
+    read(from) {
+      let content: Buffer;
+      try {
+        content = gunzipSync(readFileSync(`/proc/self/fd/${fd}`));
+      } catch (error) {
+        return onError(error);
+      }
+      size = content.length;
+      if (size > from) onBlock(content.subarray(from));
+      if (!isClosed) onChange();
+    },
+    close: () => void (isClosed = true),
+  };
+};

@@ -1,0 +1,178 @@
+import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLogFile, type LogFile } from '../../../src/sources/tail/log-file.ts';
+import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
+import { openPackedContent, unpackedHead } from '../../../src/sources/tail/packed-content.ts';
+import { startOfFile } from '../../../src/sources/tail/file-position.ts';
+import { openAtOnce } from './at-once.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const path = temporaryFolder();
+let files = 0;
+const mebibyte = 1024 * 1024;
+/** Each holds 10 MiB. */
+const members = process.env['FUZZ'] === undefined ? 20 : 100;
+
+function written(bytes: Uint8Array): OpenLog {
+  const file = path(`${++files}.gz`);
+  writeFileSync(file, bytes);
+  const log = openLog(file) as OpenLog;
+  onTestFinished(() => closeLog(log));
+  return log;
+}
+
+/** All that is handed over of it, and the error it ends with. */
+async function readAll(log: OpenLog, from: number): Promise<{ text: string; error: unknown; size: number }> {
+  const blocks: Buffer[] = [];
+  let size = 0;
+  const error = await new Promise<unknown>((resolve) => {
+    const content = openPackedContent(log, {
+      onBlock: (block) => void blocks.push(Buffer.from(block)),
+      onError: resolve,
+      onChange() {
+        size = content.size();
+        resolve(undefined);
+      },
+      onMoved: () => {},
+    });
+    expect([content.isWatched, content.isBusy, content.size()]).toStrictEqual([true, false, Infinity]);
+    content.read(from);
+    content.read(from);
+    expect(content.isBusy).toBe(true);
+  });
+  return { text: Buffer.concat(blocks).toString('latin1'), error, size };
+}
+
+describe('what was packed', () => {
+  const lines = Array.from({ length: 50_000 }, (_, number) => `IN=${number}\n`).join('');
+
+  test.each<[string, number]>([
+    ['from its start', 0],
+    ['from a byte within', 200_001],
+    ['from its end', lines.length],
+    ['from beyond its end', lines.length + 1],
+  ])('%s', async (_, from) => {
+    const { text, error, size } = await readAll(written(gzipSync(lines)), from);
+    expect([error, size]).toStrictEqual([undefined, lines.length]);
+    expect(text === lines.slice(from)).toBe(true);
+  });
+
+  test('in several members, as `gzip -c >>` writes', async () => {
+    const log = written(Buffer.concat([gzipSync('IN=1\n'), gzipSync('IN=2\n')]));
+    expect(await readAll(log, 2)).toMatchObject({ text: '=1\nIN=2\n', error: undefined, size: 10 });
+  });
+
+  test('nothing', async () => {
+    expect(await readAll(written(gzipSync('')), 0)).toStrictEqual({ text: '', error: undefined, size: 0 });
+  });
+});
+
+describe('damaged: an error, after what can be read', () => {
+  const packed = gzipSync(Array.from({ length: 5000 }, () => Math.random()).join('\n'));
+
+  test.each<[string, Uint8Array]>([
+    ['cut off', packed.subarray(0, packed.length / 2)],
+    ['without its end', packed.subarray(0, -8)],
+    ['with another check sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)])],
+    ['garbage within', Buffer.concat([packed.subarray(0, packed.length / 2), Buffer.alloc(packed.length / 2, 0xff)])],
+    ['no gzip at all', Buffer.from('IN=1\n')],
+  ])('%s', async (_, bytes) => {
+    expect((await readAll(written(bytes), 0)).error).toBeInstanceOf(Error);
+  });
+});
+
+test('closed within a block: nothing more is told', async () => {
+  const log = written(gzipSync(Buffer.alloc(10 * mebibyte)));
+  const told: string[] = [];
+  await new Promise<void>((resolve) => {
+    const content = openPackedContent(log, {
+      onBlock() {
+        told.push('block');
+        content.close();
+        resolve();
+      },
+      onError: () => void told.push('error'),
+      onChange: () => void told.push('change'),
+      onMoved: () => {},
+    });
+    content.read(0);
+  });
+  // It would have come by then.
+  await readAll(log, 0);
+  expect(told).toStrictEqual(['block']);
+});
+
+describe('the first bytes', () => {
+  const random = Buffer.from(Array.from({ length: 100_000 }, () => Math.trunc(Math.random() * 256)));
+
+  test.each<[string, Uint8Array, Uint8Array | undefined]>([
+    ['of a short text', gzipSync('IN=1\n'), Buffer.from('IN=1\n')],
+    ['of nothing', gzipSync(''), Buffer.alloc(0)],
+    ['1 KiB of more', gzipSync(random), random.subarray(0, 1024)],
+    ['of what is not wholly written yet', gzipSync(random).subarray(0, 50_000), random.subarray(0, 1024)],
+    ['of no gzip', Buffer.from('IN=1\n'), undefined],
+    ['of an empty file', Buffer.alloc(0), undefined],
+    ['of half a header', gzipSync('IN=1\n').subarray(0, 5), undefined],
+  ])('%s', (_, bytes, expected) => {
+    expect(unpackedHead(written(bytes).fd)?.toString('hex')).toBe(expected && Buffer.from(expected).toString('hex'));
+  });
+
+  test('of what cannot be read', () => {
+    const fd = openSync(path('gone.gz'), 'w');
+    closeSync(fd);
+    expect(unpackedHead(fd)).toBeUndefined();
+  });
+
+  test('of what unpacks to 64 MiB: without unpacking all of it', () => {
+    const bomb = written(gzipSync(Buffer.alloc(64 * mebibyte)));
+    const before = process.memoryUsage.rss();
+    expect(unpackedHead(bomb.fd)).toHaveLength(1024);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(16 * mebibyte);
+  });
+});
+
+test('much more than memory, all zeros: one line that is too long', { timeout: 60_000 }, async () => {
+  const member = gzipSync(Buffer.alloc(10 * mebibyte));
+  const log = written(Buffer.concat(Array.from({ length: members }, () => member)));
+  const before = process.memoryUsage.rss();
+  let most = 0;
+  const told = await new Promise<string[]>((resolve) => {
+    const events: string[] = [];
+    const file: LogFile = createLogFile({
+      number: 0,
+      log,
+      isPacked: true,
+      place: startOfFile,
+      head: unpackedHead(log.fd) ?? Buffer.alloc(0),
+      needles: ['IN='],
+      openContent: openAtOnce,
+      now: () => 0,
+      onLine: () => void events.push('line'),
+      onTooLong: (_, line) => void events.push(`line ${line} is too long`),
+      onRead: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
+      onChange: () => resolve(events),
+      onMoved: () => {},
+      onOverwritten: () => resolve([...events, 'overwritten']),
+      onError: (_, error) => resolve([...events, String(error)]),
+    });
+    onTestFinished(file.close);
+    file.pump();
+  });
+  expect(told).toStrictEqual(['line 1 is too long']);
+  expect(most).toBeLessThan(100 * mebibyte);
+});
+
+test.each(['read', 'closed'])('when it was %s, its descriptor is still that of its owner', async (what) => {
+  const log = written(gzipSync('a\n'.repeat(mebibyte)));
+  if (what === 'read') await readAll(log, 0);
+  else {
+    const content = openPackedContent(log, { onBlock() {}, onError() {}, onChange() {}, onMoved() {} });
+    content.read(0);
+    content.close();
+  }
+  // What is done to descriptors is done in turn, in other threads.
+  for (let turns = 0; turns < 20; turns++) await stat('/');
+  expect(fstatSync(log.fd).isFile()).toBe(true);
+});

@@ -1,0 +1,252 @@
+import { execFile } from 'node:child_process';
+import nodeFs, { appendFileSync, readdirSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Content } from '../../../src/sources/tail/content.ts';
+import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
+import { openPinnedTail } from '../../../src/sources/tail/pinned-tail.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const path = temporaryFolder();
+let files = 0;
+
+interface Opened {
+  file: string;
+  log: OpenLog;
+  content: Content;
+  blocks: Buffer[];
+  errors: unknown[];
+  changes: () => number;
+  moves: () => number;
+  text: () => string;
+}
+
+function opened(written: string | Buffer, onBlock: (content: Content, block: Buffer) => void = () => {}): Opened {
+  const file = path(`${++files}.log`);
+  writeFileSync(file, written);
+  const log = openLog(file) as OpenLog;
+  const [blocks, errors]: [Buffer[], unknown[]] = [[], []];
+  let [changes, moves] = [0, 0];
+  const content: Content = openPinnedTail(log, {
+    onBlock(block) {
+      blocks.push(Buffer.from(block));
+      onBlock(content, block);
+    },
+    onError: (error) => void errors.push(error),
+    onChange: () => void changes++,
+    onMoved: () => void moves++,
+  });
+  let isClosed = false;
+  onTestFinished(() => {
+    if (!isClosed) content.close();
+    isClosed = true;
+    closeLog(log);
+  });
+  const text = (): string => Buffer.concat(blocks).toString();
+  return { file, log, content, blocks, errors, changes: () => changes, moves: () => moves, text };
+}
+
+/** As soon as that does not throw any more. */
+const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 1, timeout: 10_000 });
+
+function descriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+describe('reads', () => {
+  test('what is there, from where it is asked to, as bytes', async () => {
+    const { content, text, blocks, errors } = opened(Buffer.from('abc\u00ff\0\nIN=ä\n'));
+    expect([content.isWatched, content.isBusy, content.size()]).toStrictEqual([true, false, 13]);
+    content.read(3);
+    expect(content.isBusy).toBe(true);
+    await until(() => expect(content.isBusy).toBe(false));
+    expect(text()).toBe('\u00ff\0\nIN=ä\n');
+    expect(blocks.every((block) => Buffer.isBuffer(block))).toBe(true);
+    expect(errors).toStrictEqual([]);
+  });
+
+  test('nothing at the end, and is not busy then', () => {
+    const { content, blocks } = opened('abc');
+    content.read(3);
+    expect([content.isBusy, blocks.length]).toStrictEqual([false, 0]);
+  });
+
+  test('no more than 4 MiB at a time, and not again while it is busy', async () => {
+    const size = 4 * 1024 * 1024;
+    const { content, blocks } = opened(Buffer.alloc(size + 10, 'x'));
+    content.read(0);
+    content.read(0);
+    await until(() => expect(content.isBusy).toBe(false));
+    const length = (): number => blocks.reduce((sum, block) => sum + block.length, 0);
+    expect(length()).toBe(size);
+    content.read(size);
+    await until(() => expect(content.isBusy).toBe(false));
+    expect(length()).toBe(size + 10);
+  });
+
+  test('on when it is asked to within the last piece of a block', async () => {
+    let isFirst = true;
+    const { content, text } = opened('IN=1\n', (it) => {
+      if (isFirst) appendFileSync(path(`${files}.log`), 'IN=2\n');
+      isFirst = false;
+      it.read(text().length);
+    });
+    content.read(0);
+    await until(() => expect(text()).toBe('IN=1\nIN=2\n'));
+  });
+});
+
+describe('notices', () => {
+  test('what is appended, also when the file was renamed and then deleted', async () => {
+    const { file, content, text, changes, moves } = opened('IN=1\n');
+    const appended = async (to: string, line: string): Promise<void> => {
+      const [before, from] = [changes(), content.size()];
+      appendFileSync(to, line);
+      await until(() => expect(changes()).toBeGreaterThan(before));
+      content.read(from);
+      await until(() => expect(text()).toContain(line));
+    };
+    await appended(file, 'IN=2\n');
+    expect(moves()).toBe(0);
+    renameSync(file, `${file}.1`);
+    await until(() => expect(moves()).toBeGreaterThan(0));
+    writeFileSync(file, 'another file\n');
+    await appended(`${file}.1`, 'IN=3\n');
+    const fd = nodeFs.openSync(`${file}.1`, 'a');
+    onTestFinished(() => nodeFs.closeSync(fd));
+    unlinkSync(`${file}.1`);
+    await appended(`/proc/self/fd/${fd}`, 'IN=4\n');
+    expect(text()).toBe('IN=2\nIN=3\nIN=4\n');
+  });
+
+  test('that it is deleted', async () => {
+    const { file, changes, moves, content, text } = opened('IN=1\n');
+    unlinkSync(file);
+    await until(() => expect(changes() + moves()).toBeGreaterThan(0));
+    content.read(0);
+    await until(() => expect(text()).toBe('IN=1\n'));
+  });
+});
+
+describe('a file that is cut off', () => {
+  test('while a block is in flight: it ends early, and can be read anew', async () => {
+    let isCut = false;
+    const size = 3 * 1024 * 1024;
+    const { file, content, blocks, errors, text } = opened(Buffer.alloc(size, 'x'), () => {
+      if (!isCut) truncateSync(file);
+      isCut = true;
+    });
+    content.read(0);
+    await until(() => expect(content.isBusy).toBe(false));
+    expect(blocks.reduce((sum, block) => sum + block.length, 0)).toBeLessThan(size);
+    expect(content.size()).toBe(0);
+    blocks.length = 0;
+    appendFileSync(file, 'IN=1\n');
+    content.read(0);
+    await until(() => expect(text()).toBe('IN=1\n'));
+    expect(errors).toStrictEqual([]);
+  });
+
+  test('between asking and reading: nothing comes', async () => {
+    const { file, content, blocks } = opened('IN=1\n');
+    content.read(0);
+    truncateSync(file);
+    await until(() => expect(content.isBusy).toBe(false));
+    expect(blocks).toStrictEqual([]);
+  });
+});
+
+describe('closed', () => {
+  test('within a block, nothing more is handed over', async () => {
+    const { content, blocks, changes, file } = opened(Buffer.alloc(1024 * 1024, 'x'), (it) => it.close());
+    const before = descriptors();
+    content.read(0);
+    await until(() => expect(blocks).toHaveLength(1));
+    appendFileSync(file, 'IN=1\n');
+    await until(() => expect(descriptors()).toBeLessThanOrEqual(before));
+    expect([blocks.length, changes(), content.isBusy]).toStrictEqual([1, 0, false]);
+    content.read(0);
+    expect(content.isBusy).toBe(false);
+  });
+
+  test('errors are not told any more; they are before', async () => {
+    for (const isClosed of [true, false]) {
+      const { content, log, errors, blocks } = opened('IN=1\n');
+      const before = descriptors();
+      content.read(0);
+      if (isClosed) content.close();
+      // What it reads is opened later, by this number.
+      closeLog(log);
+      if (isClosed) await until(() => expect(descriptors()).toBeLessThan(before));
+      else await until(() => expect(errors).toHaveLength(1));
+      await new Promise((resolve) => void setImmediate(resolve));
+      expect([errors.length, blocks.length]).toStrictEqual([isClosed ? 0 : 1, 0]);
+      log.fd = -1;
+    }
+  });
+
+  test('no descriptor is left', async () => {
+    const cycle = async (): Promise<number> => {
+      const { content, log, text } = opened('IN=1\n');
+      content.read(0);
+      await until(() => expect(text()).toBe('IN=1\n'));
+      content.close();
+      closeLog(log);
+      log.fd = -1;
+      return descriptors();
+    };
+    await cycle();
+    const before = descriptors();
+    for (let i = 0; i < 30; i++) await cycle();
+    await until(() => expect(descriptors()).toBeLessThanOrEqual(before));
+  });
+
+  test('it keeps no process alive', async () => {
+    const file = path('child.log');
+    writeFileSync(file, 'IN=1\n');
+    const folder = new URL('../../../src/sources/tail/', import.meta.url).href;
+    const script = `
+      import { openLog, closeLog } from '${folder}open-log.ts';
+      import { openPinnedTail } from '${folder}pinned-tail.ts';
+      const log = openLog('${file}');
+      const nothing = () => {};
+      const content = openPinnedTail(log, { onBlock: end, onError: nothing, onChange: nothing, onMoved: nothing });
+      content.read(0);
+      function end(block) {
+        console.log(String(block));
+        content.close();
+        closeLog(log);
+      }`;
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { timeout: 10_000 });
+    expect(stdout).toBe('IN=1\n\n');
+  });
+});
+
+describe('without a watch of the kernel', () => {
+  test.each(['EMFILE', 'ENOSPC'])('%s: it says so, and reads', async (code) => {
+    using watch = vi.spyOn(nodeFs, 'watch').mockImplementation(() => {
+      throw Object.assign(new Error(code), { code });
+    });
+    const { content, text, errors, file, changes } = opened('IN=1\n');
+    expect(watch).toHaveBeenCalledOnce();
+    expect(content.isWatched).toBe(false);
+    content.read(0);
+    await until(() => expect(text()).toBe('IN=1\n'));
+    appendFileSync(file, 'IN=2\n');
+    content.read(5);
+    await until(() => expect(text()).toBe('IN=1\nIN=2\n'));
+    expect([errors, changes()]).toStrictEqual([[], 0]);
+  });
+
+  test('it breaks later: the same', async () => {
+    using watch = vi.spyOn(nodeFs, 'watch');
+    const { content, text, errors } = opened('IN=1\n');
+    const [{ value: watcher } = { value: undefined }] = watch.mock.results;
+    (watcher as nodeFs.FSWatcher).emit('error', new Error('overrun'));
+    expect(content.isWatched).toBe(false);
+    content.read(0);
+    await until(() => expect(text()).toBe('IN=1\n'));
+    expect(errors).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,77 @@
+import { mkdirSync } from 'node:fs';
+import { afterEach } from 'vitest';
+import { createRotatedLog } from '../../../src/sources/tail/rotated-log.ts';
+import type { LinePlace, RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/followed-log.ts';
+import type { Notice, Position } from '../../../src/sources/source.ts';
+import { type FakeTime, fakeTime } from '../fake-time.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { openAtOnce } from './at-once.ts';
+
+export interface LoadedConfig {
+  log: RotatedLog;
+  time: FakeTime;
+  lines: string[];
+  places: LinePlace[];
+  losses: [number | undefined, string][];
+  notices: Notice[];
+  /** Stops, and gives what is to be kept as it comes back from disk. */
+  stop: () => Position | undefined;
+}
+
+type Options = Partial<RotatedLogOptions>;
+
+/** Tools of a test file that reads rotated logs; each is stopped after its test. */
+export function readingTools(): {
+  /** Path of a log in a folder of its own, where nothing is yet. */
+  unused: () => string;
+  /** Reads what is there, for two seconds. */
+  read: (path: string, saved?: Position, options?: Options) => LoadedConfig;
+} {
+  const folder = temporaryFolder();
+  const logs = new Set<RotatedLog>();
+  let folders = 0;
+  afterEach(() => {
+    for (const log of logs) log.stop();
+    logs.clear();
+  });
+
+  return {
+    unused() {
+      const directory = folder(String(++folders));
+      mkdirSync(directory);
+      return `${directory}/kern.log`;
+    },
+    read(path, saved, options = {}) {
+      const time = fakeTime(Date.now());
+      const [lines, places]: [string[], LinePlace[]] = [[], []];
+      const [losses, notices]: [LoadedConfig['losses'], Notice[]] = [[], []];
+      const log = createRotatedLog({
+        path,
+        needles: undefined,
+        saved,
+        from: 'start',
+        onLine(text, place) {
+          lines.push(text);
+          places.push(place);
+        },
+        onLost: (bytes, reason) => void losses.push([bytes, reason.replace(`${path} `, '')]),
+        onNotice: (notice) => void notices.push(notice),
+        now: time.now,
+        schedule: time.schedule,
+        openContent: openAtOnce,
+        ...options,
+      });
+      logs.add(log);
+      log.start();
+      time.advance(2000);
+      const stop = (): Position | undefined => {
+        log.stop();
+        return log.position && (JSON.parse(JSON.stringify(log.position)) as Position);
+      };
+      return { log, time, lines, places, losses, notices, stop };
+    },
+  };
+}
+
+/** A line of its number; long enough to tell files apart by one. */
+export const line = (number: number): string => `${`line ${number}`.padEnd(79, '.')}\n`;

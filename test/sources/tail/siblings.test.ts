@@ -1,0 +1,111 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { siblingsOf } from '../../../src/sources/tail/siblings.ts';
+import { asNobody } from './as-nobody.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const path = temporaryFolder();
+let folders = 0;
+
+function folderWith(...names: string[]): string {
+  const folder = path(String(++folders));
+  mkdirSync(folder);
+  for (const name of names) writeFileSync(join(folder, name), '');
+  return folder;
+}
+
+function namesOf(log: string): string[] {
+  return siblingsOf(log).map((sibling) => basename(sibling.path));
+}
+
+test.each<[string, string[], string[]]>([
+  ['none', ['kern.log'], []],
+  ['numbers: the higher the older', ['.2', '.10', '.1', '.9'], ['.10', '.9', '.2', '.1']],
+  ['packed, and not yet', ['.3.gz', '.1', '.2.gz'], ['.3.gz', '.2.gz', '.1']],
+  ['while one is packed', ['.1', '.1.gz'], ['.1.gz', '.1']],
+  ["logrotate's dateext", ['-20261122', '-20261121.gz', '-20260101'], ['-20260101', '-20261121.gz', '-20261122']],
+  ["logrotate's dateext by the hour", ['-2026112110', '-2026112109.gz'], ['-2026112109.gz', '-2026112110']],
+  [
+    "logrotate's dateext with seconds since 1970",
+    ['-20261121-1795200001', '-20261121-1795200000'],
+    ['-20261121-1795200000', '-20261121-1795200001'],
+  ],
+  [
+    "the kubelet's",
+    ['.20261121-101500', '.20261120-235959.gz', '.20261121-101501'],
+    ['.20261120-235959.gz', '.20261121-101500', '.20261121-101501'],
+  ],
+  [
+    'nothing else',
+    [
+      '.tmp',
+      '.bak',
+      '.d',
+      '2',
+      '.1.tmp',
+      '.1.gz.tmp',
+      '.20261121-101500.tmp',
+      '.1.bak',
+      '.x1',
+      '.12345',
+      '-1',
+      '.gz',
+      '.1~',
+    ],
+    [],
+  ],
+])('%s', (_, ends, expected) => {
+  const folder = folderWith('kern.log', 'kern.log2', 'my-kern.log.1', 'kern.1', ...ends.map((end) => `kern.log${end}`));
+  expect(namesOf(join(folder, 'kern.log'))).toStrictEqual(expected.map((end) => `kern.log${end}`));
+});
+
+test.each(['a+b.log', '[x].log', 'a$.log', 'ä b.log', '.log'])('%s is no pattern', (name) => {
+  const folder = folderWith(name, `${name}.1`, 'aab.log.1', 'x.log.1', 'a.log.1');
+  expect(namesOf(join(folder, name))).toStrictEqual([`${name}.1`]);
+});
+
+test('which of them are packed', () => {
+  const folder = folderWith('kern.log.1', 'kern.log.2.gz');
+  expect(siblingsOf(join(folder, 'kern.log')).map(({ isPacked }) => isPacked)).toStrictEqual([true, false]);
+});
+
+test('beside a symbolic link, then beside its target', () => {
+  const [here, there] = [folderWith('log.1', '0.log.2'), folderWith('0.log', '0.log.20261121-101500', 'log.2')];
+  symlinkSync(`../${basename(there)}/0.log`, join(here, 'log'));
+  expect(namesOf(join(here, 'log'))).toStrictEqual(['log.1', '0.log.20261121-101500']);
+});
+
+test('beside the target of a chain of links, also while there is none', () => {
+  const [here, between, there] = [folderWith(), folderWith('0.log.7'), folderWith('x.log', 'x.log.1')];
+  symlinkSync(join(there, 'x.log'), join(between, '0.log'));
+  symlinkSync(join(between, '0.log'), join(here, 'log'));
+  expect(namesOf(join(here, 'log'))).toStrictEqual(['x.log.1']);
+  renameSync(join(there, 'x.log'), join(there, 'x.log.2'));
+  expect(namesOf(join(here, 'log'))).toStrictEqual(['x.log.2', 'x.log.1']);
+});
+
+test('a relative link in a folder that is a link itself', () => {
+  const [real, there] = [folderWith(), folderWith('x.log', 'x.log.1')];
+  const links = folderWith('unrelated');
+  mkdirSync(join(links, 'deep'));
+  symlinkSync(real, join(links, 'deep', 'here'));
+  symlinkSync(`../${basename(there)}/x.log`, join(real, 'log'));
+  expect(namesOf(join(links, 'deep', 'here', 'log'))).toStrictEqual(['x.log.1']);
+});
+
+test('links in a circle, and a folder that is not there: none', () => {
+  const folder = folderWith();
+  symlinkSync(join(folder, 'a'), join(folder, 'b'));
+  symlinkSync(join(folder, 'b'), join(folder, 'a'));
+  expect(siblingsOf(join(folder, 'a'))).toStrictEqual([]);
+  rmSync(folder, { recursive: true });
+  expect(siblingsOf(join(folder, 'a'))).toStrictEqual([]);
+});
+
+test('a folder that may be entered but not read: none', () => {
+  const folder = folderWith('kern.log', 'kern.log.1');
+  chmodSync(folder, 0o711);
+  onTestFinished(() => chmodSync(folder, 0o755));
+  expect(asNobody(() => siblingsOf(join(folder, 'kern.log')))).toStrictEqual([]);
+});
