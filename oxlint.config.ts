@@ -110,6 +110,24 @@ export default defineConfig({
     { files: ['src/**'], rules: { 'node/no-process-env': 'error' } },
     { files: ['src/config/config.ts'], rules: { 'node/no-process-env': 'off' } },
     { files: ['src/main.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [clientLibrary] }] } },
+    // A folder that stands in no row imports nothing; the rows below go over this.
+    {
+      files: ['src/*/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                regex: `^(?:\\.\\./)+(?:${Object.keys(layers).join('|')})/`,
+                message: 'this folder needs a row in the layers of oxlint.config.ts',
+              },
+              clientLibrary,
+            ],
+          },
+        ],
+      },
+    },
     ...Object.entries(layers).flatMap(layer),
   ],
 });

@@ -1,4 +1,4 @@
-/** A finding, counted in one window of time, and what was published of it. Plain data: it can be written as JSON and read back unchanged. */
+/** A finding, counted in one window of time, and what was published of it. series/state.ts writes it as JSON. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 
