@@ -36,6 +36,8 @@ export async function readLog(
   options: ReplayOptions,
 ): Promise<void> {
   const clock = createClock(clockOptions);
+  // Who wrote the log of a container is told by its path.
+  const isContainerLog = containerOf(input.name) !== undefined;
   // What was saved may be the middle of a journal, of which whoever has saved it has seen more.
   const starts = createLineStarts(undefined, true);
   let lastTime = clockOptions.latest;
@@ -109,8 +111,7 @@ export async function readLog(
       totals.hosts.add(copy(host));
     const isExact = stamped !== undefined || (time !== undefined && timeIsExact);
     const line = { source: input.name, line: number, text, time: lastTime, timeIsExact: isExact, host, program };
-    // Who wrote the log of a container is told by its path.
-    pipeline.take(line, containerOf(input.name) === undefined ? origin : 'container');
+    pipeline.take(line, isContainerLog ? 'container' : origin);
   }
 
   function onTooLong(number: number): void {
