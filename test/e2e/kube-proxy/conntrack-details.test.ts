@@ -44,7 +44,7 @@ async function seenAt(path: string): Promise<unknown> {
   const program = `
     import { createProc } from ${JSON.stringify(pathToFileURL(join(root, 'src/platform/proc/proc.ts')).href)};
     const proc = createProc(${JSON.stringify(path)});
-    console.log(JSON.stringify([await proc.conntrack(undefined), await proc.talkers(undefined) ?? null]));`;
+    console.log(JSON.stringify([await proc.conntrack(undefined), await proc.topSources(undefined) ?? null]));`;
   return JSON.parse(await inside(`exec ${process.execPath} --input-type=module -e '${program}'`));
 }
 
