@@ -1,12 +1,31 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { build } from 'esbuild';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import * as esbuild from 'esbuild';
+
+/**
+ * The image ships one file, so what the program reads from data/ is written into the bundle where it is read.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const embedData = {
+  name: 'embed-data',
+  setup(build) {
+    build.onLoad({ filter: /[/\\]iana-ports\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const [call, file] = /readFileSync\(new URL\('([^']+)', import\.meta\.url\), 'latin1'\)/.exec(source) ?? [];
+      if (call === undefined) throw new Error(`${path} does not read a file as expected`);
+      const text = JSON.stringify(await readFile(join(dirname(path), file), 'latin1'));
+      return { contents: source.replace(call, () => text), loader: 'ts' };
+    });
+  },
+};
 
 /** The one file that the image ships. Minified: less to read at start, and less memory. */
-const { outputFiles } = await build({
+const { outputFiles } = await esbuild.build({
   entryPoints: ['src/main.ts'],
   outfile: 'dist/kube-netfilter-tailer.cjs',
   bundle: true,
+  plugins: [embedData],
   minify: true,
   platform: 'node',
   // As an ES module the same file takes 5 MB more memory: its text is kept in two bytes a character, and importing

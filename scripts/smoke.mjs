@@ -16,7 +16,11 @@ const log = join(root, 'samples', 'policy-deny.log');
 const checks = [
   { args: ['version'], status: 0, shows: /^\d+\.\d+\.\d+/ },
   { args: ['--help'], status: 0, shows: /replay/ },
-  { args: ['replay', ...cluster, log], status: 0, shows: /PacketDrop .*\(x36 over .*Deployment batch\/worker/ },
+  {
+    args: ['replay', ...cluster, log],
+    status: 0,
+    shows: /PacketDrop .*\(x36 over .*Deployment batch\/worker .*5432\/TCP \(postgresql\)/,
+  },
   { args: ['replay', ...cluster, '--output', 'json', log], status: 0, shows: /^\{"apiVersion":"v1","kind":"Event"/ },
   { args: ['replay', ...cluster, join(folder, 'missing.log')], status: 1, shows: /no such file/ },
   { args: ['replay', '--nonsense'], status: 2, shows: /nonsense/ },

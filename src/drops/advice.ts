@@ -2,7 +2,7 @@ import { isLabel, isPlainInterface, isSubdomain } from '../platform/api-names.ts
 import type { FlowDetails } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
 import { nameOf } from './endpoint-name.ts';
-import { isPacketTooBig } from './names.ts';
+import { isPacketTooBig } from './icmp-names.ts';
 
 /** The object that is spoken to. */
 interface Own {

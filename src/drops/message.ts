@@ -5,7 +5,8 @@ import type { Series, DistinctValues } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf } from './endpoint-name.ts';
-import { icmpName, portName } from './names.ts';
+import { portName } from './iana-ports.ts';
+import { icmpName } from './icmp-names.ts';
 
 /**
  * The message of an Event about dropped packets. The opening phrases `Packet dropped when receiving traffic from` and

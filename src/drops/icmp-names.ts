@@ -1,23 +1,3 @@
-import { portNames } from './port-names.ts';
-
-/** Where the registry's data holds an alias for the name that people know, or a name that misleads in a cluster. */
-const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http', '6443/tcp': '' };
-
-/** IANA's name for a port, `5432/TCP` → `postgresql`; undefined where it has none. */
-export function portName(port: number, protocol: string): string | undefined {
-  const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
-  const key = `${port}/${transport}`;
-  return (better[key] ?? registered(key)) || undefined;
-}
-
-/** A search through 230 KB; asked once for each Event that is written. */
-function registered(key: string): string | undefined {
-  const at = portNames.indexOf(`\n${key} `);
-  if (at < 0) return undefined;
-  const from = at + key.length + 2;
-  return portNames.slice(from, portNames.indexOf('\n', from));
-}
-
 /** IANA's ICMP types (RFC 792 and others), those that people meet. */
 const icmp: Record<number, string> = {
   0: 'echo reply',
