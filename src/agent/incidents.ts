@@ -3,7 +3,8 @@ import type { Config } from '../config/config.ts';
 import { createFactFinder, type FactFinder } from '../incidents/facts.ts';
 import type { Incident, IncidentChange } from '../incidents/incident.ts';
 import type { Recent } from '../incidents/tracker/recent.ts';
-import { type Backend, type Chains, serviceLimit } from '../incidents/tracker/subjects.ts';
+import { serviceLimit } from '../incidents/tracker/subjects.ts';
+import type { Backend, ServiceChains } from '../model/service-chain.ts';
 import { createBackendLookup } from '../kubernetes/backend-lookup.ts';
 import { createFelixReader } from '../kubernetes/felix-configuration.ts';
 import type { Finding } from '../model/finding.ts';
@@ -83,7 +84,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
 function createChains(
   { lists, connection, cluster }: ClusterContext,
   now: () => Millis,
-): Chains & { prepare: (subjects: readonly string[]) => Promise<void> } {
+): ServiceChains & { prepare: (subjects: readonly string[]) => Promise<void> } {
   const find = createBackendLookup(connection);
   let settled = Promise.withResolvers<void>();
   const looked = createLookup<readonly Backend[]>({

@@ -11,11 +11,11 @@ import { createRestarts, type RestartsState } from './tracker/restarts.ts';
 import { attemptSpan } from './tracker/rules.ts';
 import type { IncidentsState } from './tracker/state.ts';
 import type { EventTerms } from './reporting/details.ts';
-import type { Chains } from './tracker/subjects.ts';
 import { createIncidentTable, type IncidentTable } from './tracker/table.ts';
-import type { ObjectRef } from '../model/endpoint.ts';
+import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { NodeFacts } from '../model/incident.ts';
+import type { ServiceChains } from '../model/service-chain.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { ConntrackFull, NeighbourOverflow } from '../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../model/program-record.ts';
@@ -27,7 +27,7 @@ export interface NodeIncidentsOptions {
   /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
   podsHere: () => readonly AffectedPod[];
-  chains: Chains;
+  chains: ServiceChains;
   /** Never rejects. */
   findFacts: (incident: Incident, recent: Recent) => NodeFacts | Promise<NodeFacts>;
   count: (finding: Finding, time: Millis, weight: number) => void;
@@ -114,7 +114,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       const pod =
         container === undefined
           ? options.podOf(observation.program, line.source)
-          : podRef(container.namespace, container.pod, container.uid);
+          : podRef({ ...container, name: container.pod, resourceVersion: undefined });
       const died =
         container === undefined
           ? restarts.takeBare(line.source, tellsOfStart(observation), observation, time)
@@ -178,8 +178,4 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
 function termsOf(code: string): EventTerms {
   const { severity, reason, overReason, impact } = causeOf(code);
   return { severity, reason, overReason, impact: severity === 'serious' && impact !== undefined };
-}
-
-function podRef(namespace: string, name: string, uid: string): ObjectRef {
-  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion: undefined };
 }

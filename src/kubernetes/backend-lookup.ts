@@ -1,5 +1,6 @@
 import { backendsIn } from '../resolving/service-chains/endpoints.ts';
-import type { Backend, EndpointSlice } from '../resolving/objects.ts';
+import type { Backend } from '../model/service-chain.ts';
+import type { EndpointSlice } from '../resolving/objects.ts';
 import type { Connection } from './connection.ts';
 import { type Json, slimEndpointSlice, UnusableObject } from './slim.ts';
 

@@ -10,6 +10,11 @@ export interface ObjectRef {
   resourceVersion: string | undefined;
 }
 
+export function podRef(pod: Omit<ObjectRef, 'apiVersion' | 'kind'>): ObjectRef {
+  const { namespace, name, uid, resourceVersion } = pod;
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
+}
+
 /** The controller a Pod belongs to, as its owner thinks of it: a Deployment rather than its ReplicaSet. */
 export interface Workload {
   kind: string;

@@ -1,4 +1,4 @@
-import type { Endpoint, Evidence, ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
 import { indexNodeNames } from './node-names.ts';
@@ -180,17 +180,6 @@ function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence, 
     node: pod.node,
     role: pod.role,
     note,
-  };
-}
-
-export function podRef(pod: Pod): ObjectRef {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    namespace: pod.namespace,
-    name: pod.name,
-    uid: pod.uid,
-    resourceVersion: pod.resourceVersion,
   };
 }
 

@@ -69,15 +69,6 @@ export interface EndpointSlice {
   endpoints: string;
 }
 
-/** What a Service sends its traffic to. */
-export interface Backend {
-  pod: { namespace: string; name: string } | undefined;
-  /** Canonical. */
-  address: string;
-  node: string | undefined;
-  ready: boolean;
-}
-
 /** What is known of a cluster, from wherever. */
 export interface ClusterObjects {
   pods: Pod[];

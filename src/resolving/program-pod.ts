@@ -1,7 +1,6 @@
-import type { ObjectRef } from '../model/endpoint.ts';
+import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Pod } from './objects.ts';
-import { podRef } from './directory.ts';
 
 /** The Pod of a node that runs a program, by the names that installers give; it is on the host's network, unlike who only borrows the name. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Backend, type Chains, serviceLimit, servicesOf } from '../../src/incidents/tracker/subjects.ts';
+import type { Backend, ServiceChains } from '../../src/model/service-chain.ts';
+import { serviceLimit, servicesOf } from '../../src/incidents/tracker/subjects.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 
 function ref(name: string): ObjectRef {
@@ -7,7 +8,7 @@ function ref(name: string): ObjectRef {
 }
 
 /** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon is nobody's. */
-function chains(backends: readonly Backend[] = []): Chains {
+function chains(backends: readonly Backend[] = []): ServiceChains {
   return {
     ownerOf(chain) {
       const [service = '', port] = chain.split(':');
@@ -18,7 +19,7 @@ function chains(backends: readonly Backend[] = []): Chains {
 }
 
 function backend(name: string, given: Partial<Backend> = {}): Backend {
-  return { pod: { namespace: 'shop', name }, address: '10.244.1.30', node: 'node-b', ...given };
+  return { pod: { namespace: 'shop', name }, address: '10.244.1.30', node: 'node-b', ready: true, ...given };
 }
 
 test('several chains of one Service are one Service with several ports', () => {

@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 import { factsOfLog } from '../../incidents/facts.ts';
+import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../incidents/node-incidents.ts';
 import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
-import { type Directory, nodeRefOf, podRef } from '../../resolving/directory.ts';
+import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
 import type { ClusterObjects, Pod } from '../../resolving/objects.ts';
 import { podOf } from '../../resolving/program-pod.ts';
 import type { SeriesTable } from '../../series/table.ts';

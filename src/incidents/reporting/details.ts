@@ -2,11 +2,12 @@ import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
+import type { ServiceChains } from '../../model/service-chain.ts';
 import { objectKey } from '../../model/object-key.ts';
 import type { Incident } from '../incident.ts';
 import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';
 import { keyOf } from '../tracker/state.ts';
-import { type Chains, servicesOf } from '../tracker/subjects.ts';
+import { servicesOf } from '../tracker/subjects.ts';
 
 /** What the catalogue says of a cause, as far as it decides who is told. */
 export interface EventTerms {
@@ -23,7 +24,7 @@ export interface IncidentDetailsOptions {
   nodeRef: () => ObjectRef;
   termsOf: (code: string) => EventTerms;
   diagnose: (incident: Incident, facts: NodeFacts) => string;
-  chains: Chains;
+  chains: ServiceChains;
   podsHere: () => readonly AffectedPod[];
 }
 

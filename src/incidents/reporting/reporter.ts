@@ -1,10 +1,10 @@
-import type { ObjectRef } from '../../model/endpoint.ts';
+import { type ObjectRef, podRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Incident, IncidentChange } from '../incident.ts';
 import { keyOf } from '../tracker/state.ts';
-import { nextPodNotice, type NotifiedPod, type NextPodNotice, type AffectedPod } from './pod-notices.ts';
+import { nextPodNotice, type NotifiedPod, type NextPodNotice } from './pod-notices.ts';
 import { createIncidentDetails, distinct, type IncidentDetailsOptions } from './details.ts';
 
 export interface ReporterOptions extends IncidentDetailsOptions {
@@ -214,8 +214,4 @@ function remember(account: Account, object: ObjectRef): void {
 /** Takes back times that a wrong clock has put ahead: else nobody would be told until then. */
 function setClock({ notifiedPods }: Account, now: Millis): void {
   for (const each of Object.values(notifiedPods)) each.at = Math.min(each.at, now);
-}
-
-function podRef({ namespace, name, uid, resourceVersion }: AffectedPod): ObjectRef {
-  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }

@@ -1,24 +1,5 @@
-import type { ObjectRef } from '../../model/endpoint.ts';
 import type { NamedService } from '../../model/incident.ts';
-
-/** Whose chain it is, as far as anybody knows. */
-export interface ChainOwner {
-  service: ObjectRef;
-  /** Name, or number where it has none. */
-  port: string;
-  deleted: boolean;
-}
-
-export interface Backend {
-  pod: { namespace: string; name: string } | undefined;
-  address: string;
-  node: string | undefined;
-}
-
-export interface Chains {
-  ownerOf: (chain: string) => ChainOwner | undefined;
-  backendsOf: (namespace: string, name: string) => readonly Backend[];
-}
+import type { Backend, ServiceChains } from '../../model/service-chain.ts';
 
 /** Services of one incident that are told of it, and kept. */
 export const serviceLimit = 8;
@@ -28,7 +9,7 @@ const backendLimit = 3;
 /** The Services that the chains are of, in the order in which they were named, each once; and how many are past the limit. */
 export function servicesOf(
   subjects: readonly string[],
-  { ownerOf, backendsOf }: Chains,
+  { ownerOf, backendsOf }: ServiceChains,
 ): { services: NamedService[]; more: number } {
   const named = new Map<string, NamedService>();
   let more = 0;

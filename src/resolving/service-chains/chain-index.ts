@@ -1,6 +1,7 @@
 import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { Backend, EndpointSlice, Service, ServicePort, ServiceProtocol } from '../objects.ts';
+import type { ChainOwner, ServiceChains } from '../../model/service-chain.ts';
+import type { EndpointSlice, Service, ServicePort, ServiceProtocol } from '../objects.ts';
 import { chainHash, hashedTexts, parseChainName, prefixOf } from './chain-name.ts';
 import { backendsIn } from './endpoints.ts';
 import { type EndpointPort, endpointTexts, portTexts, rehash, verified } from './hashed-texts.ts';
@@ -8,28 +9,19 @@ import { createPrefixTable } from './prefix-table.ts';
 import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 
 /** What a chain was made for. */
-export interface ChainOwner {
-  /** `uid` is empty where the Service is known by the chain's name, or by its EndpointSlices, only. */
-  service: ObjectRef;
-  /** Name, or number where it has none; '' for one without a name of a Service that is not known. */
-  port: string;
+export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
   /** `10.244.1.30:5432`, for an endpoint's chain. */
   endpoint: string | undefined;
-  /** The Service is gone. */
-  deleted: boolean;
 }
 
 /** Finds the Service, the port and the endpoint that one of kube-proxy's chains belongs to, and who is behind a Service. */
-export interface ChainIndex {
+export interface ChainIndex extends ServiceChains {
   setService: (service: Service, now: Millis) => void;
   removeService: (namespace: string, name: string, now: Millis) => void;
   setSlice: (slice: EndpointSlice, now: Millis) => void;
   removeSlice: (namespace: string, name: string, now: Millis) => void;
-  /** Undefined for chains that are no Service's, or nobody's that is known. */
-  ownerOf: (chain: string) => ChainOwner | undefined;
-  /** As far as EndpointSlices were given; ready or not. */
-  backendsOf: (namespace: string, name: string) => readonly Backend[];
+  ownerOf: (chain: string) => OwnedChain | undefined;
   /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   /** `ports` and `endpoints`: hashes that are known. */
@@ -57,7 +49,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): 
   const slices = new Map<string, SliceEntry>();
   const ports = createPrefixTable<Owner>();
   const endpoints = createPrefixTable<SliceEntry>();
-  const pastPorts = createTombstones<Omit<ChainOwner, 'deleted'>>(limits);
+  const pastPorts = createTombstones<Omit<OwnedChain, 'deleted'>>(limits);
   const pastEndpoints = createTombstones<EndpointPort>(limits);
   let services = 0;
 
@@ -168,8 +160,8 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): 
     dropIfEmpty(owner);
   }
 
-  function byPortHash(hash: string): ChainOwner | undefined {
-    const found = ports.find(prefixOf(hash), (owner): ChainOwner | undefined => {
+  function byPortHash(hash: string): OwnedChain | undefined {
+    const found = ports.find(prefixOf(hash), (owner): OwnedChain | undefined => {
       const port = verified(portTexts(owner.service), hash);
       if (port === undefined) return undefined;
       const { protocol } = port;
@@ -190,7 +182,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): 
   }
 
   /** The Service may be unknown: too many to be watched, or not listed yet. */
-  function describe({ namespace, service, port, protocol, endpoint }: EndpointPort): ChainOwner {
+  function describe({ namespace, service, port, protocol, endpoint }: EndpointPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, service, port, protocol);
     const known = byPortHash(chainHash(text));
     if (known !== undefined) return { ...known, endpoint };

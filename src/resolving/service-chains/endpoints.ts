@@ -1,4 +1,5 @@
-import type { Backend, EndpointSlice } from '../objects.ts';
+import type { Backend } from '../../model/service-chain.ts';
+import type { EndpointSlice } from '../objects.ts';
 
 /**
  * What the names of all Pods begin with, and those of all nodes; then for each endpoint its address, the rest of its Pod's name and

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type ChainIndex,
-  type ChainOwner,
+  type OwnedChain,
   createChainIndex,
   defaultChainLimits,
 } from '../../../src/resolving/service-chains/chain-index.ts';
 import { chainHash, hostPort } from '../../../src/resolving/service-chains/chain-name.ts';
-import type { Backend, ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
+import type { Backend } from '../../../src/model/service-chain.ts';
+import type { ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { backend, endpointSlice, nine, service } from '../../builders.ts';
 
 const day = defaultChainLimits.age;
@@ -25,7 +26,7 @@ function endpointChain(name: string, port: string, protocol: ServiceProtocol, en
 }
 
 /** `api:http/tcp of uid-of-api`, and what is special about it. */
-function told(owner: ChainOwner | undefined): string | undefined {
+function told(owner: OwnedChain | undefined): string | undefined {
   if (owner === undefined) return undefined;
   const { service: ref, port, protocol, endpoint, deleted } = owner;
   return `${ref.name}:${port}/${protocol} of ${ref.uid}${endpoint ? ` at ${endpoint}` : ''}${deleted ? ', deleted' : ''}`;
