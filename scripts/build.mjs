@@ -38,7 +38,7 @@ const { outputFiles } = await esbuild.build({
   write: false,
 });
 
-// Somebody may be starting the file of an earlier build: it is replaced as a whole.
+// Another process may be starting the file of an earlier build: each file is replaced as a whole.
 for (const { path, contents } of outputFiles) {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${process.pid}`;

@@ -11,15 +11,15 @@ for (const name of cases) {
   const after = `${JSON.stringify(await replaySample(name), null, 2)}\n`;
   if (after === before) continue;
   writeFileSync(path, after);
-  tell(before === undefined ? 'new' : 'changed', name);
+  show(before === undefined ? 'new' : 'changed', name);
 }
 for (const name of samplesWith('.expected.json').filter((each) => !cases.includes(each))) {
   rmSync(expectedPath(name));
-  tell('removed', name);
+  show('removed', name);
 }
 if (changes === 0) process.stdout.write(`all ${cases.length} are up to date\n`);
 
-function tell(what: string, name: string): void {
+function show(what: string, name: string): void {
   changes++;
   process.stdout.write(`${what.padEnd(8)} ${name}\n`);
 }

@@ -15,7 +15,7 @@ import { hasReadEnough, writeAll } from './platform/write-all.ts';
 
 const commands = ['run', 'replay', 'doctor', 'config', 'version'];
 
-const help = `kube-netfilter-tailer ${version}: tells the Pods whose packets a node's netfilter drops
+const help = `kube-netfilter-tailer ${version}: writes Events on the Pods whose packets a node's netfilter drops
 
 Usage: kube-netfilter-tailer COMMAND
 
@@ -25,7 +25,7 @@ Usage: kube-netfilter-tailer COMMAND
   config   print the settings that hold and where they are from, or check a file of settings
   version  print the version
 
-kube-netfilter-tailer COMMAND --help tells more.
+kube-netfilter-tailer COMMAND --help shows more.
 `;
 
 const streams: Streams = {
@@ -96,7 +96,7 @@ async function runRun(args: string[]): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       stop.abort();
-      // Asked twice: at once.
+      // Second signal: exit immediately.
       process.once(signal, () => process.exit(1));
     });
   }
@@ -121,7 +121,7 @@ async function runDoctor(args: string[]): Promise<number> {
     try {
       streams.out(text);
     } catch (error) {
-      // The exit status tells what nobody reads.
+      // The exit status still shows what could not be printed.
       if (!hasReadEnough(error)) throw error;
     }
   });
