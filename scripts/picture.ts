@@ -90,12 +90,12 @@ function draw(lines: readonly Line[]): string {
   const height = lines.length * lineHeight + 2 * margin;
   const rows = lines.map(
     ({ text, fill }, index) =>
-      `<text x="${margin}" y="${margin + (index + 1) * lineHeight - 4}" fill="${fill}">${escaped(text)}</text>`,
+      `<text x="${margin}" y="${margin + (index + 1) * lineHeight - 4}" fill="${fill}" xml:space="preserve">${escaped(text)}</text>`,
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="Events of kube-netfilter-tailer in a terminal">`,
     `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`,
-    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="12" xml:space="preserve">`,
+    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="12">`,
     ...rows,
     '</g>',
     '</svg>',
