@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 
+const { FUZZ_SEED: seed, FUZZ_LIMIT_MS: limit } = process.env;
+
 /**
- * Generated tests see the same programs in every run, so that a red run is never a matter of luck. `npm run fuzz` takes
- * new ones; what it finds becomes a row in a table.
+ * Generated tests see the same programs in every run, so that a red run is never a matter of luck. `npm run fuzz` (fuzz.ts)
+ * takes another seed; what it finds becomes a row in a table.
  */
-if (process.env['FUZZ'] === undefined) fc.configureGlobal({ seed: 20_261_121 });
+fc.configureGlobal({
+  seed: Number(seed ?? 20_261_121),
+  ...(limit === undefined ? {} : { interruptAfterTimeLimit: Number(limit) }),
+});

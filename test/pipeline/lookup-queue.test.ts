@@ -214,5 +214,5 @@ test('only packets that are counted alike are taken for one flow', () => {
     }),
     { numRuns: 2000 },
   );
-  expect(joined).toBeGreaterThan(200);
+  expect(joined).toBeGreaterThan(50);
 });
