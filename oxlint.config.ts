@@ -54,7 +54,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   resolving: ['model', 'platform'],
   parsing: ['log-formats', 'model', 'platform'],
   sources: ['log-formats', 'model', 'platform'],
-  'log-formats': ['platform'],
+  'log-formats': ['model', 'platform'],
   platform: ['model'],
   model: [],
 };

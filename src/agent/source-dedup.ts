@@ -1,3 +1,4 @@
+import { hasKlogHeader, klogJsonTime } from '../log-formats/klog.ts';
 import { createOnce, type Once } from '../sources/dedup.ts';
 import type { Json } from '../sources/source.ts';
 
@@ -17,9 +18,6 @@ export interface SourceDedupOptions {
   saved: Json | undefined;
 }
 
-/** klog stamps to the microsecond: such a record is logged once. Others have texts that come again. */
-const stamped = /^(?:[IWEF]\d{4} |\{"ts":)/;
-
 /** Most of what one source has of kube-proxy the other has not, or has at once. */
 const maxProgramRecords = 1024;
 
@@ -30,9 +28,7 @@ export function createSourceDedup({ kernelSources, programSources, saved }: Sour
   return {
     kernel: kernel.isNews,
     program:
-      programSources.length < 2
-        ? () => true
-        : (source, text) => !stamped.test(text) || programs.isNews(source, text, 0),
+      programSources.length < 2 ? () => true : (source, text) => !isKlog(text) || programs.isNews(source, text, 0),
     once: {
       counts: {
         get repeats() {
@@ -46,4 +42,9 @@ export function createSourceDedup({ kernelSources, programSources, saved }: Sour
       state: () => ({ ...(kernel.state() as { readonly [key: string]: Json }), programs: programs.state() }),
     },
   };
+}
+
+/** klog stamps to the microsecond: such a record is logged once. Others have texts that come again. */
+function isKlog(text: string): boolean {
+  return hasKlogHeader(text) || klogJsonTime(text) !== undefined;
 }

@@ -22,7 +22,7 @@ import { createDirectory, type Directory } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian, resolvePacket } from '../resolving/resolver.ts';
 import { createSeriesTable } from '../series/table.ts';
 import { createClock } from '../sources/envelopes/clock.ts';
-import { readRecord } from '../sources/kubelet/records.ts';
+import { readRecord } from '../log-formats/cri.ts';
 import { readEnvelope } from '../sources/envelopes/read-envelope.ts';
 import type { Envelope } from '../sources/envelopes/envelope.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createClock, type ToInstant } from '../../src/sources/envelopes/clock.ts';
+import type { ToInstant } from '../../src/log-formats/rfc3339.ts';
+import { createClock } from '../../src/sources/envelopes/clock.ts';
 
 const hour = 3_600_000;
 

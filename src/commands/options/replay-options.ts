@@ -1,6 +1,7 @@
 import { type Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
-import { type ToInstant, zoneTime } from '../../sources/envelopes/clock.ts';
+import type { ToInstant } from '../../log-formats/rfc3339.ts';
+import { zoneTime } from '../../sources/envelopes/clock.ts';
 import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 

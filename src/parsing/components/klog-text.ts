@@ -1,4 +1,5 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
+import { readKlogHeader } from '../../log-formats/klog.ts';
 import { createFields, type Fields } from './fields.ts';
 import { readKlogValues, unindent } from './klog-values.ts';
 import { messageLimit } from './limits.ts';
@@ -6,22 +7,17 @@ import { decodeQuoted, endOfQuoted } from './quoted.ts';
 import { newRecord, type Severity } from './record.ts';
 import { klogProgram, type Tag } from './tag.ts';
 
-/**
- * `E1121 02:04:30.836390   20506 proxier.go:16] ` (klog internal/buffer, FormatHeader). Scans of screens lose the space
- * before the thread.
- */
-const header = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,20}(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
 const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
 
 /** A record as klog writes it since it exists; undefined for what is none. */
 export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined {
-  const found = header.exec(text);
-  if (found === null) return undefined;
-  const [whole, letter = '', path = ''] = found;
-  const severity = severities[letter] ?? 'info';
+  const header = readKlogHeader(text);
+  if (header === undefined) return undefined;
+  const { length, path } = header;
+  const severity = severities[header.severity] ?? 'info';
   const caller = path.slice(path.lastIndexOf('/') + 1);
   const fields = createFields();
-  const message = readStructured(text, whole.length, fields) ?? readPlain(text.slice(whole.length), severity, fields);
+  const message = readStructured(text, length, fields) ?? readPlain(text.slice(length), severity, fields);
   return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
 }
 

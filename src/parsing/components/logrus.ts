@@ -1,15 +1,12 @@
+import { hasLogrusPairs, readLogrusHeader } from '../../log-formats/logrus.ts';
 import type { ProgramRecord } from '../../model/program-record.ts';
 import { createFields } from './fields.ts';
 import { createLogrusText } from './logrus-values.ts';
 import { newRecord, type Severity } from './record.ts';
 import { logrusProgram, mayBeCalico, type Tag } from './tag.ts';
 
-/**
- * What stands before the message (Calico lib/logrusr/formatter.go): `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `,
- * of which a reader of envelopes takes the stamp; in a syslog `WARNING table.go 654: `; copied without its beginning `felix/table.go 654: `.
- */
-const headers = [
-  /^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{1,9} )?\[(?<level>[A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (?<file>\S{1,256}) \S{1,16}: ?/,
+/** Calico's header in a syslog, `WARNING table.go 654: `; copied without its beginning, `felix/table.go 654: `. */
+const shortened = [
   /^(?<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|PANIC|CRITICAL) (?<file>\S{1,253}\.go) \S{1,16}: ?/,
   /^(?<file>[\w-]{1,64}\/[\w.-]{1,128}\.go) \d{1,9}: ?/,
 ];
@@ -36,7 +33,9 @@ export function parseLogrus(text: string, tag: Tag): ProgramRecord | undefined {
   if (text.startsWith(panic)) {
     return newRecord({ program: 'calico-node', severity: 'fatal', caller: '', message: text }, fields);
   }
-  for (const header of headers) {
+  const whole = readLogrusHeader(text);
+  if (whole !== undefined) return read(text, whole.length, whole.level, whole.file, tag);
+  for (const header of shortened) {
     const found = header.exec(text);
     if (found !== null) return read(text, found[0].length, found.groups?.['level'], found.groups?.['file'] ?? '', tag);
   }
@@ -58,7 +57,7 @@ function read(text: string, at: number, level: string | undefined, file: string,
 /** `time="2026-11-21T10:00:00Z" level=warning msg="…" error="…"`: logrus without a terminal. */
 export function parseLogrusPairs(text: string, tag: Tag): ProgramRecord | undefined {
   // k3s, containerd and many others write the same.
-  if (!text.startsWith('time="') || !mayBeCalico(tag)) return undefined;
+  if (!hasLogrusPairs(text) || !mayBeCalico(tag)) return undefined;
   const own = new Map<string, string>();
   const fields = createFields();
   createLogrusText(` ${text}`, 0).readFields({

@@ -1,5 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
-import { type Clock, createClock, type ToInstant } from './clock.ts';
+import type { ToInstant } from '../../log-formats/rfc3339.ts';
+import { type Clock, createClock } from './clock.ts';
 
 /** Of a clock, because `latest` decides the year of stamps without one. */
 const clockLife: Millis = 3_600_000;

@@ -1,31 +1,7 @@
+import { isTime, monthIndex, type ToInstant } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
 
 const day = 86_400_000;
-/** As syslog and dmesg write them, whatever the locale. */
-export const months: readonly string[] = [
-  'Jan',
-  'Feb',
-  'Mar',
-  'Apr',
-  'May',
-  'Jun',
-  'Jul',
-  'Aug',
-  'Sep',
-  'Oct',
-  'Nov',
-  'Dec',
-];
-
-/** Turns wall-clock fields into an instant; `Date.UTC` is one, local time another. `month` counts from 0. */
-export type ToInstant = (
-  year: number,
-  month: number,
-  date: number,
-  hours: number,
-  minutes: number,
-  seconds: number,
-) => Millis;
 
 /**
  * Reads wall-clock fields as those of a zone: an IANA name or an offset such as `+02:00`.
@@ -74,8 +50,8 @@ export interface Clock {
   zone: ToInstant;
   /** The last stamps read, by the text they begin with: of the many lines of a second only the first pays for reading it. */
   recent: { second: string; time: Millis; minute: string; minuteStart: Millis };
-  /** `Nov 21 03:42:11`: no year. Picks the latest year that is not after `latest`. */
-  yearless: (monthName: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
+  /** `Nov 21 03:42:11`: no year. Picks the latest year that is not after `latest`. `month`: as in `monthIndex`. */
+  yearless: (month: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
   /** Seconds since boot. `exact` is false when the boot time had to be guessed. */
   sinceBoot: (seconds: number) => { time: Millis; exact: boolean };
 }
@@ -85,9 +61,9 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   return {
     zone,
     recent: { second: '', time: 0, minute: '', minuteStart: 0 },
-    yearless(monthName, date, hours, minutes, seconds) {
-      const month = months.indexOf(monthName);
-      if (month < 0 || !isTime(date, hours, minutes, seconds)) return undefined;
+    yearless(name, date, hours, minutes, seconds) {
+      const month = monthIndex(name);
+      if (month === undefined || !isTime(date, hours, minutes, seconds)) return undefined;
       // A day of slack: the stamp is in the node's zone, and clocks differ. Eight years reach over any 29 February.
       const thisYear = new Date(latest + day).getUTCFullYear();
       for (let year = thisYear; year > thisYear - 9; year--) {
@@ -104,11 +80,6 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       return { time: guessedBoot + seconds * 1000, exact: false };
     },
   };
-}
-
-/** The 60th second is a leap second. */
-export function isTime(date: number, hours: number, minutes: number, seconds: number): boolean {
-  return date >= 1 && date <= 31 && hours < 24 && minutes < 60 && seconds <= 60;
 }
 
 function isDate(year: number, month: number, date: number): boolean {

@@ -1,5 +1,5 @@
+import { instantOf } from '../../log-formats/rfc3339.ts';
 import type { Clock } from './clock.ts';
-import { instantOf } from './date.ts';
 import { type Envelope, setTime, takeOff } from './envelope.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
-import type { ToInstant } from './clock.ts';
+import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { createClockOfNow } from './clock-of-now.ts';
 import { readEnvelope } from './read-envelope.ts';
 import type { Origin } from './envelope.ts';

@@ -1,5 +1,5 @@
+import { fractionOf, instantOf, zoneOf } from '../../log-formats/rfc3339.ts';
 import type { Clock } from './clock.ts';
-import { fractionOf, instantOf, zoneOf } from './date.ts';
 import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readHost } from './host.ts';
 
@@ -38,7 +38,7 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const weekday = full.exec(text);
   if (weekday) {
     const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = weekday;
-    const time = instantOf(zoneOf(zone, clock), year, month, date, hours, minutes, seconds);
+    const time = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds);
     setTime(envelope, time === undefined ? undefined : time + fractionOf(fraction));
     finish(envelope, whole.length);
   }

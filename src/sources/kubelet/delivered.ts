@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { LinePlace } from '../tail/followed-log.ts';
 import type { Json } from '../source.ts';
-import type { Stream } from './records.ts';
+import type { Stream } from '../../log-formats/cri.ts';
 
 /** Physical lines of one file that belong together, by where the first and the last of them begin. */
 export interface Span {

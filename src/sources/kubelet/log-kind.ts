@@ -1,13 +1,11 @@
-import { headerOf } from './record-kinds.ts';
-import { readRecord } from './records.ts';
+import { readRecord } from '../../log-formats/cri.ts';
+import { hasKlogHeader, klogJsonTime } from '../../log-formats/klog.ts';
+import { hasLogrusPairs, readLogrusHeader } from '../../log-formats/logrus.ts';
 import { withoutMarks } from './saved-text.ts';
 
-/** Stamps, marks and JSON of logrus, bird and klog, and texts that no stamp stands before. */
+/** Lines of bird, and texts that no stamp stands before. */
 const beginnings: readonly RegExp[] = [
-  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d{1,9} \[[A-Z]{4,8}\]\[\d/,
   /^(?:\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d(?:\.\d{1,9})? )?bird6?: /,
-  /^time="[^"]{1,64}" level=/,
-  /^\{\s{0,8}"ts"\s{0,8}:\s{0,8}\d/,
   /^calico\/node is not ready: /,
   /^panic: \(\*logrus\.Entry\)/,
 ];
@@ -28,8 +26,14 @@ const packets = /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
   const { time, text } = record ?? withoutMarks(line);
-  if (headerOf(text) === 'klog' || beginnings.some((beginning) => beginning.test(text))) return 'program';
+  if (isProgram(text)) return 'program';
   if (logDaemon.test(text) || journal.test(text) || packets.test(text)) return 'other';
   if (record !== undefined) return 'container';
   return time !== undefined && hostAndProgram.test(text) ? 'other' : undefined;
+}
+
+function isProgram(text: string): boolean {
+  if (hasKlogHeader(text) || klogJsonTime(text) !== undefined || hasLogrusPairs(text)) return true;
+  if (!text.startsWith('[') && readLogrusHeader(text) !== undefined) return true;
+  return beginnings.some((beginning) => beginning.test(text));
 }

@@ -3,7 +3,7 @@ import type { LinePlace } from '../tail/followed-log.ts';
 import type { Schedule } from '../../platform/schedule.ts';
 import type { Json, Position } from '../source.ts';
 import { createDelivered } from './delivered.ts';
-import { decodeText, readRecord, type ContainerRecord, type Stream } from './records.ts';
+import { decodeText, readRecord, type ContainerRecord, type Stream } from '../../log-formats/cri.ts';
 import { createStreamRecords, type LogicalLineCounts, type StreamRecords } from './stream-records.ts';
 import { createWaitingRecords, newRecord, type WaitingRecord } from './waiting-records.ts';
 

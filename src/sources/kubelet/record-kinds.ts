@@ -1,13 +1,9 @@
+import { hasKlogHeader } from '../../log-formats/klog.ts';
+import { hasLogrusPairs } from '../../log-formats/logrus.ts';
+import { stamp } from '../../log-formats/rfc3339.ts';
+
 /** What decides which lines without a header belong to a record. */
 export type RecordKind = 'klog' | 'other';
-
-/** `E1121 02:04:30.836390   20506 proxier.go:1564] ` (k8s.io/klog, formatHeader); copies lose spaces before the thread. */
-const klog = /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,20}(?:\s{1,8}\d{1,10})?\s[^\s:]{1,256}:\d{1,9}\]/;
-/**
- * JSON; the stamps of logrus (`2026-11-21 10:00:00.000 [INFO][77] felix/…`), of svlogd and of others that write ISO 8601;
- * logrus without a terminal (`time="…`); bird, which writes no stamp.
- */
-const other = /^(?:\{|\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d|time="|bird6?: )/;
 
 /**
  * Latin1; what stands before or in fatal records of klog that journald (as JSON) and a syslog have: their first letter is all that
@@ -17,13 +13,17 @@ export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
 /** Whether klog ends its program with this record. */
 export function isFatal(text: string): boolean {
-  return text.startsWith('F') && klog.test(text);
+  return text.startsWith('F') && hasKlogHeader(text);
 }
 
-/** Undefined for a line that does not begin a record. */
+/**
+ * Undefined for a line that does not begin a record. JSON does, the stamps of logrus, of svlogd and of others that write ISO 8601,
+ * logrus without a terminal, and bird, which writes no stamp.
+ */
 export function headerOf(text: string): RecordKind | undefined {
-  if (klog.test(text)) return 'klog';
-  return other.test(text) ? 'other' : undefined;
+  if (hasKlogHeader(text)) return 'klog';
+  const isOther = text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^bird6?: /.test(text);
+  return isOther ? 'other' : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createClock } from '../envelopes/clock.ts';
 import { createDelivered } from './delivered.ts';
 import { kindOfLine } from './log-kind.ts';
-import { decodeText, readRecord } from './records.ts';
+import { decodeText, readRecord } from '../../log-formats/cri.ts';
 import { readSavedText } from './saved-text.ts';
 import { createStreamRecords, type LogicalLineCounts, type StreamRecords } from './stream-records.ts';
 import { createWaitingRecords, newRecord } from './waiting-records.ts';

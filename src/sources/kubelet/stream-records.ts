@@ -2,7 +2,7 @@ import type { LinePlace } from '../tail/followed-log.ts';
 import type { Json, Position } from '../source.ts';
 import type { Delivered, Span } from './delivered.ts';
 import { closes, continues, headerOf, type RecordKind } from './record-kinds.ts';
-import type { ContainerRecord, Stream } from './records.ts';
+import type { ContainerRecord, Stream } from '../../log-formats/cri.ts';
 import { extend, newRecord, spanOf, type WaitingRecord, type WaitingRecords } from './waiting-records.ts';
 
 export interface LogicalLineCounts {

@@ -2,7 +2,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { LinePlace } from '../tail/followed-log.ts';
 import type { Span } from './delivered.ts';
 import type { RecordKind } from './record-kinds.ts';
-import type { ContainerRecord, Stream } from './records.ts';
+import type { ContainerRecord, Stream } from '../../log-formats/cri.ts';
 
 /** What becomes, or has become, a logical line. */
 export interface WaitingRecord {

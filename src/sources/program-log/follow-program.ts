@@ -2,7 +2,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from '../envelopes/clock.ts';
 import { createClockOfNow } from '../envelopes/clock-of-now.ts';
 import { isFatal } from '../kubelet/record-kinds.ts';
-import { decodeText } from '../kubelet/records.ts';
+import { decodeText } from '../../log-formats/cri.ts';
 import { readOwnStamp } from '../kubelet/saved-text.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { ToInstant } from '../envelopes/clock.ts';
+import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import type { OpenContent } from './content.ts';
 import { createRotatedLog } from './rotated-log.ts';
 import { createLiveLineReader } from '../envelopes/live-line.ts';

@@ -1,0 +1,60 @@
+/** Lines as container runtimes write them: CRI (Kubernetes, KEP "CRI container log format") and Docker's json-file. */
+import type { Millis } from '../model/log-line.ts';
+import { readRfc3339 } from './rfc3339.ts';
+
+export type Stream = 'stdout' | 'stderr';
+
+/** What one physical line of a container's log says. */
+export interface ContainerRecord {
+  /** Nanoseconds are a fraction, as far as a number holds them. */
+  time: Millis;
+  stream: Stream;
+  /** The container's line goes on in the next record of this stream. */
+  partial: boolean;
+  /** latin1, one character a byte, without newline. */
+  text: string;
+}
+
+/** Stream and tags, behind the stamp. Of the tags only the first says something as yet: P (partial) or F (full). */
+export const criMarks = /^ (stdout|stderr) ([^ :]{1,16})(?::[^ ]{0,256})?(?: |$)/;
+
+/** Undefined for what is neither of the two formats. Never throws. */
+export function readRecord(line: string): ContainerRecord | undefined {
+  return line.startsWith('{') ? readDocker(line) : readCri(line);
+}
+
+function readCri(line: string): ContainerRecord | undefined {
+  const stamp = readRfc3339(line);
+  if (stamp === undefined) return undefined;
+  const rest = line.slice(stamp.length);
+  const marks = criMarks.exec(rest);
+  if (marks === null) return undefined;
+  const text = rest.slice(marks[0].length);
+  return { time: stamp.time, stream: marks[1] as Stream, partial: marks[2] === 'P', text };
+}
+
+function readDocker(line: string): ContainerRecord | undefined {
+  let record: { log?: unknown; stream?: unknown; time?: unknown };
+  try {
+    record = JSON.parse(decodeText(line)) as typeof record;
+  } catch {
+    return undefined;
+  }
+  const { log, stream, time } = record;
+  if (typeof log !== 'string' || typeof time !== 'string' || (stream !== 'stdout' && stream !== 'stderr'))
+    return undefined;
+  const stamp = readRfc3339(time);
+  if (stamp?.length !== time.length) return undefined;
+  const partial = !log.endsWith('\n');
+  return { time: stamp.time, stream, partial, text: encodeText(partial ? log : log.slice(0, -1)) };
+}
+
+/** latin1 text as the UTF-8 that it is; bytes that are none become U+FFFD. */
+export function decodeText(text: string): string {
+  return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
+}
+
+/** JSON is text already; everything here is bytes. */
+function encodeText(text: string): string {
+  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
+}
