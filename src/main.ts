@@ -22,7 +22,7 @@ Usage: kube-netfilter-tailer COMMAND
   run      the agent of one node: reads its logs, writes Events
   replay   saved node logs in, the Events of the affected Pods out; no cluster needed
   doctor   whether all that the agent needs is there, and what to do if not
-  config   print the settings that hold and where they are from, or check a file of settings
+  config   print the settings that hold and where they are from, or check a config file
   version  print the version
 
 kube-netfilter-tailer COMMAND --help shows more.

@@ -12,7 +12,7 @@ export type { Config, SourceSetting } from './types.ts';
 export const version: string = manifest.version;
 
 /**
- * `flags`: values by name of the flag. Reads the file of settings if one is named. Throws a `ConfigError` that lists all that is
+ * `flags`: values by name of the flag. Reads the config file if one is named. Throws a `ConfigError` that lists all that is
  * wrong, each with the place it is from.
  */
 export function readSettings(flags: Flags, env: NodeJS.ProcessEnv = process.env): LoadedConfig {

@@ -16,7 +16,7 @@ const style: DumpOptions = {
   ],
 };
 
-/** A file of settings that says the same, with a comment behind each value that tells where it is from. */
+/** A config file that says the same, with a comment behind each value that tells where it is from. */
 export function printYaml(given: Layer): string {
   return entriesOf(given)
     .map(([name, { value, origin }]) => {
@@ -27,7 +27,7 @@ export function printYaml(given: Layer): string {
     .join('');
 }
 
-/** `config` is a file of settings; `from` has the same keys. */
+/** `config` is a config file; `from` has the same keys. */
 export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));

@@ -4,10 +4,10 @@ import { reasonOf } from '../platform/system-error.ts';
 /** Settings take a few KB; a ConfigMap cannot hold more than 1 MiB. */
 const limit = 256 * 1024;
 
-/** The text of a file of settings. Throws an Error that says, for a person, why it cannot be had: `is a folder`. */
+/** The text of a config file. Throws an Error that says, for a person, why it cannot be had: `is a folder`. */
 export function readConfigText(path: string): string {
   const bytes = readBytes(path);
-  if (bytes.length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no file of settings`);
+  if (bytes.length > limit) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
   if (bytes.includes(0)) throw new Error('is no text: it holds zero bytes');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -5,7 +5,7 @@ import { schema } from './schema.ts';
 import { settingNames, settingOf } from './settings.ts';
 import { logLevelChoices, type SettingName } from './types.ts';
 
-/** For editors: what a file of settings may hold (JSON Schema, draft 2020-12). */
+/** For editors: what a config file may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {
   const made = z.toJSONSchema(schema, { io: 'input' });
   const properties = made.properties ?? {};

@@ -35,7 +35,7 @@ export const defaults: Layer = layerOf((setting) =>
   setting.default === undefined ? undefined : given(setting, setting.default, { kind: 'default' }),
 );
 
-/** Where the file of settings is said to be. */
+/** Where the config file is said to be. */
 export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   const flag = flags[configFile.flag];
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);

@@ -21,7 +21,7 @@ export interface LoadedConfig {
   readonly file: ConfigFile | undefined;
 }
 
-/** The file of settings, to be looked at again. */
+/** The config file, to be looked at again. */
 export interface ConfigFile {
   readonly path: string;
   /** As it was read. */

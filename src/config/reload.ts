@@ -5,7 +5,7 @@ import type { LoadedConfig } from './loaded-config.ts';
 import { settingNames, settingOf } from './settings.ts';
 import type { Config, SettingName } from './types.ts';
 
-/** Follows the file of settings while the agent runs. */
+/** Follows the config file while the agent runs. */
 export interface Reload {
   /** To be called every few seconds. Throws nothing. */
   look: () => void;
@@ -53,7 +53,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
     } catch (error) {
       return unreadable((error as Error).message);
     }
-    if (missing !== undefined) log.info({ file: file.path }, 'The file of settings can be read again');
+    if (missing !== undefined) log.info({ file: file.path }, 'The config file can be read again');
     missing = undefined;
     const isSettled = text === seen;
     seen = text;
@@ -66,7 +66,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
     if (missing === reason) return;
     missing = reason;
     counts.failed++;
-    log.error({ file: file?.path, reason }, `The file of settings ${reason}: the settings stay as they are`);
+    log.error({ file: file?.path, reason }, `The config file ${reason}: the settings stay as they are`);
   }
 
   function judge(text: string): void {
@@ -79,7 +79,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
       followed = false;
       log.error(
         { file: file?.path, problems: error.problems },
-        'The file of settings has changed and is wrong: the settings stay as they are',
+        'The config file has changed and is wrong: the settings stay as they are',
       );
       return;
     }
@@ -96,7 +96,7 @@ export function createReload({ reading, log, apply }: ReloadOptions): Reload {
       { file: file?.path, settings: live },
       live.length > 0
         ? 'Settings have changed'
-        : 'The file of settings has changed, but no setting that is followed at once',
+        : 'The config file has changed, but no setting that is followed at once',
     );
     if (later.length > 0)
       log.warn({ file: file?.path, settings: later }, `Changed, but needs a restart: ${later.join(', ')}`);

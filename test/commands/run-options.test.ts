@@ -87,7 +87,7 @@ describe('what cannot be followed', () => {
     ]);
   });
 
-  test('is a file of settings that is not there', () => {
+  test('is a config file that is not there', () => {
     expect(problemsOf(['--config', '/nowhere/settings.yaml'])).toEqual([
       '/nowhere/settings.yaml: cannot be read: no such file',
     ]);

@@ -183,14 +183,14 @@ describe('bombs end soon', () => {
   });
 });
 
-describe('what is no file of settings', () => {
+describe('what is no config file', () => {
   const folder = temporaryFolder();
 
   test.each<[string, string | Buffer | undefined, string]>([
     ['missing', undefined, 'cannot be read: no such file'],
     ['zero', 'a: \0', 'is no text: it holds zero bytes'],
     ['latin1', Buffer.from('a: \xfc', 'latin1'), 'is no text in UTF-8'],
-    ['large', Buffer.alloc(10_000_000, '#'), 'is larger than 256 KiB: that is no file of settings'],
+    ['large', Buffer.alloc(10_000_000, '#'), 'is larger than 256 KiB: that is no config file'],
   ])('%s', (name, bytes, expected) => {
     if (bytes !== undefined) writeFileSync(folder(name), bytes);
     expect(checkFile(folder(name), readConfigText)).toEqual([`${folder(name)}: ${expected}`]);

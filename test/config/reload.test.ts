@@ -105,7 +105,7 @@ describe('any other setting', () => {
     look(10);
     expect(applied).toEqual([]);
     expect(told()).toEqual([
-      'info: The file of settings has changed, but no setting that is followed at once',
+      'info: The config file has changed, but no setting that is followed at once',
       'warn: Changed, but needs a restart: stateDir, maxNodes',
     ]);
   });
@@ -125,7 +125,7 @@ describe('any other setting', () => {
     told();
     write('maxNodes: 1');
     look();
-    expect(told()).toEqual(['info: The file of settings has changed, but no setting that is followed at once']);
+    expect(told()).toEqual(['info: The config file has changed, but no setting that is followed at once']);
   });
 
   test.each(Object.entries(settings))('%s: what the table says holds', (name, setting) => {
@@ -164,7 +164,7 @@ describe('a file that is wrong', () => {
     expect(said).toEqual([
       [
         'error',
-        'The file of settings has changed and is wrong: the settings stay as they are',
+        'The config file has changed and is wrong: the settings stay as they are',
         {
           file: '/f',
           problems: [
@@ -195,8 +195,8 @@ describe('a file that is wrong', () => {
     look();
     expect(applied).toEqual([]);
     expect(told()).toEqual([
-      'error: The file of settings has changed and is wrong: the settings stay as they are',
-      'info: The file of settings has changed, but no setting that is followed at once',
+      'error: The config file has changed and is wrong: the settings stay as they are',
+      'info: The config file has changed, but no setting that is followed at once',
     ]);
   });
 
@@ -204,10 +204,10 @@ describe('a file that is wrong', () => {
     const { write, look, told, reload } = scene('logLevel: debug');
     write(new Error('cannot be read: no such file'));
     look(10);
-    expect(told()).toEqual(['error: The file of settings cannot be read: no such file: the settings stay as they are']);
+    expect(told()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
     write('logLevel: debug');
     look(10);
-    expect(told()).toEqual(['info: The file of settings can be read again']);
+    expect(told()).toEqual(['info: The config file can be read again']);
     expect(reload.counts).toEqual({ ok: 0, failed: 1 });
   });
 });
@@ -241,7 +241,7 @@ describe('a mounted ConfigMap', () => {
     told();
     rmSync(folder('..data'));
     look();
-    expect(told()).toEqual(['error: The file of settings cannot be read: no such file: the settings stay as they are']);
+    expect(told()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
   });
 });
 

@@ -6,13 +6,13 @@ export const own = {
     type: 'counter',
     name: 'config_reloads_total',
     labels: { result: ['ok', 'failed'] },
-    help: 'Changes of the file of settings that were followed, or refused.',
+    help: 'Changes of the config file that were followed, or refused.',
   },
   configInForce: {
     type: 'gauge',
     name: 'config_in_force',
     labels: {},
-    help: '1 while what the file of settings says holds, and where there is none; 0: it is wrong, cannot be read, or needs a restart.',
+    help: '1 while what the config file says holds, and where there is none; 0: it is wrong, cannot be read, or needs a restart.',
   },
   stateSaved: {
     type: 'gauge',

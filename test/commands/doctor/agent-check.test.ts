@@ -46,7 +46,7 @@ test.each<[(metrics: Metrics) => void, string]>([
   ],
   [
     (metrics) => metrics.configInForce.set(0),
-    `warning: ${counts}; the file of settings has changed, and what it says does not hold`,
+    `warning: ${counts}; the config file has changed, and what it says does not hold`,
   ],
 ])('an agent that runs', async (set, expected) => {
   await expect(found(set)).resolves.toBe(expected);

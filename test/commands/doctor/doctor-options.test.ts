@@ -50,7 +50,7 @@ describe('settings of the environment that are wrong', () => {
   test.each([
     [[], { CONFIG_FILE: '/no/such/file' }],
     [['--config', '/no/such/file'], {}],
-  ])('a file of settings that is not there: %j %j', (args, given) => {
+  ])('a config file that is not there: %j %j', (args, given) => {
     expect(readDoctorOptions(args, { ...env, ...given })).toMatchObject({
       config: { node: 'node-a' },
       problems: ['/no/such/file: cannot be read: no such file'],

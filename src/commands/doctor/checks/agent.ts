@@ -61,7 +61,7 @@ export async function checkAgent(
     if (inForce(all) === false)
       return warning(
         name,
-        `${told}; the file of settings has changed, and what it says does not hold`,
+        `${told}; the config file has changed, and what it says does not hold`,
         "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
       );
     if (troubles.length > 0)
