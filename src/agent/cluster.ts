@@ -3,7 +3,7 @@ import { type ClusterWatch, createClusterWatch } from '../kubernetes/cluster-wat
 import { loadConfig } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
 import { createPodLookup } from '../kubernetes/pod-lookup.ts';
-import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import { createRemoteLookups, type RemoteLookups } from '../resolving/lookups/remote.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
@@ -22,16 +22,17 @@ export interface ClusterContextOptions {
   troubles: Troubles;
   /** Something is known that was not. */
   onNews: () => void;
-  now: () => Millis;
+  clock: Clock;
 }
 
 /** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
-export function createClusterContext({ config, troubles, onNews, now }: ClusterContextOptions): ClusterContext {
+export function createClusterContext({ config, troubles, onNews, clock }: ClusterContextOptions): ClusterContext {
+  const { now } = clock;
   const connection = createConnection({
     load: () => loadConfig(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
     onRequest: troubles.request,
-    now,
+    now: clock.wall,
   });
   const remote = createRemoteLookups({
     findPods:

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { createLookupGate, type LookupGate } from '../pipeline/lookup-gate.ts';
-import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
@@ -40,7 +40,7 @@ export interface IngestOptions {
   troubles: Troubles;
   /** Something is due earlier than it was. */
   onEarlier: () => void;
-  now: () => Millis;
+  clock: Clock;
 }
 
 /** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
@@ -50,7 +50,8 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions): Ingest {
-  const { config, context, restored, metrics, legacyMetric, troubles, onEarlier, now } = options;
+  const { config, context, restored, metrics, legacyMetric, troubles, onEarlier, clock } = options;
+  const { now } = clock;
   const { lists, remote, cluster } = context;
   const statistics = createStatistics();
   legacyMetric?.watch(statistics);
@@ -85,7 +86,7 @@ export function createIngest(options: IngestOptions): Ingest {
     pipeline: { take: (line, origin) => pipeline.take(line, origin), lost: (...lost) => pipeline.lost(...lost) },
     onNotice: troubles.source,
     onLost: troubles.lost,
-    now,
+    clock,
   });
   return {
     sources,

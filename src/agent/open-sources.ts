@@ -1,5 +1,6 @@
 import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
 import { programNeedles } from '../incidents/catalogue/needles.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -26,7 +27,7 @@ export interface OpenSourcesOptions {
   pipeline: Pick<Pipeline, 'take' | 'lost'>;
   onNotice: (source: string, notice: Notice) => void;
   onLost: (source: string, loss: Loss) => void;
-  now: () => Millis;
+  clock: Clock;
   /** Finds out from where the kernel's log can be read. */
   choose?: () => Choice;
   /** Finds logs that programs write themselves. */
@@ -41,7 +42,8 @@ const firstReach: Millis = 600_000;
 
 /** The logs that are to be read, each handing its lines to the pipeline; not started yet. */
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SourceDedup['once'] } {
-  const { config, positions, first, now } = options;
+  const { config, positions, first } = options;
+  const { wall } = options.clock;
   const found = settle(options);
   const each = createSourceDedup({
     kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
@@ -52,11 +54,11 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     saved: options.once,
   });
   const zone = zoneTime(config.timeZone);
-  const since = first ? now() - firstReach : now();
+  const since = first ? wall() - firstReach : wall();
 
   const sources = found.map((setting): Source => {
     const name = nameOf(setting);
-    const common = { saved: positions[name], listener: listenerOf(name, each, options), now };
+    const common = { saved: positions[name], listener: listenerOf(name, each, options), now: wall };
     switch (setting.kind) {
       case 'file':
         return createFollowFile({ ...common, path: setting.path, needles: needlesOfAll, from: 'end', zone });
@@ -119,20 +121,24 @@ function chooseByLooking(): Choice {
 function listenerOf(
   name: string,
   once: SourceDedup,
-  { pipeline, onLost, onNotice, now }: OpenSourcesOptions,
+  { pipeline, onLost, onNotice, clock }: OpenSourcesOptions,
 ): SourceListener {
   return {
     onLine: (line: LogLine, origin: LineOrigin) => {
       if (origin === 'kernel' && !once.kernel(name, line.text, line.time)) return;
       if ((origin === 'program' || origin === 'container') && !once.program(name, line.text)) return;
-      const latest = now();
-      // A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock.
-      pipeline.take(line.time > latest ? { ...line, time: latest } : line, origin);
+      const time = timeOf(line.time);
+      pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
     onLost(loss: Loss) {
-      pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, loss.time);
+      pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
       onLost(name, loss);
     },
     onNotice: (notice) => onNotice(name, notice),
   };
+
+  /** A line is read after it was written. A stamp from the future is read in the wrong zone, or from another clock. */
+  function timeOf(stamp: Millis): Millis {
+    return Math.min(clock.fromWall(stamp), clock.now());
+  }
 }

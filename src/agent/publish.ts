@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../pipeline/message.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
-import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
 import { createPublisher, type Publisher } from '../events/publisher.ts';
 import type { AgentState } from '../state/agent-state.ts';
@@ -25,11 +25,11 @@ export interface PublishingOptions {
   ingest: Ingest;
   metrics: Metrics;
   troubles: Troubles;
-  now: () => Millis;
+  clock: Clock;
 }
 
 export function createPublishing(options: PublishingOptions): Publishing {
-  const { config, stateFile, stateId, context, ingest, metrics, troubles, now } = options;
+  const { config, stateFile, stateId, context, ingest, metrics, troubles, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const checkpointer = createCheckpointer({
     file: stateFile,
@@ -44,7 +44,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
     }),
     revision: () => table.revision + incidents.revision,
     onSaved(bytes) {
-      metrics.stateSaved.set(now() / 1000);
+      metrics.stateSaved.set(clock.wall() / 1000);
       metrics.stateSize.set(bytes);
       troubles.stateSaved();
     },
@@ -54,16 +54,17 @@ export function createPublishing(options: PublishingOptions): Publishing {
     table,
     write: createEventWriter({
       store: createEventStore(context.connection),
-      messageOf,
+      messageOf: (series) => messageOf(series, clock.toWall),
       stateId,
       keep: checkpointer.keep,
-      now,
+      now: clock.now,
+      wallClock: clock,
     }),
     onResult: troubles.write,
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
     onAbandoned: troubles.abandoned,
     onUnauthorized: context.connection.reload,
-    now,
+    now: clock.now,
   });
   return { checkpointer, publisher };
 }

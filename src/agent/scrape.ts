@@ -10,6 +10,7 @@ import type { SeriesTable } from '../series/table.ts';
 import type { Source } from '../sources/source.ts';
 import type { Statistics } from '../pipeline/statistics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { SourceDedup } from './source-dedup.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';
 
@@ -25,7 +26,7 @@ export interface Observed {
   cluster: ClusterWatch;
   connection: Connection;
   reload: Pick<Reload, 'counts' | 'inForce'>;
-  now: () => number;
+  clock: Clock;
 }
 
 const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
@@ -33,7 +34,7 @@ const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** Shows in the metrics what is counted elsewhere, when somebody looks. */
 export function collectMetrics(metrics: Metrics, observed: Observed): void {
-  const { statistics, table, queue, lists, remote, cluster, connection, now } = observed;
+  const { statistics, table, queue, lists, remote, cluster, connection, clock } = observed;
   for (const source of observed.sources) {
     const label = { source: source.name };
     metrics.lines.setTotal(source.counts.lines, label);
@@ -58,12 +59,12 @@ export function collectMetrics(metrics: Metrics, observed: Observed): void {
   metrics.seriesUncountedPackets.setTotal(table.counts.uncounted);
   metrics.seriesOverflowPackets.setTotal(table.counts.overflowed);
   metrics.waitingFlows.set(queue.size);
-  const { due, oldest } = table.backlog(now());
+  const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);
 
   for (const [resource, { lastHeard }] of cluster.informers)
-    if (lastHeard !== undefined) metrics.watchLastHeard.set(lastHeard / 1000, { resource });
+    if (lastHeard !== undefined) metrics.watchLastHeard.set(clock.toWall(lastHeard) / 1000, { resource });
   const { pods, nodes, services, tombstones } = lists.sizes;
   metrics.cachedObjects.set(pods, { resource: 'pods' });
   metrics.cachedObjects.set(nodes, { resource: 'nodes' });

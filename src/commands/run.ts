@@ -8,6 +8,7 @@ import { createTroubles } from '../agent/troubles.ts';
 import { type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
 import type { Millis } from '../model/log-line.ts';
+import { createSteadyClock } from '../platform/clock.ts';
 import { lastTimes, restoreState } from '../state/agent-state.ts';
 import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
@@ -28,7 +29,8 @@ const upkeepsBetweenPositions = 6;
  * read. Rejects when it cannot begin.
  */
 export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
-  const now = Date.now;
+  const clock = createSteadyClock();
+  const { now } = clock;
   const { config } = reading;
   const { log, setLevel } = await createLevelledLog({ level: config.logLevel, terminal, node: config.node });
   for (const warning of reading.warnings) log.warn({}, warning);
@@ -37,7 +39,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
     version,
     onScrape() {
       lastSeen.look();
-      collectMetrics(metrics, { ...context, ...ingest, reload, now });
+      collectMetrics(metrics, { ...context, ...ingest, reload, clock });
     },
   });
   const { troubles, tally } = createTroubles({ log, rateLimitedLog, metrics, server: () => context.connection.server });
@@ -45,7 +47,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
   const stateFile = `${config.stateDir}/state.json`;
   const restored = restoreState(stateFile, config.node, new Date());
   if (restored.problem !== undefined) troubles.state('load', restored.problem);
-  const context = createClusterContext({ config, troubles, onNews: () => ingest.lookupGate.review(), now });
+  const context = createClusterContext({ config, troubles, onNews: () => ingest.lookupGate.review(), clock });
   const legacyMetric = openLegacyMetric(config.legacyMetric, context.remote.hostNameOf);
   const ingest: Ingest = createIngest({
     config,
@@ -55,7 +57,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
     legacyMetric,
     troubles,
     onEarlier: () => publishing.publisher.wake(),
-    now,
+    clock,
   });
   const publishing: Publishing = createPublishing({
     config,
@@ -65,13 +67,13 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
     ingest,
     metrics,
     troubles,
-    now,
+    clock,
   });
   const { cluster, connection, lists } = context;
   const { checkpointer, publisher } = publishing;
-  const { sources, lookupGate, incidents, table } = ingest;
+  const { sources, lookupGate, incidents } = ingest;
   const lastTold = restored.state && lastTimes(restored.state.series);
-  const lastSeen = createLastSeen({ metrics, ...ingest, tally, restored: lastTold, now });
+  const lastSeen = createLastSeen({ metrics, ...ingest, tally, restored: lastTold, now: clock.wall });
   const reload = createReload({
     reading,
     log,
@@ -134,7 +136,6 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
     let unreadable = 0;
     const timer = setInterval(() => {
       lists.sweep(now());
-      table.followClock(now());
       if (incidents.nextTick() <= now()) incidents.tick(now());
       troubles.clock(connection.clockSkew);
       reload.look();

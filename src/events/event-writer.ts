@@ -1,5 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Published, Series } from '../model/series.ts';
+import type { Clock } from '../platform/clock.ts';
 import { component, type CoreEvent, eventOf, timestamp } from './event.ts';
 import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
 
@@ -30,7 +31,11 @@ export interface EventWriterOptions {
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. */
   keep: () => Promise<void>;
   now: () => Millis;
+  /** Events are stamped with it; without it `now` is the wall clock. */
+  wallClock?: Pick<Clock, 'fromWall' | 'toWall'>;
 }
+
+const unchanged = { fromWall: (stamp: Millis) => stamp, toWall: (time: Millis) => time };
 
 /**
  * Writes one series as an Event, once. Counts are absolute and names depend on nothing but the problem and the hour, so a
@@ -42,7 +47,7 @@ export interface EventWriterOptions {
  *     adopt: GET, see whose count it is, PATCH with its resourceVersion
  */
 export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<Outcome> {
-  const { store, stateId, now } = options;
+  const { store, stateId, now, wallClock: { fromWall, toWall } = unchanged } = options;
 
   return async (series) => {
     const told = { ...series.published, base: baseBy(series), at: now(), suppressed: series.suppressed };
@@ -57,6 +62,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
       { ...series, published: { ...series.published, base: told.base } },
       options.messageOf(series),
       told.at,
+      toWall,
     );
     // What the API server is told is on disk first: after a crash nothing told is counted again.
     await options.keep();
@@ -69,7 +75,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   };
 
   async function create(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
-    const answer = await store.create({ ...marked(event, told), lastTimestamp: timestamp(told.at) });
+    const answer = await store.create({ ...marked(event, told), lastTimestamp: timestamp(toWall(told.at)) });
     if (answer.kind === 'stored') return written('create', own, told, answer.event);
     // A quota answers 409 too.
     if (answer.status === 409 && tries < maxTries) return await adopt(event, own, told, tries + 1);
@@ -83,7 +89,12 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const first = Math.max(own.first, at);
     const anew: Published = { ...told, base: -count, first, overlap: undefined, resourceVersion: undefined };
     if (own.count === count) return { kind: 'written', verb: 'update', packets: 0, told: { ...anew, count, writes } };
-    return await create({ ...event, count: own.count - count, firstTimestamp: timestamp(first) }, own, anew, tries);
+    return await create(
+      { ...event, count: own.count - count, firstTimestamp: timestamp(toWall(first)) },
+      own,
+      anew,
+      tries,
+    );
   }
 
   async function adopt(event: CoreEvent, own: Own, told: Published, tries: number): Promise<Outcome> {
@@ -93,7 +104,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
       if (found.status === 404) return await beginAnew(event, own, told, tries);
       return { kind: 'refused', verb: 'read', refusal: found };
     }
-    const stored = found.event;
+    const stored = onSteadyClock(found.event);
     if (stored.component !== component) return { kind: 'foreign', component: stored.component };
     if (own.shared && !isOurs(stored)) return toldByAnother(own, told);
     const joined = { ...told, ...joinedTo(stored, own) };
@@ -109,15 +120,18 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const [owner, ...numbers] = (stored.annotations[stateAnnotation] ?? '').split(' ');
     const [base = 0, counted, overlapUntil] = numbers.map(Number);
     // Times are cut to seconds.
-    const until = stored.lastTimestamp === undefined ? Infinity : stored.lastTimestamp + 999;
-    // Else its hour was begun again, after the clock had been set back: what was counted in it before is told, and forgotten.
-    const isContinued = first <= until && stored.count <= (base || 0) + count;
-    if (owner === stateId && isContinued) {
+    const until = stored.lastTimestamp === undefined ? now() : stored.lastTimestamp + 999;
+    // An Event that counts more than we remember is of the same hour before the clock was corrected and this program restarted.
+    if (owner === stateId && stored.count <= (base || 0) + count) {
       if (counted === undefined || overlapUntil === undefined) {
         // One that was begun anew does not go back to before it was deleted.
         return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
       }
-      return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
+      return {
+        base: Math.max(0, counted - count),
+        first: began,
+        overlap: { count: counted, until: fromWall(overlapUntil) },
+      };
     }
     // All of ours came after it was written: nothing is counted twice.
     if (first > until) return { base: stored.count, first: began };
@@ -133,8 +147,27 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   }
 
   function marked(event: CoreEvent, { base, overlap }: Published): CoreEvent {
-    const owner = [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
+    const owner = [stateId, base, ...(overlap ? [overlap.count, toWall(overlap.until)] : [])].join(' ');
     return { ...event, metadata: { ...event.metadata, annotations: { [stateAnnotation]: owner } } };
+  }
+
+  function onSteadyClock(stored: StoredEvent): StoredEvent {
+    const { firstTimestamp: first, lastTimestamp: last } = stored;
+    return { ...stored, firstTimestamp: first && fromWall(first), lastTimestamp: last && fromWall(last) };
+  }
+
+  function onTopOf(
+    stored: StoredEvent,
+    event: CoreEvent,
+    { count, last }: Own,
+    { base, first = last }: Published,
+  ): CoreEvent {
+    return {
+      ...event,
+      count: base + count,
+      firstTimestamp: timestamp(toWall(first)),
+      lastTimestamp: timestamp(toWall(Math.max(last, base === 0 ? -Infinity : (stored.lastTimestamp ?? -Infinity)))),
+    };
   }
 }
 
@@ -180,19 +213,5 @@ function written(verb: 'create' | 'update', own: Own, told: Published, { resourc
     verb,
     packets: count - own.told.count,
     told: { ...told, count, writes: own.told.writes + 1, resourceVersion, overlap },
-  };
-}
-
-function onTopOf(
-  stored: StoredEvent,
-  event: CoreEvent,
-  { count, last }: Own,
-  { base, first = last }: Published,
-): CoreEvent {
-  return {
-    ...event,
-    count: base + count,
-    firstTimestamp: timestamp(first),
-    lastTimestamp: timestamp(Math.max(last, base === 0 ? -Infinity : (stored.lastTimestamp ?? -Infinity))),
   };
 }

@@ -1,18 +1,33 @@
 import { dropMessage } from '../drops/message.ts';
 import { incidentMessage } from '../incidents/reporting/message.ts';
+import type { IncidentDetails } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { printable } from '../platform/printable.ts';
 
 /**
  * The message of an Event, from what a series has counted so far: one line, without tabs, mentions and links. Its length is the
- * publisher's to cut.
+ * publisher's to cut. `toWall`: what the wall clock showed at a time of the series.
  */
-export function messageOf(series: Series): string {
+export function messageOf(series: Series, toWall: (time: Millis) => Millis = (time) => time): string {
   const { details, node } = series.finding;
   const lowerBound = series.suppressed
     ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
     : '';
   const message =
-    details.kind === 'incident' ? incidentMessage(details, node, lowerBound) : dropMessage(series, details, lowerBound);
+    details.kind === 'incident'
+      ? incidentMessage(onWallClock(details, toWall), node, lowerBound)
+      : dropMessage(series, details, lowerBound);
   return printable(message);
+}
+
+/** The times that a message shows. */
+function onWallClock(details: IncidentDetails, toWall: (time: Millis) => Millis): IncidentDetails {
+  const { since, last, ended } = details;
+  return {
+    ...details,
+    since: toWall(since),
+    last: toWall(last),
+    ended: ended === undefined ? undefined : toWall(ended),
+  };
 }

@@ -1,9 +1,35 @@
 import type { Millis } from '../model/log-line.ts';
 
 /**
- * Milliseconds since the epoch by the wall clock as it was when this process began, plus what the monotonic clock has counted
+ * Whole milliseconds since the epoch by the wall clock as it was when this process began, plus what the monotonic clock has counted
  * since: a corrected wall clock does not move it. For intervals, budgets, ages and order within one run.
  */
 export function steadyNow(): Millis {
-  return performance.timeOrigin + performance.now();
+  return Math.floor(performance.timeOrigin + performance.now());
+}
+
+/** The steady clock, which all times inside the agent are of, and the wall clock, which stamps what comes in and goes out. */
+export interface Clock {
+  /** Steady. */
+  now: () => Millis;
+  wall: () => Millis;
+  /** The steady time of a stamp of the wall clock, as that is set now. */
+  fromWall: (stamp: Millis) => Millis;
+  /** What the wall clock, as it is set now, showed at a steady time. */
+  toWall: (time: Millis) => Millis;
+}
+
+/** Smaller differences are not followed: without a step, times are those of the log to the millisecond. */
+const smallestStep: Millis = 1000;
+
+export function createSteadyClock(now: () => Millis = steadyNow, wall: () => Millis = Date.now): Clock {
+  let ahead: Millis = 0;
+  return { now, wall, fromWall: (stamp) => stamp - stepped(), toWall: (time) => time + stepped() };
+
+  /** How far the wall clock was set forward since this process began. */
+  function stepped(): Millis {
+    const current = wall() - now();
+    if (Math.abs(current - ahead) >= smallestStep) ahead = Math.round(current);
+    return ahead;
+  }
 }

@@ -18,8 +18,6 @@ export interface LostLines {
   report: (affects: Suppressed['affects'], node: string, time: Millis) => void;
   /** Whether lines of a series that begins at `time` may be among those that were lost before. */
   bearOn: (series: Series, time: Millis) => boolean;
-  /** The clock was set back: nobody knows any more how long ago they were. */
-  clear: () => void;
   state: () => SeriesState['reports'];
 }
 
@@ -52,7 +50,6 @@ export function createLostLines(restored: SeriesState['reports'] = []): LostLine
         (lost.felix >= since && areOf(series, 'felix'))
       );
     },
-    clear: () => reports.clear(),
     state: () =>
       [...reports].map(([node, { kernelWarnings, everything, felix }]) => [
         node,

@@ -19,8 +19,6 @@ export interface Pending {
   postpone: (until: Millis) => void;
   /** How many are due at `now`, and for how long the first of them has been. */
   backlog: (now: Millis) => { due: number; oldest: Millis };
-  /** All that waits is due now. */
-  hasten: (now: Millis) => void;
 }
 
 /** `restored`: those of them with a time are pending. `onEarlier`: `nextDue` is earlier than it was. */
@@ -37,7 +35,9 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
     put(series, due) {
       series.due = due;
       pending.add(series);
-      if (due < earliest) setEarliest(due);
+      if (due >= earliest) return;
+      earliest = due;
+      onEarlier?.();
     },
     delete(series) {
       series.due = Infinity;
@@ -60,14 +60,5 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
       const waits = [...pending].filter(({ due }) => due <= now).map(({ due }) => now - due);
       return { due: waits.length, oldest: Math.max(0, ...waits) };
     },
-    hasten(now) {
-      for (const series of pending) series.due = Math.min(series.due, now);
-      setEarliest(now);
-    },
   };
-
-  function setEarliest(time: Millis): void {
-    earliest = time;
-    onEarlier?.();
-  }
 }

@@ -3,10 +3,9 @@ import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { Published, Series } from '../model/series.ts';
 import { objectKey } from '../model/object-key.ts';
-import { isClockSteppedBack } from '../platform/clock-step.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import { createPending } from './pending.ts';
-import { dueAfter, longestWait } from './schedule.ts';
+import { dueAfter } from './schedule.ts';
 import { freezeSeries, type SeriesState, thawSeries } from './state.ts';
 import { createDistinctValues, tally } from './tally.ts';
 import { windowLength, windowOf } from './window.ts';
@@ -40,8 +39,6 @@ export interface SeriesTable {
   backlog: (now: Millis) => { due: number; oldest: Millis };
   /** Nothing more can be written before then: until that time nothing is due. */
   postpone: (until: Millis) => void;
-  /** To be called now and then with what the clock says: takes back what is ahead of it, because it was set back. */
-  followClock: (now: Millis) => void;
   /** Packets past the limits: of no series, and of an overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
   /** Series held, and how many of them have something to tell. */
@@ -145,39 +142,13 @@ export function createSeriesTable({
     },
     backlog: pending.backlog,
     postpone: pending.postpone,
-    followClock(now) {
-      // Packets are not of the future.
-      if (isClockSteppedBack(clock, now)) goBack(now);
-      const next = pending.nextDue();
-      if (next === Infinity || next - now <= longestWait) return;
-      revision++;
-      pending.hasten(now);
-    },
   };
-
-  /** What was counted ahead is told as it is; what comes now counts in the windows of now. */
-  function goBack(now: Millis): void {
-    revision++;
-    clock = now;
-    nextSweep = -Infinity;
-    lostLines.clear();
-    for (const series of new Set([...current.values(), ...pending])) {
-      series.first = Math.min(series.first, now);
-      series.last = Math.min(series.last, now);
-    }
-    for (const [identity, series] of current) {
-      if (series.window <= windowOf(now, objectKey(series.finding.regarding)).number) continue;
-      current.delete(identity);
-      if (pending.has(series)) past++;
-    }
-    for (const [object, { window }] of objects) if (window > windowOf(now, object).number) objects.delete(object);
-  }
 
   function open(finding: Finding, time: Millis): Series | undefined {
     const object = objectKey(finding.regarding);
     const { number: window } = windowOf(clock, object);
     let known = objects.get(object);
-    if (known === undefined || known.window < window) objects.set(object, (known = { window, distinct: 0 }));
+    if (known === undefined || known.window !== window) objects.set(object, (known = { window, distinct: 0 }));
     if (finding.details.kind === 'flow' && known.distinct >= limits.perObject) {
       return overflow(finding, finding.details, object, time);
     }
@@ -200,12 +171,6 @@ export function createSeriesTable({
     const { number: window, end: windowEnd } = windowOf(clock, objectKey(finding.regarding));
     const before = current.get(finding.identity);
     if (before !== undefined && pending.has(before)) past++;
-    const again = past === 0 ? undefined : pastOf(finding.identity, window);
-    if (again !== undefined) {
-      past--;
-      current.set(finding.identity, again);
-      return again;
-    }
     const series: Series = {
       finding,
       window,
@@ -222,13 +187,6 @@ export function createSeriesTable({
     current.set(finding.identity, series);
     series.suppressed = lostLines.bearOn(series, time);
     return series;
-  }
-
-  /** After the clock was set back an hour comes again, and what was counted in it may still be to be told. */
-  function pastOf(identity: string, window: number): Series | undefined {
-    for (const series of pending)
-      if (series.window === window && series.finding.identity === identity && isPast(series)) return series;
-    return undefined;
   }
 
   function add(series: Series, finding: Finding, time: Millis, weight: number): void {
@@ -270,6 +228,6 @@ export function createSeriesTable({
     for (const [identity, series] of current) {
       if (!pending.has(series) && series.windowEnd <= clock) current.delete(identity);
     }
-    for (const [object, { window }] of objects) if (window < windowOf(clock, object).number) objects.delete(object);
+    for (const [object, { window }] of objects) if (window !== windowOf(clock, object).number) objects.delete(object);
   }
 }

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Millis } from '../model/log-line.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
+import { longestWait } from '../series/schedule.ts';
 import type { SeriesState } from '../series/state.ts';
+import { windowLength } from '../series/window.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { loadState, setAside } from './state-file.ts';
@@ -58,7 +60,10 @@ export function restoreState(file: string, node: string, now: Date): Restored {
       const { success, data } = shape.safeParse(loaded.state);
       if (!success) return { ...fresh, problem: unusable(file, 'it is no state of an agent', setAside(file, now)) };
       const state = data as unknown as AgentState;
-      if (state.node === node) return { state, id: state.id, problem: undefined, first: false };
+      if (state.node === node) {
+        clampTimes([state.series, state.incidents, state.waiting], now.getTime());
+        return { state, id: state.id, problem: undefined, first: false };
+      }
       return { ...fresh, problem: unusable(file, `it is of node ${state.node}, this is ${node}`, setAside(file, now)) };
     }
     case 'none':
@@ -69,6 +74,27 @@ export function restoreState(file: string, node: string, now: Date): Restored {
       return { ...fresh, problem: `${file} cannot be read (${loaded.reason}): starting with nothing counted` };
     default:
       return loaded satisfies never;
+  }
+}
+
+/** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
+const longestAhead: Readonly<Record<string, Millis>> = {
+  windowEnd: windowLength,
+  nextSweep: windowLength,
+  due: longestWait,
+};
+
+/**
+ * The one rule about a clock that was ahead when the state was saved: each time later than now becomes now, and each that is to
+ * come is no further ahead than it can be. No other number is as large as a time.
+ */
+export function clampTimes(state: unknown, now: Millis): void {
+  if (typeof state !== 'object' || state === null) return;
+  const fields = state as Record<string, unknown>;
+  for (const [name, value] of Object.entries(fields)) {
+    const most = now + (longestAhead[name] ?? 0);
+    if (typeof value !== 'number') clampTimes(value, now);
+    else if (value > most) fields[name] = most;
   }
 }
 

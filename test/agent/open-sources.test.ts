@@ -3,6 +3,7 @@ import { openSources, type OpenSourcesOptions } from '../../src/agent/open-sourc
 import type { Choice, KernelSource } from '../../src/sources/auto.ts';
 import type { Notice } from '../../src/sources/source.ts';
 import type { ProgramLog } from '../../src/sources/program-log/find-logs.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
 import { nine } from '../builders.ts';
 
 type Settings = OpenSourcesOptions['config']['sources'];
@@ -21,7 +22,10 @@ function opened(
     pipeline: { take: () => {}, lost: () => {} },
     onNotice: (source, notice) => void notices.push([source, notice]),
     onLost: () => {},
-    now: () => nine,
+    clock: createSteadyClock(
+      () => nine,
+      () => nine,
+    ),
     choose: () => ({ source: undefined, isCertain: true, text: 'reading it', ...choice }),
     findPrograms: () => programs,
   });

@@ -664,25 +664,3 @@ describe('stopping', () => {
     expect(namesOf(one)).toEqual(['a']);
   });
 });
-
-describe('a clock that was set back by eight hours', () => {
-  test('does not keep the node from writing', async () => {
-    const one = rig({ budget: { rate: 1, burst: 2 } });
-    for (const name of ['a', 'b']) one.count(drop(name));
-    await pass(2);
-    vi.setSystemTime(start - 8 * 3600 * second);
-    for (const name of ['c', 'd']) one.count(drop(name));
-    await pass(5);
-    expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd']);
-  });
-
-  test('does not leave a namespace alone for as long', async () => {
-    const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
-    one.count(drop('a'));
-    await pass(2);
-    vi.setSystemTime(start - 8 * 3600 * second);
-    one.count(drop('b'));
-    await pass(2);
-    expect(one.results).toContain('create ok b');
-  });
-});

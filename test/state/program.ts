@@ -10,7 +10,7 @@ export type Step =
   | { kind: 'packets'; packets: Packet[] }
   | { kind: 'read'; lines: number }
   | { kind: 'pass'; time: number }
-  | { kind: 'set'; offset: number }
+  | { kind: 'step'; offset: number }
   | { kind: 'delete'; index: number }
   | { kind: 'lose'; again: number }
   | { kind: 'keep' | 'write' | 'kill' };
@@ -71,8 +71,8 @@ export async function act(world: World, program: readonly Step[]): Promise<void>
       case 'pass':
         world.pass(step.time);
         break;
-      case 'set':
-        world.set(step.offset);
+      case 'step':
+        world.step(step.offset);
         break;
       case 'delete':
         world.deleteOne(step.index);

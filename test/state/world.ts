@@ -6,6 +6,8 @@ import type { EventStore } from '../../src/events/event-store.ts';
 import type { SeriesState } from '../../src/series/state.ts';
 import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
+import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
+import { clampTimes } from '../../src/state/agent-state.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';
 
@@ -38,8 +40,8 @@ export interface World {
   /** A packet is logged. */
   log: (packet: Packet) => void;
   pass: (time: number) => void;
-  /** The clock is set, and the agent sees it a moment later. */
-  set: (offset: number) => void;
+  /** The wall clock is stepped. */
+  step: (offset: number) => void;
   /** The agent counts up to `lines` lines that it has not read. */
   read: (lines: number) => void;
   /** The agent keeps its state. */
@@ -66,34 +68,35 @@ export interface World {
 
 export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { perObject: 8, total: 1000 }): World {
   const store = createMemoryStore((_, key) => mishapOf(nextFate(), key));
-  const log: (Packet & { time: number })[] = [];
+  const log: (Packet & { stamp: number })[] = [];
   const deleted: CoreEvent[] = [];
   const faults: string[] = [];
   const behind = new Map<string, Set<number>>();
   const queue = [...fates];
+  /** By the steady clock of the agent that runs. */
   let time = nine;
+  /** How far the wall clock was set forward since that began. */
+  let stepped = 0;
   let stateId = firstId;
   let disk: { position: number; series: string | undefined } = { position: 0, series: undefined };
   let table: SeriesTable;
   let position: number;
-  let clock: number;
+  let clock: Clock;
+  let latest: number;
   start();
 
   const world: World = {
     store,
     deleted,
     faults,
-    log: (packet) => void log.push({ ...packet, time }),
+    log: (packet) => void log.push({ ...packet, stamp: time + stepped }),
     pass: (duration) => void (time += duration),
-    set(offset) {
-      time += offset;
-      table.followClock(time);
-      clock = table.state().clock ?? -Infinity;
-    },
+    step: (offset) => void (stepped += offset),
     read(lines) {
-      for (const { time: at, ...packet } of log.slice(position, position + lines)) {
-        table.count(findingOf(packet), Math.min(at, time));
-        clock = Math.max(clock, Math.min(at, time));
+      for (const { stamp, ...packet } of log.slice(position, position + lines)) {
+        const at = Math.min(clock.fromWall(stamp), time);
+        table.count(findingOf(packet), at);
+        latest = Math.max(latest, at);
         remember(packet, position++);
       }
     },
@@ -126,9 +129,16 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
   return world;
 
   function start(): void {
+    time += stepped;
+    stepped = 0;
+    clock = createSteadyClock(
+      () => time,
+      () => time + stepped,
+    );
     const restored = disk.series === undefined ? undefined : (JSON.parse(disk.series) as SeriesState);
+    clampTimes(restored, time);
     table = createSeriesTable({ limits, restored, now: () => time });
-    clock = restored?.clock ?? -Infinity;
+    latest = restored?.clock ?? -Infinity;
     position = disk.position;
   }
 
@@ -152,7 +162,14 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
 
   async function write(): Promise<void> {
     const guarded = { ...store, create: guard(store.create), update: guard(store.update) };
-    const writeOne = createEventWriter({ store: guarded, messageOf: nameOf, stateId, keep, now: () => time });
+    const writeOne = createEventWriter({
+      store: guarded,
+      messageOf: nameOf,
+      stateId,
+      keep,
+      now: clock.now,
+      wallClock: clock,
+    });
     for (const series of table.due(time)) {
       const outcome = await writeOne(series);
       if (outcome.kind === 'written') table.published(series, outcome.told);
@@ -221,7 +238,7 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
 
   function remember(packet: Packet, index: number): void {
     const each = findingOf(packet);
-    const name = nameOf({ finding: each, window: windowOf(clock, each.regarding.uid).number });
+    const name = nameOf({ finding: each, window: windowOf(latest, each.regarding.uid).number });
     const lines = behind.get(name) ?? new Set();
     behind.set(name, lines.add(index));
   }

@@ -1,0 +1,174 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openSources } from '../../src/agent/open-sources.ts';
+import { createEventWriter } from '../../src/events/event-writer.ts';
+import { createPublisher } from '../../src/events/publisher.ts';
+import type { LogLine } from '../../src/model/log-line.ts';
+import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
+import { longestWait } from '../../src/series/schedule.ts';
+import { createSeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { clampTimes } from '../../src/state/agent-state.ts';
+import { createMemoryStore, keyOf } from '../events/memory-store.ts';
+import { finding, nine, podRef } from '../builders.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+const second = 1000;
+const hour = 3600 * second;
+const start = windowOf(nine, podRef().uid).end;
+const path = temporaryFolder();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const problem = (identity: string): ReturnType<typeof finding> => finding({ identity });
+
+/** A clock whose wall part is stepped by `step`. */
+function clockWith(steady: () => number): Clock & { step: (by: number) => void } {
+  let stepped = 0;
+  const clock = createSteadyClock(steady, () => steady() + stepped);
+  return { ...clock, step: (by) => void (stepped += by) };
+}
+
+/** Counts and publishes for twenty minutes; the wall clock is stepped within them. */
+async function publishFor(step: number): Promise<{ written: string[]; lastStamps: number[] }> {
+  vi.useFakeTimers({ now: start });
+  const clock = clockWith(Date.now);
+  const store = createMemoryStore();
+  const written: string[] = [];
+  const table = createSeriesTable({ now: clock.now, onEarlier: () => publisher.wake() });
+  const publisher = createPublisher({
+    table,
+    write: createEventWriter({
+      store,
+      messageOf: () => '',
+      stateId: 'ours',
+      keep: async () => {},
+      now: clock.now,
+      wallClock: clock,
+    }),
+    onResult: (verb, result, series) => {
+      const after = Math.round((clock.now() - start) / second);
+      written.push(`${after} s: ${verb} ${result} ${series.finding.identity} ${series.count}`);
+    },
+    onWritten: () => {},
+    onAbandoned: () => {},
+    onUnauthorized: () => {},
+    now: clock.now,
+    budget: { rate: 0.1, burst: 2 },
+  });
+  void publisher.run();
+  const countNow = (identity: string): void => table.count(problem(identity), clock.fromWall(clock.wall()));
+
+  for (const identity of ['a', 'b']) countNow(identity);
+  await vi.advanceTimersByTimeAsync(5 * second);
+  for (const identity of ['a', 'c']) countNow(identity);
+  clock.step(step);
+  await vi.advanceTimersByTimeAsync(100 * second);
+  // Its Event is read, and joined to what is counted here.
+  for (const key of store.events.keys()) store.touch(key);
+  for (const identity of ['a', 'b', 'c']) countNow(identity);
+  await vi.advanceTimersByTimeAsync(1100 * second);
+  void publisher.stop(0);
+  await vi.advanceTimersByTimeAsync(second);
+  return {
+    written,
+    lastStamps: [...store.events.values()].map(({ lastTimestamp }) => Date.parse(lastTimestamp)),
+  };
+}
+
+describe.each([8, -8])('the wall clock is stepped by %d h', (hours) => {
+  test('nothing is written sooner, later, again or under another name', async () => {
+    const expected = await publishFor(0);
+    expect(expected.written).toHaveLength(7);
+    expect((await publishFor(hours * hour)).written).toEqual(expected.written);
+  });
+
+  test('an Event that is written after the step is stamped by the new wall clock', async () => {
+    const [before, after] = [await publishFor(0), await publishFor(hours * hour)];
+    expect(before.lastStamps).toHaveLength(3);
+    expect(after.lastStamps).toEqual(before.lastStamps.map((stamp) => stamp + hours * hour));
+  });
+
+  test('a line is counted at the time that the steady clock showed when it was written', async () => {
+    const file = path(`stepped-${hours}.log`);
+    writeFileSync(file, '');
+    const clock = clockWith(() => Math.floor(performance.timeOrigin + performance.now()));
+    clock.step(hours * hour);
+    const taken: LogLine[] = [];
+    const { sources } = openSources({
+      config: { sources: [{ kind: 'file', path: file }], timeZone: 'UTC', containers: [], podLogs: '', units: [] },
+      positions: {},
+      once: undefined,
+      first: true,
+      pipeline: { take: (line) => void taken.push(line), lost: () => {} },
+      onNotice: () => {},
+      onLost: () => {},
+      clock,
+    });
+    for (const source of sources) source.start();
+    onTestFinished(() => {
+      for (const source of sources) source.stop();
+    });
+    const [stamp, steady] = [clock.wall() - 5 * second, clock.now() - 5 * second];
+    const text = 'kernel: calico-packet: IN=eth0 OUT= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
+    await vi.waitFor(() => expect(sources.map(({ state }) => state)).toEqual(['reading']), 5000);
+    appendFileSync(file, `${new Date(stamp).toISOString()} node-a ${text}\n`);
+    await vi.waitFor(() => expect(taken).toHaveLength(1), 5000);
+    expect(Math.abs((taken[0]?.time ?? 0) - steady)).toBeLessThan(second);
+  });
+});
+
+test('without a step the stamps of lines stay as they are, to the millisecond', () => {
+  let drift = 0;
+  const clock = createSteadyClock(
+    () => start,
+    () => start + drift,
+  );
+  expect([clock.fromWall(start), clock.toWall(start)]).toEqual([start, start]);
+  drift = 999;
+  expect([clock.fromWall(start), clock.toWall(start)]).toEqual([start, start]);
+  drift = 1000;
+  expect([clock.fromWall(start), clock.toWall(start)]).toEqual([start - 1000, start + 1000]);
+});
+
+test('a state that was saved while the clock was eight hours ahead makes nothing wait longer than it may', async () => {
+  const store = createMemoryStore();
+  let now = start + 8 * hour;
+  const write = createEventWriter({
+    store,
+    messageOf: () => '',
+    stateId: 'ours',
+    keep: async () => {},
+    now: () => now,
+  });
+  const publishDue = async (table: ReturnType<typeof createSeriesTable>): Promise<void> => {
+    for (const series of table.due(now)) {
+      const outcome = await write(series);
+      if (outcome.kind === 'written') table.published(series, outcome.told);
+    }
+  };
+  const ahead = createSeriesTable({ now: () => now });
+  ahead.count(problem('a'), now);
+  now += second;
+  await publishDue(ahead);
+  for (const identity of ['a', 'b']) ahead.count(problem(identity), now);
+
+  const restored = ahead.state();
+  now = start;
+  clampTimes(restored, now);
+  const table = createSeriesTable({ restored, now: () => now });
+  expect(table.nextDue()).toBeLessThanOrEqual(start + longestWait);
+  table.count(problem('a'), now);
+  now += longestWait;
+  await publishDue(table);
+  expect([...store.events.values()].map(({ count }) => count)).toEqual([3, 1]);
+  // An hour later at most they count in an hour of the right clock.
+  now = start + windowLength;
+  table.count(problem('a'), now);
+  now += second;
+  await publishDue(table);
+  expect([...store.events.values()].map(({ count }) => count)).toEqual([3, 1, 1]);
+  expect(new Set([...store.events.values()].map(keyOf)).size).toBe(3);
+});
