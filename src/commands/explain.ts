@@ -1,7 +1,7 @@
 import type { ReplayOptions } from './options/replay-options.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
-import { signOf, signOfTable } from '../incidents/catalogue/sign-of.ts';
+import { signOf } from '../incidents/catalogue/sign-of.ts';
 import { explainMartian, explainPacket } from '../drops/findings.ts';
 import { noiseOf } from '../drops/noise.ts';
 import { messageOf } from '../pipeline/message.ts';
@@ -126,7 +126,7 @@ function explain(line: string, options: ReplayOptions, directory: Directory, pre
       return [...rows, ...recordRows(observation), ...signRows(signOf(observation))];
     case 'conntrack-full':
     case 'neighbour-overflow':
-      return [...rows, ['format', observation.kind], ...signRows(signOfTable(observation))];
+      return [...rows, ['format', observation.kind], ...signRows(signOf(observation))];
     case 'suppressed':
       return [...rows, ['format', observation.kind], ['says', JSON.stringify(observation)]];
     default:

@@ -1,5 +1,6 @@
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
+import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
 import type { Recent } from './tracker/recent.ts';
 
@@ -60,10 +61,11 @@ export function createFactFinder(options: FactFinderOptions): FactFinder {
     async find(incident) {
       const { promise: late, resolve } = Promise.withResolvers<undefined>();
       const cancel = schedule(() => resolve(undefined), timeout);
-      const netns = incident.code === 'KN401' ? namespaceIn(incident.subjects) : undefined;
-      const tables = incident.code === 'KN401' && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
+      const isTable = causeOf(incident.code).asks === 'conntrack';
+      const netns = isTable ? namespaceIn(incident.subjects) : undefined;
+      const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
       const [configuration, table, topSources, namespacePod] = await Promise.all([
-        inTime(felixBears(incident) ? felix : undefined),
+        inTime(causeOf(incident.code).asks === undefined ? felix : undefined),
         inTime(tables && (() => tables.conntrack(netns))),
         inTime(tables && (() => tables.topSources(netns))),
         inTime(tables && netns !== undefined ? () => tables.podOf(netns) : undefined),
@@ -114,11 +116,6 @@ function attempt<T>(ask: () => T): T | undefined {
   }
 }
 
-/** kube-proxy's trouble may be felix's doing, and felix and BGP go by the configuration; the kernel's tables do not. */
-function felixBears({ code, failing }: Incident): boolean {
-  return failing !== 'kernel' && /^KN[123]/.test(code);
-}
-
 /** felix wants 5.3; from 4.18 on Red Hat's may do, which other kernels of that age do not (felix/bpf/bpf.go). Undefined: perhaps. */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
@@ -143,7 +140,7 @@ function isRoomy(table: NodeFacts['conntrack']): boolean {
 
 /** A namespace of its own has a table of its own: the host and other Pods do not suffer. */
 function isOfNamespaces({ code, subjects }: Incident): boolean {
-  return code === 'KN401' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
+  return causeOf(code).asks === 'conntrack' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
 }
 
 /** The inode in `4026532317` or `netns 4026532317`; undefined: the host's, or more than one. */

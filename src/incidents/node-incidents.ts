@@ -1,8 +1,8 @@
 import { causeOf } from './catalogue/catalogue.ts';
-import { ebpfOf } from './catalogue/diagnosed.ts';
-import { signOf, signOfTable } from './catalogue/sign-of.ts';
+import { ebpfOf } from './catalogue/felix-deletes-chains.ts';
+import { signOf } from './catalogue/sign-of.ts';
 import { tellsOfStart } from './catalogue/starting.ts';
-import { diagnose } from './diagnosis.ts';
+import { diagnose } from './catalogue/diagnosis.ts';
 import type { Incident, IncidentChange } from './incident.ts';
 import type { AffectedPod } from './reporting/pod-notices.ts';
 import { createRecent, type Recent, type RecentState } from './tracker/recent.ts';
@@ -66,9 +66,6 @@ export interface NodeIncidents {
   state: () => NodeIncidentsState;
 }
 
-/** Failures without a reason of their own. */
-const followUps = new Set(['KN107', 'KN201']);
-
 /** Rules of felix that somebody else has changed. */
 const felixOverwritten = 'KN204';
 
@@ -109,7 +106,8 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     }),
     take(observation, line) {
       const { time } = line;
-      if (observation.kind !== 'program-record') return takeSign(signOfTable(observation), time, undefined);
+      const sign = signOf(observation);
+      if (observation.kind !== 'program-record') return sign && takeSign(sign, time, undefined);
       const container = containerOf(line.source);
       const pod =
         container === undefined
@@ -122,7 +120,6 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       if (died !== undefined) restarted(died, pod, time);
       const ebpf = ebpfOf(observation);
       if (ebpf !== undefined) recent.noteEbpf(ebpf);
-      const sign = signOf(observation);
       if (sign !== undefined) takeSign(sign, time, pod);
     },
     firewallDropped(time) {
@@ -159,7 +156,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
 
   /** felix says first why its rules are refused, then that they are; the second is nothing new. */
   function isToldAlready({ code, failing }: FailureSign, time: Millis): boolean {
-    if (!followUps.has(code)) {
+    if (causeOf(code).isConsequence !== true) {
       reasons[failing] = time;
       return false;
     }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { diagnose, hints, type Symptoms } from '../../src/incidents/diagnosis.ts';
+import type { Symptoms } from '../../src/incidents/catalogue/cause.ts';
+import { diagnose, hints } from '../../src/incidents/catalogue/diagnosis.ts';
 import type { FelixSettings, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../builders.ts';
 
@@ -7,7 +8,7 @@ function felixWith(some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {})
   return { ...noFacts, ...facts, felix: { kind: 'settings', settings: felixSettings(some) } };
 }
 
-const again: Symptoms = { failing: 'kube-proxy', subjects: [], first: nine, last: nine + 30_000, failures: 2 };
+const again: Symptoms = { failing: 'kube-proxy', subjects: [], first: nine, last: nine + 30_000 };
 const once: Symptoms = { ...again, last: nine + 10_000 };
 const bpf = felixWith({ bpfEnabled: true });
 const mixed: NodeFacts = { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
 import type { RunTotals } from '../../src/commands/replay/summary.ts';
 import { programNeedles } from '../../src/incidents/catalogue/needles.ts';
-import { signOf, signOfTable } from '../../src/incidents/catalogue/sign-of.ts';
+import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import type { LogLine, Millis } from '../../src/model/log-line.ts';
 import { needlesOfAll, parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
@@ -234,12 +234,12 @@ const ofKernel: readonly (readonly [string, LoadedConfig])[] = [
 test.each(ofKernel)('all that tells of a table that is full: %s', async (_, read) => {
   for (const [text, code] of tables) {
     const handed = await read({ text, program: 'kernel' });
-    const told = handed.flatMap((line) => {
+    const signs = handed.map((line) => {
       const observation = parse(line.text, createPrefixTable());
       return observation?.kind === 'conntrack-full' || observation?.kind === 'neighbour-overflow'
-        ? signOfTable(observation).code
-        : [];
+        ? signOf(observation)
+        : undefined;
     });
-    expect(told).toEqual([code]);
+    expect(signs).toMatchObject([{ code }]);
   }
 });

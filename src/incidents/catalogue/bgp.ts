@@ -1,5 +1,5 @@
-import type { Cause } from './cause.ts';
-import { said } from './record-text.ts';
+import type { CauseRow } from './cause.ts';
+import { textOf } from './record-text.ts';
 import { failingPodArguments, subjects } from './texts.ts';
 
 /** BIRD's default hold time: a session that cannot live expires no sooner. */
@@ -14,15 +14,14 @@ const notReady = /(?:BIRD6? is not ready|bird6?(?:\/confd)? is not live): ([^\n]
 /** While BIRD starts it says that a graceful restart is going on: that is how it should be. */
 const starting = /graceful restart in progress|failed to stat\(\) nodename file/;
 
-export const bgpDown: Cause = {
+export const bgpDown: CauseRow = {
   code: 'KN301',
   name: 'bgp-sessions-down',
   title: 'BGP sessions are down or BIRD does not run',
-  severity: 'serious',
   reason: 'BgpSessionsDown',
   overReason: 'BgpSessionsUp',
   retryInterval: holdTime,
-  endsNoProgram: true,
+  neverFatal: true,
   programs: ['bird', 'confd', 'calico-node', 'felix', 'unknown'],
   needles: [
     'is not ready: ',
@@ -31,6 +30,7 @@ export const bgpDown: Cause = {
     'Calico is not ready yet',
     'is not live: ',
   ],
+  infoHeads: ['Number of node(s) with BGP peering established = 0'],
   match(record) {
     const { message, fields } = record;
     if (record.program === 'bird') {
@@ -42,7 +42,7 @@ export const bgpDown: Cause = {
       /^(?:calico\/node is not ready|Calico is not ready yet|BIRD6? is not ready|bird6? is not live|Readiness probe failed|Liveness probe failed)/.test(
         message,
       )
-        ? `${said(record)}\n${fields['reason'] ?? ''}`
+        ? `${textOf(record)}\n${fields['reason'] ?? ''}`
         : '';
     const found = notReady.exec(text);
     if (found === null || starting.test(found[1] ?? '')) return undefined;
@@ -65,15 +65,14 @@ export const bgpDown: Cause = {
 const unknown =
   /^(?:bird6?: )?(?:BGP: )?Unexpected connect from unknown address ([\da-fA-F.:]{3,45})(?:%[\w.-]{1,15})? \(port \d{1,5}\)/;
 
-export const unknownPeer: Cause = {
+export const unknownPeer: CauseRow = {
   code: 'KN302',
   name: 'bgp-unknown-peer',
   title: 'A BGP peer comes from an unknown address',
-  severity: 'warning',
   reason: 'BgpUnknownPeer',
   overReason: 'BgpUnknownPeerGone',
   retryInterval: 120_000,
-  endsNoProgram: true,
+  neverFatal: true,
   programs: ['bird'],
   needles: ['Unexpected connect from'],
   match(record) {
@@ -86,7 +85,6 @@ export const unknownPeer: Cause = {
     'The peer chose the wrong of its addresses, its packets are translated (MASQUERADE) on the way, or it was removed from the cluster and still runs.',
   fix: () =>
     'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is no node, stop its BIRD.',
-  impact: undefined,
 };
 
 /** `Mesh_10_0_0_2` → `10.0.0.2`; IPv6 addresses have `_` for `:` and cannot be told from their parts for certain. */

@@ -1,5 +1,5 @@
-import type { Cause } from './cause.ts';
-import { said, startsWithAny, lineAt } from './record-text.ts';
+import type { CauseRow } from './cause.ts';
+import { textOf, startsWithAny, lineAt } from './record-text.ts';
 import { subjects } from './texts.ts';
 
 /** felix/daemon, libcalico-go/lib/clientv3 and watchersyncer, typha/pkg/syncclient, node/pkg/lifecycle/startup. */
@@ -14,7 +14,7 @@ const alone = [
   'Timed out waiting for connection to be restored',
 ];
 
-/** These need an error of the network beside them; the API may also have answered. `Hit error …` is an INFO line. */
+/** These need an error of the network beside them; the API may also have answered. */
 const withNetworkError = [
   'Error getting cluster information config',
   'Failed to get config from datastore',
@@ -27,22 +27,22 @@ const withNetworkError = [
 const networkError =
   /\bdial tcp |connection refused|no route to host|network is unreachable|i\/o timeout|TLS handshake timeout|context deadline exceeded|Client\.Timeout exceeded|x509: |connection reset by peer|no such host/;
 
-export const apiUnreachable: Cause = {
+export const apiUnreachable: CauseRow = {
   code: 'KN207',
   name: 'calico-api-unreachable',
   title: 'The API or Typha is out of reach for Calico',
-  severity: 'warning',
   reason: 'CalicoApiUnreachable',
   overReason: 'CalicoApiReachable',
   retryInterval: 60_000,
   programs: ['felix', 'confd', 'calico-node', 'unknown'],
   needles: [...alone, ...withNetworkError],
+  infoHeads: ['Hit error connecting to datastore', 'Failed to perform list of current data'],
   match(record) {
     // A program that is not known must at least name its source file as Calico's do.
     if (record.program === 'unknown' && !record.caller.includes('/')) return undefined;
     const isAlone = startsWithAny(record.message, alone);
     if (!isAlone && !startsWithAny(record.message, withNetworkError)) return undefined;
-    const text = said(record);
+    const text = textOf(record);
     const found = networkError.exec(text);
     if (found === null && !isAlone) return undefined;
     return {
@@ -61,5 +61,4 @@ export const apiUnreachable: Cause = {
   },
   fix: () =>
     'On the node: curl -k https://ADDRESS:PORT/healthz for the address above, then for the API server itself. If only the Service address fails, look at kube-proxy on this node first. For Typha: kubectl -n calico-system get endpoints calico-typha; TCP 5473 must be open.',
-  impact: undefined,
 };

@@ -1,9 +1,11 @@
 import { bgpDown, unknownPeer } from './bgp.ts';
 import { apiUnreachable } from './calico-api.ts';
-import type { Cause } from './cause.ts';
-import { felixDeletesChains, firewallReload, mixedBackends } from './diagnosed.ts';
+import type { Cause, CauseRow } from './cause.ts';
+import { felixDeletesChains } from './felix-deletes-chains.ts';
+import { firewallReload } from './firewall-reload.ts';
 import { dummyProfile, felixGivesUp, felixRestoreFailed, foreignNftRules, rulesOverwritten } from './felix.ts';
 import { ipvsFailed } from './ipvs.ts';
+import { mixedBackends } from './mixed-backends.ts';
 import { conntrackFull, martianPackets, neighbourFull } from './kernel.ts';
 import { badRule, chainBusy, serviceChainMissing, sharedChainMissing, xtablesLock } from './kube-proxy-iptables.ts';
 import { moduleMissing } from './module-missing.ts';
@@ -12,9 +14,9 @@ import { jumpMissing, restoreRefused } from './kube-proxy-restore.ts';
 import { cannotStart, restarting } from './starting.ts';
 import { short } from './texts.ts';
 
-const rows: readonly Cause[] = [
+const rows: readonly CauseRow[] = [
   felixGivesUp,
-  // What lies behind a call that failed.
+  // Why a call failed.
   xtablesLock,
   moduleMissing,
   serviceChainMissing,
@@ -25,7 +27,7 @@ const rows: readonly Cause[] = [
   nftWithoutJson,
   nftCrashes,
   nftInterfaceMissing,
-  // That it failed, where nothing says why.
+  // That it failed, without a reason.
   jumpMissing,
   restoreRefused,
   nftSyncFailed,
@@ -38,17 +40,18 @@ const rows: readonly Cause[] = [
   bgpDown,
   unknownPeer,
   restarting,
-  // Not told by the lines of programs.
+  // Behind what programs log; the first whose facts fit explains it.
   felixDeletesChains,
-  mixedBackends,
   firewallReload,
+  mixedBackends,
+  // Logged by the kernel.
   conntrackFull,
   neighbourFull,
   martianPackets,
 ];
 
-/** All causes, the most telling first: the first row that matches a record is its cause. */
-export const causes: readonly Cause[] = rows.map(withShortNode);
+/** All causes, the most specific first: the first row that matches a record is its cause. */
+export const causes: readonly Cause[] = rows.map(complete);
 
 const byCode = new Map(causes.map((cause) => [cause.code, cause]));
 
@@ -59,16 +62,24 @@ export function causeOf(code: string): Cause {
   return cause;
 }
 
-/** Names of nodes have up to 253 characters; the first of them are enough to know it by. */
-function withShortNode(cause: Cause): Cause {
+export function isCause(code: string): boolean {
+  return byCode.has(code);
+}
+
+function complete(row: CauseRow): Cause {
   return {
-    ...cause,
-    what: (details, node) => cause.what(details, shortNode(node)),
-    why: (details, node) => cause.why(details, shortNode(node)),
-    fix: (details, node) => cause.fix(details, shortNode(node)),
+    programs: [],
+    needles: [],
+    match: () => undefined,
+    severity: row.impact === undefined ? 'warning' : 'serious',
+    ...row,
+    what: (details, node) => row.what(details, shortNode(node)),
+    why: (details, node) => row.why(details, shortNode(node)),
+    fix: (details, node) => row.fix(details, shortNode(node)),
   };
 }
 
+/** Names of nodes have up to 253 characters; the first of them are enough to know it by. */
 function shortNode(node: string): string {
   return short(node, 63) || 'this node';
 }

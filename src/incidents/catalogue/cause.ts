@@ -1,51 +1,96 @@
-import type { IncidentDetails } from '../../model/incident.ts';
+import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { Failing, ProgramRecord } from '../../model/program-record.ts';
+import type { ConntrackFull, NeighbourOverflow } from '../../model/observation.ts';
+import type { Failing, FailureSign, ProgramRecord } from '../../model/program-record.ts';
 
 /** What a row found in a record. */
 export interface Match {
   subject?: string | undefined;
-  /** The line of the text that tells; default: the first line of the error, else the message. */
+  /** The line that shows it; default: the first line of the error, else the message. */
   quote?: string | undefined;
 }
 
-/** One row of the catalogue of causes. */
-export interface Cause {
+/** One row of the catalogue: all that is known of one cause, apart from its page in docs/causes. */
+export interface CauseRow {
   /** `KN102`: stands in Events, never changes its meaning and is never used again for another. */
   code: string;
   /** `service-chain-missing`: its page is docs/causes/KN102-service-chain-missing.md. */
   name: string;
   /** For lists and headings: `A chain of kube-proxy is gone`. */
   title: string;
-  /** `serious`: Pods suffer and are told; `warning`: only the culprit and the Node are told. */
-  severity: 'serious' | 'warning';
   /** The Event's reason, and that of the Event that says it is over. */
   reason: string;
   overReason: string;
+
+  /** Whose records it is looked for in; default: none, for causes that are diagnosed from others, or are the kernel's. */
+  programs?: readonly Failing[];
+  /** Printable ASCII of eight characters or more: one of these stands in every record that `match` answers, fatal records of klog apart. */
+  needles?: readonly string[];
+  /** How records of mere information begin that `match` is asked about all the same. */
+  infoHeads?: readonly string[];
+  /** Undefined: not mine. Never throws; linear in the length of the text. */
+  match?: (record: ProgramRecord) => Match | undefined;
+  /** Of a line of the kernel, which names a table that is full. */
+  matchTable?: (
+    full: ConntrackFull | NeighbourOverflow,
+  ) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
+  /** The cause that lies behind others, as far as the facts show. */
+  explains?: Explanation;
+  /** It only says that something failed: right after a failure with a reason it is nothing new. */
+  isConsequence?: true;
+  /** Seen once it is an incident if the host's firewall began to drop packets at the same time. */
+  confirmedByFirewallDrops?: true;
+  /** Its subject is a chain that its program made and that only another program can have deleted: a second time is no accident. */
+  deletedByOthers?: true;
+
   /** About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence. */
   retryInterval: Millis;
   /**
-   * A sync of its program that succeeds proves it gone. Not so for what is complained of beside a sync: a clean-up of another mode,
-   * what nft cannot list, one IPVS service, rules that somebody overwrites between two syncs.
+   * A sync of its program that succeeds ends it. Not so for what is logged beside a sync: a clean-up of another mode,
+   * what nft cannot list, one IPVS service, rules that another program overwrites between two syncs.
    */
-  provenBySync?: true;
-  /** No program ever died of it: it is complained of at any time, also before a program is started again for another reason. */
-  endsNoProgram?: true;
-  /** Its subject is a chain that its program made and that only somebody else can have deleted: a second time is no accident. */
-  isForeignHand?: true;
-  /** Whose records it is looked for in; empty for causes that are diagnosed from others, or are the kernel's. */
-  programs: readonly Failing[];
-  /** Printable ASCII of eight characters or more: one of these stands in every record that `match` answers, fatal records of klog apart. */
-  needles: readonly string[];
-  /** Undefined: not mine. Never throws; linear in the length of the text. */
-  match: (record: ProgramRecord) => Match | undefined;
+  endsWithSync?: true;
+  /** No program ever ended because of it: it is logged at any time, also before a program is restarted for another reason. */
+  neverFatal?: true;
+
+  /** What is asked beside the lines. Default: FelixConfiguration, which kube-proxy's rules and Calico's depend on. */
+  asks?: 'conntrack' | 'nothing';
+
   /**
-   * Whole sentences of English without line breaks, each of the three at most 300 bytes. What is broken and whom it hurts; why,
-   * as far as the story tells; what to run.
+   * Whole sentences of English without line breaks, each of the three at most 300 bytes. What is broken and whom it affects; why,
+   * as far as the details show; what to run.
    */
   what: (details: IncidentDetails, node: string) => string;
   why: (details: IncidentDetails, node: string) => string;
   fix: (details: IncidentDetails, node: string) => string;
-  /** One short sentence for a Pod that suffers: what it can no longer count on. Undefined: Pods are not told. */
-  impact: ((details: IncidentDetails) => string) | undefined;
+  /** One short sentence for an affected Pod: what it can no longer count on. Default: a warning, of which Pods are not notified. */
+  impact?: (details: IncidentDetails) => string;
+}
+
+/** When one cause lies behind another. */
+export interface Explanation {
+  codes: readonly string[];
+  when: (facts: NodeFacts, symptoms: Symptoms) => boolean;
+  /** What else to know about an incident that it does not explain; at most 160 bytes. */
+  hint?: (details: HintDetails) => string | undefined;
+}
+
+/** What a diagnosis goes by, beside the facts. */
+export interface Symptoms {
+  failing: Failing;
+  /** Chains, as far as the lines name them. */
+  subjects: readonly string[];
+  first: Millis;
+  last: Millis;
+}
+
+export type HintDetails = Pick<IncidentDetails, 'code' | 'diagnosis' | 'facts'>;
+
+/** A row with its defaults. */
+export interface Cause extends CauseRow {
+  programs: readonly Failing[];
+  needles: readonly string[];
+  match: (record: ProgramRecord) => Match | undefined;
+  /** `serious`: Pods are affected and notified; `warning`: only the failing Pod and the Node are. */
+  severity: 'serious' | 'warning';
 }

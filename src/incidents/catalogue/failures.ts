@@ -1,5 +1,5 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import { isProblem, said, startsWithAny } from './record-text.ts';
+import { isProblem, textOf, startsWithAny } from './record-text.ts';
 
 /*
  * Which call of a tool failed is told by how the message begins; only then is the error searched for the reason. Rules,
@@ -49,20 +49,20 @@ const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 export function iptablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   const { message, program } = record;
-  if (isFragment(record)) return isOfNft(record) ? undefined : said(record);
+  if (isFragment(record)) return isOfNft(record) ? undefined : textOf(record);
   if (program === 'kube-proxy') {
-    return startsWithAny(message, kubeProxyIptables) && !isCleanup(record) ? said(record) : undefined;
+    return startsWithAny(message, kubeProxyIptables) && !isCleanup(record) ? textOf(record) : undefined;
   }
   if (program !== 'felix') return undefined;
-  return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? said(record) : undefined;
+  return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? textOf(record) : undefined;
 }
 
 /** The text of a failed call of nft that programs rules; undefined for anything else. */
 export function nftablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
-  if (isFragment(record)) return isOfNft(record) ? said(record) : undefined;
+  if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
   const heads = record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];
-  return startsWithAny(record.message, heads) ? said(record) : undefined;
+  return startsWithAny(record.message, heads) ? textOf(record) : undefined;
 }
 
 /** A line of kube-proxy's error by itself, as a syslog cuts it: nothing but the error is left. */

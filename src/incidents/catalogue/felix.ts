@@ -1,10 +1,8 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import type { Cause } from './cause.ts';
+import type { CauseRow } from './cause.ts';
 import { iptablesFailure, iptablesNeedles, nftablesFailure, nftablesNeedles } from './failures.ts';
-import { find } from './reading.ts';
-import { isProblem, lineAt, startsWithAny } from './record-text.ts';
-import { failingPodArguments, onlyFamily, subjects } from './texts.ts';
-import { unreachable } from './impact.ts';
+import { find, isProblem, lineAt, startsWithAny } from './record-text.ts';
+import { failingPodArguments, onlyFamily, subjects, unreachable } from './texts.ts';
 
 /** felix looks at its tables every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
 const refreshEvery = 180_000;
@@ -12,15 +10,14 @@ const refreshEvery = 180_000;
 const givesUp =
   /^(?:Failed to program (?:iptables|nftables), (?:loading diags before panic|giving up after retries)|(?:ip6?tables(?:-legacy|-nft)?-save|nftables) command failed after retries|Failed to update IP sets after multiple retries)/;
 
-export const felixGivesUp: Cause = {
+export const felixGivesUp: CauseRow = {
   code: 'KN202',
   name: 'felix-gives-up',
   title: 'felix gives up and restarts',
-  severity: 'serious',
   reason: 'FelixGivesUp',
   overReason: 'FelixWorksAgain',
   retryInterval: refreshEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['felix'],
   needles: ['Failed to program ', 'command failed after retries', 'Failed to update IP sets after multiple retries'],
   match: (record) =>
@@ -41,15 +38,15 @@ const ipsets = [
   'Failed to update IP sets. Marking',
 ];
 
-export const felixRestoreFailed: Cause = {
+export const felixRestoreFailed: CauseRow = {
   code: 'KN201',
   name: 'felix-restore-failed',
   title: "felix's rules are refused",
-  severity: 'serious',
   reason: 'FelixRestoreFailed',
   overReason: 'FelixRestoreSucceeded',
   retryInterval: refreshEvery,
-  provenBySync: true,
+  endsWithSync: true,
+  isConsequence: true,
   programs: ['felix'],
   needles: [...iptablesNeedles, ...nftablesNeedles, ...ipsets],
   match(record) {
@@ -79,11 +76,10 @@ const cannotParse = (record: ProgramRecord): boolean =>
   isProblem(record) &&
   /^exit status 3\b/.test(record.error);
 
-export const foreignNftRules: Cause = {
+export const foreignNftRules: CauseRow = {
   code: 'KN203',
   name: 'felix-foreign-nft-rules',
   title: 'Foreign nft rules in the tables of iptables',
-  severity: 'serious',
   reason: 'ForeignNftRules',
   overReason: 'ForeignNftRulesGone',
   retryInterval: refreshEvery,
@@ -118,15 +114,15 @@ const overwritten = [
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 
-export const rulesOverwritten: Cause = {
+export const rulesOverwritten: CauseRow = {
   code: 'KN204',
   name: 'felix-rules-overwritten',
   title: "Somebody overwrites Calico's rules",
-  severity: 'warning',
   reason: 'FelixRulesOverwritten',
   overReason: 'FelixRulesKept',
   retryInterval: refreshEvery,
-  endsNoProgram: true,
+  neverFatal: true,
+  confirmedByFirewallDrops: true,
   programs: ['felix'],
   needles: overwritten,
   match: (record) =>
@@ -139,7 +135,6 @@ export const rulesOverwritten: Cause = {
     'Until they are back, traffic of Pods may be dropped, or pass without policy. Once is a reload; again and again is a fight with another writer.',
   fix: () =>
     "Look for what writes at that rhythm: systemctl status firewalld ufw docker, cron jobs with iptables-restore, a second CNI plugin, keepalived. Let it leave Calico's chains (cali-…) first, or turn it off on nodes.",
-  impact: undefined,
 };
 
 const dummies = [
@@ -147,15 +142,14 @@ const dummies = [
   'End of resync: local endpoints refer to missing or invalid profile',
 ];
 
-export const dummyProfile: Cause = {
+export const dummyProfile: CauseRow = {
   code: 'KN206',
   name: 'felix-dummy-profile',
   title: 'A profile is missing: its Pods are cut off',
-  severity: 'warning',
   reason: 'FelixProfileMissing',
   overReason: 'FelixProfileFound',
   retryInterval: 300_000,
-  endsNoProgram: true,
+  neverFatal: true,
   programs: ['felix'],
   needles: dummies,
   match: (record) =>
@@ -168,5 +162,4 @@ export const dummyProfile: Cause = {
     'The profile kns.NAME stands for the namespace NAME. It was not in what Typha or the API sent, or it was no valid profile.',
   fix: () =>
     'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all anew.',
-  impact: undefined,
 };

@@ -1,7 +1,6 @@
-import type { Cause } from './cause.ts';
-import { isProblem, said, startsWithAny } from './record-text.ts';
-import { shellWords, subjects } from './texts.ts';
-import { syncEvery } from './impact.ts';
+import type { CauseRow } from './cause.ts';
+import { isProblem, textOf, startsWithAny } from './record-text.ts';
+import { shellWords, subjects, syncEvery } from './texts.ts';
 
 /** kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
 const heads = [
@@ -28,11 +27,10 @@ const heads = [
 /** Of a Service or a set, as they are printed: `10.96.0.10:53/UDP`, `shop/web:https`, `KUBE-CLUSTER-IP`. */
 const names = [/^Failed to sync (?:endpoint for )?service: ([\w.:[\]-]{3,60}\/\w{3,4})\b/, /\bKUBE-[A-Z0-9-]{3,40}\b/];
 
-export const ipvsFailed: Cause = {
+export const ipvsFailed: CauseRow = {
   code: 'KN115',
   name: 'ipvs-failed',
   title: 'kube-proxy cannot program IPVS',
-  severity: 'serious',
   reason: 'IpvsFailed',
   overReason: 'IpvsWorksAgain',
   retryInterval: syncEvery,
@@ -43,7 +41,7 @@ export const ipvsFailed: Cause = {
     const { fields } = record;
     const named = fields['servicePortName'] ?? fields['serviceName'];
     if (named !== undefined && named !== '') return { subject: named };
-    const text = said(record).slice(0, 2048);
+    const text = textOf(record).slice(0, 2048);
     for (const name of names) {
       const found = name.exec(text);
       if (found !== null) return { subject: found[1] ?? found[0] };

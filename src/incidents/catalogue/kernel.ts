@@ -1,22 +1,25 @@
-import type { Cause } from './cause.ts';
+import type { CauseRow } from './cause.ts';
 import type { IncidentDetails } from '../../model/incident.ts';
 import { agreeing, list, short, subjects } from './texts.ts';
 
 /** The kernel prints these at most ten times in five seconds, as long as it lasts. */
 const retryInterval = 30_000;
-const never = () => undefined;
 
-export const conntrackFull: Cause = {
+export const conntrackFull: CauseRow = {
   code: 'KN401',
   name: 'conntrack-full',
   title: 'The connection tracking table is full',
-  severity: 'serious',
   reason: 'ConntrackTableFull',
   overReason: 'ConntrackTableHasRoom',
   retryInterval,
-  programs: [],
-  needles: [],
-  match: never,
+  asks: 'conntrack',
+  matchTable(full) {
+    if (full.kind !== 'conntrack-full') return undefined;
+    const { netns } = full;
+    const [subject, place] =
+      netns === undefined ? ['the host', ''] : [`network namespace ${netns}`, ` in netns ${netns}`];
+    return { family: '', subject, quote: `nf_conntrack: table full${place}, dropping packet` };
+  },
   what(details, node) {
     const { conntrack, namespacePod } = details.facts;
     const whose = subjects(details) === '' ? '' : ` of ${subjects(details)}`;
@@ -80,17 +83,23 @@ function asCount(number: number | undefined): number | undefined {
   return number !== undefined && number >= 0 && number < 2 ** 31 ? Math.trunc(number) : undefined;
 }
 
-export const neighbourFull: Cause = {
+export const neighbourFull: CauseRow = {
   code: 'KN402',
   name: 'neighbour-table-full',
   title: 'The ARP or neighbour table is full',
-  severity: 'serious',
   reason: 'NeighbourTableFull',
   overReason: 'NeighbourTableHasRoom',
   retryInterval,
-  programs: [],
-  needles: [],
-  match: never,
+  asks: 'nothing',
+  matchTable(full) {
+    if (full.kind !== 'neighbour-overflow') return undefined;
+    const { family } = full;
+    return {
+      family: family ?? '',
+      subject: family,
+      quote: `${family === undefined ? '' : `${family}: `}neighbour table overflow`,
+    };
+  },
   what: (details, node) =>
     `${node} cannot reach addresses that it has not talked to lately: its ${tables(details.families)} table is full.`,
   why: () =>
@@ -112,22 +121,18 @@ function tables(families: readonly string[]): string {
   return families[0] === 'IPv6' ? 'neighbour (IPv6)' : families[0] === 'IPv4' ? 'ARP (IPv4)' : 'neighbour';
 }
 
-export const martianPackets: Cause = {
+export const martianPackets: CauseRow = {
   code: 'KN403',
   name: 'martian-packets',
   title: 'Packets with impossible addresses',
-  severity: 'warning',
   reason: 'PacketDrop',
   overReason: 'MartianPacketsGone',
   retryInterval,
-  programs: [],
-  needles: [],
-  match: never,
+  asks: 'nothing',
   what: (details, node) =>
     `The kernel of ${node} drops packets whose source cannot be where they come from${subjects(details) !== '' ? ` (${subjects(details)})` : ''}.`,
   why: () =>
     'Its routes say that the source is behind another interface: asymmetric routing, a missing route back, or a forged address.',
   fix: () =>
     'Compare ip route get SOURCE with the interface in the line. Fix the route; if the other way is meant, set net.ipv4.conf.INTERFACE.rp_filter=2.',
-  impact: undefined,
 };

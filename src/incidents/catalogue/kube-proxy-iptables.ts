@@ -1,9 +1,7 @@
-import { find } from './reading.ts';
-import type { Cause } from './cause.ts';
+import { find, isProblem, textOf } from './record-text.ts';
+import type { CauseRow } from './cause.ts';
 import { iptablesFailure, iptablesNeedles, isCleanup, nftablesNeedles, programmingFailure } from './failures.ts';
-import { isProblem, said } from './record-text.ts';
-import { agreeing, felixSettings, onlyFamily, program, shellWords, subjects } from './texts.ts';
-import { syncEvery, unreachable } from './impact.ts';
+import { agreeing, felixSettings, onlyFamily, program, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
 
 /** The 16 characters are base32 of a hash over the Service's name and port [pkg/proxy/iptables/proxier.go]. */
 const serviceChains = [
@@ -34,15 +32,14 @@ const badRules = [
   /Bad IP address "([^"\n]{0,80})"/,
 ];
 
-export const xtablesLock: Cause = {
+export const xtablesLock: CauseRow = {
   code: 'KN104',
   name: 'xtables-lock',
   title: 'The xtables lock is held by somebody else',
-  severity: 'serious',
   reason: 'XtablesLockHeld',
   overReason: 'XtablesLockFree',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, 'xtables lock', '/run/xtables', 'iptables lock'],
   match(record) {
@@ -60,16 +57,15 @@ export const xtablesLock: Cause = {
   impact: unreachable,
 };
 
-export const serviceChainMissing: Cause = {
+export const serviceChainMissing: CauseRow = {
   code: 'KN102',
   name: 'service-chain-missing',
   title: 'A Service chain of kube-proxy is gone',
-  severity: 'serious',
   reason: 'ServiceChainMissing',
   overReason: 'ServiceChainsRestored',
   retryInterval: syncEvery,
-  provenBySync: true,
-  isForeignHand: true,
+  endsWithSync: true,
+  deletedByOthers: true,
   programs: ['kube-proxy'],
   needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), serviceChains),
@@ -87,16 +83,15 @@ export const serviceChainMissing: Cause = {
   impact: unreachable,
 };
 
-export const sharedChainMissing: Cause = {
+export const sharedChainMissing: CauseRow = {
   code: 'KN103',
   name: 'shared-chain-missing',
   title: 'A shared KUBE- chain is gone',
-  severity: 'serious',
   reason: 'SharedChainMissing',
   overReason: 'SharedChainRestored',
   retryInterval: syncEvery,
-  provenBySync: true,
-  isForeignHand: true,
+  endsWithSync: true,
+  deletedByOthers: true,
   programs: ['kube-proxy'],
   needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), sharedChains),
@@ -113,15 +108,14 @@ export const sharedChainMissing: Cause = {
   impact: unreachable,
 };
 
-export const badRule: Cause = {
+export const badRule: CauseRow = {
   code: 'KN106',
   name: 'bad-rule',
   title: 'A rule is no valid rule',
-  severity: 'serious',
   reason: 'InvalidRule',
   overReason: 'RulesValidAgain',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, 'Bad argument'],
   match: (record) => find(iptablesFailure(record), badRules),
@@ -136,15 +130,14 @@ export const badRule: Cause = {
   impact: unreachable,
 };
 
-export const chainBusy: Cause = {
+export const chainBusy: CauseRow = {
   code: 'KN109',
   name: 'chain-busy',
   title: 'A chain cannot be deleted',
-  severity: 'serious',
   reason: 'ChainBusy',
   overReason: 'ChainDeleted',
   retryInterval: syncEvery,
-  endsNoProgram: true,
+  neverFatal: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, ...nftablesNeedles, 'DEL failed', 'Device or resource busy'],
   match(record) {
@@ -153,7 +146,7 @@ export const chainBusy: Cause = {
       isProblem(record) &&
       isCleanup(record) &&
       record.message.startsWith('Failed to execute iptables-restore');
-    const text = cleanup ? said(record) : programmingFailure(record);
+    const text = cleanup ? textOf(record) : programmingFailure(record);
     return find(text, [
       /CHAIN_(?:USER_)?DEL failed \(Device or resource busy\): chain ([\w-]{1,60})/,
       /Device or resource busy\n[ \t]*delete chain \w+ [\w-]+ ([^\s;]{1,120})/,

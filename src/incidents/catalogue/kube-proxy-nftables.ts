@@ -1,15 +1,21 @@
-import type { Cause } from './cause.ts';
+import type { CauseRow } from './cause.ts';
 import { nftablesFailure, nftablesNeedles } from './failures.ts';
-import { find } from './reading.ts';
-import { lineAt } from './record-text.ts';
-import { agreeing, failingPodArguments, onlyFamily, program, short, subjects } from './texts.ts';
-import { syncEvery, unreachable } from './impact.ts';
+import { find, lineAt } from './record-text.ts';
+import {
+  agreeing,
+  failingPodArguments,
+  onlyFamily,
+  program,
+  short,
+  subjects,
+  syncEvery,
+  unreachable,
+} from './texts.ts';
 
-export const nftWithoutJson: Cause = {
+export const nftWithoutJson: CauseRow = {
   code: 'KN114',
   name: 'nft-without-json',
   title: 'nft was built without JSON',
-  severity: 'serious',
   reason: 'NftWithoutJson',
   overReason: 'NftWithJson',
   retryInterval: syncEvery,
@@ -23,15 +29,14 @@ export const nftWithoutJson: Cause = {
   impact: unreachable,
 };
 
-export const nftCrashes: Cause = {
+export const nftCrashes: CauseRow = {
   code: 'KN113',
   name: 'nft-crashes',
   title: 'nft crashes',
-  severity: 'serious',
   reason: 'NftCrashes',
   overReason: 'NftRunsAgain',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: nftablesNeedles,
   match: (record) =>
@@ -50,15 +55,14 @@ export const nftCrashes: Cause = {
   impact: unreachable,
 };
 
-export const nftInterfaceMissing: Cause = {
+export const nftInterfaceMissing: CauseRow = {
   code: 'KN112',
   name: 'nftables-interface-missing',
   title: 'A rule names an interface that does not exist',
-  severity: 'serious',
   reason: 'NftInterfaceMissing',
   overReason: 'NftInterfaceFound',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy'],
   needles: [...nftablesNeedles, 'Interface does not exist'],
   match(record) {
@@ -79,15 +83,14 @@ export const nftInterfaceMissing: Cause = {
   impact: unreachable,
 };
 
-export const nftSyncFailed: Cause = {
+export const nftSyncFailed: CauseRow = {
   code: 'KN111',
   name: 'nftables-sync-failed',
   title: "nft refuses kube-proxy's rules",
-  severity: 'serious',
   reason: 'NftSyncFailed',
   overReason: 'NftSyncSucceeded',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy'],
   needles: nftablesNeedles,
   match(record) {

@@ -1,22 +1,20 @@
-import type { Cause } from './cause.ts';
+import type { CauseRow } from './cause.ts';
 import { iptablesFailure, iptablesNeedles } from './failures.ts';
 import { lineAt } from './record-text.ts';
-import { agreeing, failingPodArguments, onlyFamily, shellWords, subjects } from './texts.ts';
-import { syncEvery, unreachable } from './impact.ts';
+import { agreeing, failingPodArguments, onlyFamily, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
 
 /** Lines that say most, where no other cause is known. */
 const telling =
   /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 
-export const jumpMissing: Cause = {
+export const jumpMissing: CauseRow = {
   code: 'KN108',
   name: 'jump-missing',
   title: 'No rule leads to the chains of kube-proxy',
-  severity: 'serious',
   reason: 'ServiceJumpMissing',
   overReason: 'ServiceJumpRestored',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy'],
   needles: iptablesNeedles,
   match(record) {
@@ -45,15 +43,15 @@ export const jumpMissing: Cause = {
   impact: () => 'Services may not be reachable from this node at all.',
 };
 
-export const restoreRefused: Cause = {
+export const restoreRefused: CauseRow = {
   code: 'KN107',
   name: 'restore-refused',
   title: "iptables refuses kube-proxy's rules",
-  severity: 'serious',
   reason: 'RulesRefused',
   overReason: 'RulesAccepted',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
+  isConsequence: true,
   programs: ['kube-proxy'],
   needles: iptablesNeedles,
   match(record) {

@@ -1,20 +1,120 @@
-import type { Cause } from './cause.ts';
+import type { CauseRow, Match } from './cause.ts';
 import { iptablesNeedles, nftablesNeedles, programmingFailure } from './failures.ts';
-import { syncEvery, unreachable } from './impact.ts';
-import { moduleMissedByIptables, moduleMissedByNft, moduleNeedles, modulesMissedByIpvs } from './modules.ts';
-import { familyOf } from './reading.ts';
-import { isProblem, said } from './record-text.ts';
-import { onlyFamily, program, shellWords, subjects } from './texts.ts';
+import { onlyFamily, program, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
+import { familyOf, isProblem, lineAt, textOf } from './record-text.ts';
 
-export const moduleMissing: Cause = {
+/*
+ * Names of kernel modules as modprobe takes them, after what iptables and nft say they miss. Sources: net/netfilter,
+ * net/ipv4/netfilter and net/ipv6/netfilter of the kernel, MODULE_ALIAS lines included.
+ */
+
+/** Extensions whose module is not called `xt_` and their own name. */
+const extensions: Readonly<Record<string, string>> = {
+  MARK: 'xt_mark',
+  CONNMARK: 'xt_connmark',
+  SET: 'xt_set',
+  DNAT: 'xt_nat',
+  SNAT: 'xt_nat',
+  NOTRACK: 'xt_CT',
+  tcp: 'xt_tcpudp',
+  udp: 'xt_tcpudp',
+  nfacct: 'xt_nfacct',
+};
+
+/** Extensions that are a module for each family of addresses. */
+const perFamily: Readonly<Record<string, string>> = {
+  rpfilter: 'rpfilter',
+  REJECT: 'REJECT',
+  SYNPROXY: 'SYNPROXY',
+  ah: 'ah',
+};
+
+function moduleOf(extension: string, ipv6: boolean): string {
+  const own = Object.hasOwn(perFamily, extension) ? perFamily[extension] : undefined;
+  if (own !== undefined) return `${ipv6 ? 'ip6t' : 'ipt'}_${own}`;
+  if (ipv6 && /^(?:rt|frag|eui64|ipv6header|hbh|mh|srh|NPT)$/.test(extension)) return `ip6t_${extension}`;
+  return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
+}
+
+/** What says for certain that something is missing; the name in the first group. */
+const certain: readonly { expression: RegExp; module: (name: string, ipv6: boolean) => string }[] = [
+  { expression: /Couldn't (?:load|find) match [`'‘]([\w-]{1,29})['’]/, module: moduleOf },
+  { expression: /Couldn't (?:load|find) target [`'‘]([A-Z][A-Z0-9]{1,28})['’]/, module: moduleOf },
+  {
+    expression:
+      /can't initialize ip6?tables table [`'‘](\w{1,31})['’]: (?:Table does not exist|No such file or directory)/,
+    module: (table, ipv6) => `${ipv6 ? 'ip6table' : 'iptable'}_${table}`,
+  },
+  {
+    expression: /(?:unknown option|unrecognized option) "?'?--(set-xmark|xor-mark|or-mark|and-mark|set-mark)\b/,
+    module: () => 'xt_mark',
+  },
+  { expression: /MARK: bad value for option \\?"--(set-x?mark|xor-mark)/, module: () => 'xt_mark' },
+  { expression: /(?:unknown option|unrecognized option) "?'?--(random-fully)\b/, module: () => 'xt_MASQUERADE' },
+  { expression: /modprobe: FATAL: Module (\w{1,55}) not found/, module: (name) => name },
+  { expression: /modprobe: ERROR: could not insert '(\w{1,55})'/, module: (name) => name },
+  {
+    expression:
+      /(Could not fetch rule set generation id|Failed to initialize nft): (?:Invalid argument|Protocol not supported|Operation not supported|No such file or directory)/,
+    module: () => 'nf_tables',
+  },
+];
+
+/** As in `Cause.needles`, of lines of iptables by themselves. */
+const moduleNeedles = [
+  'unknown option ',
+  'unrecognized option',
+  'missing kernel module',
+  'bad value for option',
+  "can't initialize ip",
+  'required kernel modules are not loaded',
+];
+
+/** A warning only: other things may have failed beside it. */
+const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
+
+/** Which kernel module the error of iptables says it misses. */
+function moduleMissedByIptables(text: string, family: string): Match | undefined {
+  const ipv6 = family === 'IPv6';
+  for (const { expression, module } of certain) {
+    const found = expression.exec(text);
+    if (found !== null) return { subject: module(found[1] ?? '', ipv6), quote: lineAt(text, found.index) };
+  }
+  const warning = warned.exec(text);
+  if (warning === null || /Couldn't load target [`'‘](?:KUBE|cali)-|Bad argument|(?:line|lines?) \d+ failed/.test(text))
+    return undefined;
+  return { subject: moduleOf(warning[1] ?? '', ipv6), quote: lineAt(text, warning.index) };
+}
+
+/** `fib` is the one expression of kube-proxy's and felix's rules that distributions leave out of their kernels. */
+const fib =
+  /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
+
+/** Which kernel module the error of nft says it misses. */
+function moduleMissedByNft(text: string, family: string): Match | undefined {
+  const found = fib.exec(text.replace(/^[ \t]+/gm, ''));
+  if (found !== null) {
+    const error = text.search(/No such file or directory|Operation not supported/);
+    return { subject: family === 'IPv6' ? 'nft_fib_ipv6' : 'nft_fib_ipv4', quote: lineAt(text, error) };
+  }
+  const cache = /(?:cache initialization failed|Could not process rule|Error): (Protocol not supported)/.exec(text);
+  return cache === null ? undefined : { subject: 'nf_tables', quote: lineAt(text, cache.index) };
+}
+
+/** `[ip_vs_rr ip_vs_wrr]` of kube-proxy before 1.24. */
+function modulesMissedByIpvs(text: string): Match | undefined {
+  const found = /required kernel modules are not loaded: \[([\w ]{1,200})\]/.exec(text);
+  return found === null ? undefined : { subject: found[1], quote: lineAt(text, found.index) };
+}
+
+export const moduleMissing: CauseRow = {
   code: 'KN105',
   name: 'kernel-module-missing',
   title: 'A kernel module is missing',
-  severity: 'serious',
   reason: 'KernelModuleMissing',
   overReason: 'KernelModuleFound',
   retryInterval: syncEvery,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, ...nftablesNeedles, ...moduleNeedles],
   match(record) {
@@ -24,7 +124,7 @@ export const moduleMissing: Cause = {
       return moduleMissedByIptables(text, family) ?? moduleMissedByNft(text, family);
     }
     return record.program === 'kube-proxy' && isProblem(record) && /^[Cc]an't (?:use|determine)/.test(record.message)
-      ? modulesMissedByIpvs(said(record))
+      ? modulesMissedByIpvs(textOf(record))
       : undefined;
   },
   what: (details, node) =>

@@ -1,4 +1,5 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
+import type { Match } from './cause.ts';
 
 /** Error texts may hold all rules of a node; what tells stands in the first lines. Characters. */
 const textLimit = 16_384;
@@ -7,7 +8,7 @@ const textLimit = 16_384;
 const quoteLimit = 200;
 
 /** What a record says in words: old releases put the error into the message, newer ones into a field. */
-export function said(record: ProgramRecord): string {
+export function textOf(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
 }
@@ -47,7 +48,7 @@ export function firstLine(record: ProgramRecord): string {
   return quotable(end === -1 ? record.message : record.message.slice(0, end));
 }
 
-/** Whether it is said loudly enough to be a failure. */
+/** Whether it is textOf loudly enough to be a failure. */
 export function isProblem(record: ProgramRecord): boolean {
   return record.severity !== 'info' && record.severity !== 'debug';
 }
@@ -55,4 +56,38 @@ export function isProblem(record: ProgramRecord): boolean {
 export function startsWithAny(text: string, heads: readonly string[]): boolean {
   for (const head of heads) if (text.startsWith(head)) return true;
   return false;
+}
+
+/** The first of the expressions that is found in the text: its first group is the subject, its line the quote. */
+export function find(text: string | undefined, expressions: readonly RegExp[]): Match | undefined {
+  if (text === undefined) return undefined;
+  for (const expression of expressions) {
+    const found = expression.exec(text);
+    if (found !== null) return { subject: found[1], quote: lineAt(text, found.index) };
+  }
+  return undefined;
+}
+
+/** `IPv4`, `IPv6`, or '' where nothing tells: the field, else the tool's name in its own error message. */
+export function familyOf(record: ProgramRecord, text: string): string {
+  const field = record.fields['ipFamily'] ?? record.fields['ipVersion'] ?? record.fields['family'] ?? '';
+  if (/^(?:IPv6|0x6|6|inet6|ip6)$/i.test(field)) return 'IPv6';
+  if (/^(?:IPv4|0x4|4|inet|ip)$/i.test(field)) return 'IPv4';
+  if (
+    /\bip6tables(?:-legacy|-nft)?(?:-restore|-save)? v\d|\b(?:add|delete) \w+ ip6 |^BIRD6 |BIRDv6|\bIPv6 support\b/m.test(
+      text,
+    )
+  )
+    return 'IPv6';
+  if (/\biptables(?:-legacy|-nft)?(?:-restore|-save)? v\d|\b(?:add|delete) \w+ ip |BIRDv4/m.test(text)) return 'IPv4';
+  return '';
+}
+
+/** Which kernel interface iptables used, by the version it prints or by the name it was called by. */
+export function backendOf(text: string): 'legacy' | 'nf_tables' | undefined {
+  const version = /\bip6?tables[\w-]{0,16} v[\d.]{1,12} \((legacy|nf_tables)\)/.exec(text);
+  if (version !== null) return version[1] === 'legacy' ? 'legacy' : 'nf_tables';
+  const command = /\b(?:xtables-|ip6?tables-)(legacy|nft)\b/.exec(text);
+  if (command === null) return undefined;
+  return command[1] === 'legacy' ? 'legacy' : 'nf_tables';
 }

@@ -1,31 +1,21 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { ConntrackFull, NeighbourOverflow } from '../../model/observation.ts';
-import type { FailureSign, Program, ProgramRecord, Sign } from '../../model/program-record.ts';
+import type { Failing, FailureSign, ProgramRecord, Sign } from '../../model/program-record.ts';
 import { causes } from './catalogue.ts';
 import type { Cause } from './cause.ts';
-import { backendOf, familyOf } from './reading.ts';
-import { firstLine, isProblem, quotable, said } from './record-text.ts';
+import { backendOf, familyOf, firstLine, isProblem, quotable, textOf, startsWithAny } from './record-text.ts';
 import { short } from './texts.ts';
 
 /** Names are as long as the program makes them. Of chains of nftables, the longest, they are 128 characters and the namespace. */
 const subjectLimit = 160;
 
 /** The rows that apply to each program, in order. */
-const rows: Readonly<Record<Program, readonly Cause[]>> = {
-  'kube-proxy': rowsOf('kube-proxy'),
-  felix: rowsOf('felix'),
-  confd: rowsOf('confd'),
-  bird: rowsOf('bird'),
-  'calico-node': rowsOf('calico-node'),
-  unknown: rowsOf('unknown'),
-};
+const rows = new Map<Failing, Cause[]>();
+for (const cause of causes)
+  for (const program of cause.programs) rows.set(program, [...(rows.get(program) ?? []), cause]);
 
-/** Information that tells of trouble or of its end. Most of what programs log is other information and ends here. */
-const telling: readonly string[] = [
-  'Number of node(s) with BGP peering established = 0',
-  'Hit error connecting to datastore',
-  'Failed to perform list of current data',
-];
+/** Most of what programs log is other information and ends here. */
+const infoHeads = causes.flatMap((cause) => cause.infoHeads ?? []);
 
 /** As in `Cause.needles`, of what `syncOf` answers. */
 export const syncNeedles = [
@@ -35,47 +25,30 @@ export const syncNeedles = [
   'Completed first update to dataplane',
 ];
 
-/** What a record of a program says of an incident; undefined for most. Never throws; linear in the length of the record. */
-export function signOf(record: ProgramRecord): Sign | undefined {
+/** What a record of a program, or the kernel's line about a full table, says of an incident; undefined for most. Never throws; linear in the length of the record. */
+export function signOf(record: ProgramRecord | ConntrackFull | NeighbourOverflow): Sign | undefined {
+  if (record.kind !== 'program-record') return tableFailureOf(record);
   const { message, program } = record;
   // BIRD prints no severity.
   if (!isProblem(record) && program !== 'bird') {
-    return syncOf(record) ?? (telling.some((head) => message.startsWith(head)) ? failureOf(record) : undefined);
+    return syncOf(record) ?? (startsWithAny(message, infoHeads) ? failureOf(record) : undefined);
   }
   return syncOf(record) ?? failureOf(record);
 }
 
-/** What a kernel table that is full says of an incident. */
-export function signOfTable(observation: ConntrackFull | NeighbourOverflow): FailureSign {
-  const sign = { kind: 'failure', failing: 'kernel', backend: undefined } as const;
-  if (observation.kind === 'conntrack-full') {
-    const { netns } = observation;
-    const place = netns === undefined ? 'the host' : `network namespace ${netns}`;
-    return { ...sign, code: 'KN401', family: '', subject: place, quote: conntrackQuote(netns) };
+function tableFailureOf(full: ConntrackFull | NeighbourOverflow): FailureSign | undefined {
+  for (const { code, matchTable } of causes) {
+    const match = matchTable?.(full);
+    if (match !== undefined) return { kind: 'failure', code, failing: 'kernel', backend: undefined, ...match };
   }
-  const { family } = observation;
-  return {
-    ...sign,
-    code: 'KN402',
-    family: family ?? '',
-    subject: family,
-    quote: family === undefined ? 'neighbour table overflow' : `${family}: neighbour table overflow`,
-  };
-}
-
-function conntrackQuote(netns: number | undefined): string {
-  return `nf_conntrack: table full${netns === undefined ? '' : ` in netns ${netns}`}, dropping packet`;
-}
-
-function rowsOf(program: Program): readonly Cause[] {
-  return causes.filter(({ programs }) => programs.includes(program));
+  return undefined;
 }
 
 function failureOf(record: ProgramRecord): FailureSign | undefined {
-  for (const cause of rows[record.program]) {
+  for (const cause of rows.get(record.program) ?? []) {
     const match = cause.match(record);
     if (match === undefined) continue;
-    const text = said(record);
+    const text = textOf(record);
     const subject = match.subject === undefined ? '' : short(match.subject, subjectLimit);
     return {
       kind: 'failure',
@@ -98,12 +71,12 @@ function syncOf(record: ProgramRecord): Sign | undefined {
   const { message, program: failing, fields } = record;
   if (failing === 'kube-proxy') {
     if (message.startsWith('Sync failed')) {
-      const told = fields['retryingTime'] ?? /^Sync failed; retrying in ([\w.]{1,30})/.exec(message)?.[1];
+      const retry = fields['retryingTime'] ?? /^Sync failed; retrying in ([\w.]{1,30})/.exec(message)?.[1];
       return {
         kind: 'sync-failed',
         failing,
         family: familyOf(record, ''),
-        retry: told === undefined ? undefined : duration(told),
+        retry: retry === undefined ? undefined : duration(retry),
       };
     }
     return /^[Ss]yncProxyRules (?:complete|took)\b/.test(message)

@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import type { Cause } from './cause.ts';
-import { said, isProblem, lineAt } from './record-text.ts';
+import type { CauseRow } from './cause.ts';
+import { textOf, isProblem, lineAt } from './record-text.ts';
 import { failingPodArguments, plural, program, shellWords } from './texts.ts';
 
 /** A container that ends at once is started anew after up to five minutes. */
@@ -20,15 +20,14 @@ const wants: readonly { expression: RegExp; module: string }[] = [
 const configuration =
   /^(?:failed (?:complete|validate|os init)|initialize logging|unknown (?:short)?hand flag|unknown flag|"[^"\n]{1,200}" does not take)/;
 
-export const cannotStart: Cause = {
+export const cannotStart: CauseRow = {
   code: 'KN116',
   name: 'kube-proxy-cannot-start',
   title: 'kube-proxy does not start',
-  severity: 'serious',
   reason: 'KubeProxyCannotStart',
   overReason: 'KubeProxyStarted',
   retryInterval: crashLoop,
-  provenBySync: true,
+  endsWithSync: true,
   programs: ['kube-proxy'],
   needles: ['Error running ProxyServer', 'command failed'],
   match(record) {
@@ -39,7 +38,7 @@ export const cannotStart: Cause = {
         (message === 'command failed' && configuration.test(error)) ||
         (severity === 'fatal' && /(?:^|\/)server(?:_\w+)?\.go$/.test(caller)));
     if (!starts) return undefined;
-    const text = said(record);
+    const text = textOf(record);
     const wanted = wants.find(({ expression }) => expression.test(text));
     return {
       subject: wanted?.module,
@@ -70,19 +69,18 @@ export function tellsOfStart({ program: writer, caller, message }: ProgramRecord
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 
-/** felix ends so on purpose, or it has already said why. */
+/** felix ends so on purpose, or it has already textOf why. */
 const orderly =
   /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
 
-export const restarting: Cause = {
+export const restarting: CauseRow = {
   code: 'KN117',
   name: 'program-restarting',
   title: 'A network program keeps restarting',
-  severity: 'warning',
   reason: 'NetworkProgramRestarting',
   overReason: 'NetworkProgramStable',
   retryInterval: crashLoop,
-  endsNoProgram: true,
+  neverFatal: true,
   programs: ['kube-proxy', 'felix', 'confd', 'calico-node'],
   needles: ['[FATAL][', '[PANIC][', ': FATAL ', ': PANIC ', ': CRITICAL ', '] panic: ', 'fatal error: ', startNeedle],
   match({ severity, message }) {
@@ -101,5 +99,4 @@ export const restarting: Cause = {
       ? 'Read kubectl -n kube-system get pods -o wide, then logs --previous and describe of the Pod: look for OOMKilled and failed probes.'
       : `Read kubectl logs ${pod} --all-containers --previous, and kubectl describe pod ${pod}: look for OOMKilled, failed probes and the exit code.`;
   },
-  impact: undefined,
 };

@@ -90,3 +90,18 @@ export function felixSettings(details: IncidentDetails) {
   const { felix } = details.facts;
   return felix?.kind === 'settings' ? felix.settings : undefined;
 }
+
+/** The command that sets a field of a FelixConfiguration. */
+export function felixPatch(name: string, setting: string): string {
+  return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
+}
+
+/** kube-proxy tries a failed sync again after its syncPeriod, 30 s by default. */
+export const syncEvery = 30_000;
+
+/** For a Pod of a node whose rules stand still. */
+export function unreachable(details: IncidentDetails): string {
+  return details.failing === 'felix' || details.failing === 'calico-node'
+    ? 'Network policy on this node stands still: new Pods may have no network, and changed policies do not apply.'
+    : 'New or changed Services and endpoints are not reachable from this node.';
+}

@@ -9,10 +9,7 @@ export function restartReason(inContainer: readonly TrackedFailure[], courseOf: 
   const [reason] = inContainer
     .filter(
       ({ incident, inThisLife, healthy }) =>
-        inThisLife &&
-        healthy === undefined &&
-        incident.phase !== 'over' &&
-        courseOf(incident.code).endsNoProgram !== true,
+        inThisLife && healthy === undefined && incident.phase !== 'over' && courseOf(incident.code).neverFatal !== true,
     )
     .toSorted((a, b) => rankOf(a) - rankOf(b) || b.incident.last - a.incident.last);
   const isKnownLoop = inContainer.some(({ incident }) => incident.code === restarting && incident.phase === 'open');

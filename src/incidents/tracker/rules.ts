@@ -23,11 +23,11 @@ export interface Course {
   /** About how far apart the failures are while it lasts. */
   retryInterval: Millis;
   /** A sync that succeeds shows that it is gone. */
-  provenBySync?: true;
+  endsWithSync?: true;
   /** A program that was started again was so for another reason. */
-  endsNoProgram?: true;
+  neverFatal?: true;
   /** Only somebody else can have made away with its subject: two attempts that name one are an incident, whatever succeeds in between. */
-  isForeignHand?: true;
+  deletedByOthers?: true;
 }
 
 /** The row of a code. Throws for one that is not in the catalogue. */

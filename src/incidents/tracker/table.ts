@@ -153,7 +153,7 @@ export function createIncidentTable({ restored, courseOf, onChange, isNeeded }: 
     describe(tracked, sign, failingPod);
     tracked.unfinished = true;
     tracked.inThisLife = true;
-    const isHand = sign.subject !== undefined && courseOf(sign.code).isForeignHand === true;
+    const isHand = sign.subject !== undefined && courseOf(sign.code).deletedByOthers === true;
     fail(tracked, time, isHand ? noteForeignHand : noteAttempt);
   }
 
@@ -235,7 +235,7 @@ export function createIncidentTable({ restored, courseOf, onChange, isNeeded }: 
   }
 
   function isProvenBySync(code: string): boolean {
-    return courseOf(code).provenBySync === true;
+    return courseOf(code).endsWithSync === true;
   }
 
   function inContainer(container: Failing): TrackedFailure[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
-import { signOf, signOfTable } from '../../../src/incidents/catalogue/sign-of.ts';
+import { signOf } from '../../../src/incidents/catalogue/sign-of.ts';
 import type { ProgramRecord } from '../../../src/model/program-record.ts';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { lines } from './lines.ts';
@@ -79,7 +79,7 @@ it('takes no failure of one program for that of another', () => {
 });
 
 it('knows the table that is full', () => {
-  expect(signOfTable({ kind: 'conntrack-full', netns: undefined })).toEqual({
+  expect(signOf({ kind: 'conntrack-full', netns: undefined })).toEqual({
     kind: 'failure',
     code: 'KN401',
     failing: 'kernel',
@@ -88,16 +88,16 @@ it('knows the table that is full', () => {
     quote: 'nf_conntrack: table full, dropping packet',
     backend: undefined,
   });
-  expect(signOfTable({ kind: 'conntrack-full', netns: 4_026_532_317 })).toMatchObject({
+  expect(signOf({ kind: 'conntrack-full', netns: 4_026_532_317 })).toMatchObject({
     subject: 'network namespace 4026532317',
     quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
   });
-  expect(signOfTable({ kind: 'neighbour-overflow', family: 'IPv6' })).toMatchObject({
+  expect(signOf({ kind: 'neighbour-overflow', family: 'IPv6' })).toMatchObject({
     code: 'KN402',
     subject: 'IPv6',
     family: 'IPv6',
   });
-  expect(signOfTable({ kind: 'neighbour-overflow', family: undefined })).toMatchObject({
+  expect(signOf({ kind: 'neighbour-overflow', family: undefined })).toMatchObject({
     code: 'KN402',
     subject: undefined,
     family: '',

@@ -1,4 +1,5 @@
-import { diagnose, hints, objectToPatch } from '../../../incidents/diagnosis.ts';
+import { diagnose, hints } from '../../../incidents/catalogue/diagnosis.ts';
+import { objectToPatch } from '../../../incidents/catalogue/felix-deletes-chains.ts';
 import { rightsFile } from '../../../kubernetes/rights-file.ts';
 import type { NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
@@ -39,7 +40,7 @@ export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: Calic
   function checkConflict(): Check {
     const about = 'calico-bpf';
     if (settings.bpfEnabled !== true) return ok(about, 'eBPF is off');
-    const symptoms = { failing: 'unknown', subjects: [], first: 0, last: 0, failures: 1 } as const;
+    const symptoms = { failing: 'unknown', subjects: [], first: 0, last: 0 } as const;
     if (diagnose('KN102', facts, symptoms) === 'KN101')
       return problem(
         about,
