@@ -1,8 +1,7 @@
 // Writes docs/config.schema.json and the table of docs/configuration.md from the settings in src/config/.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configJsonSchema } from '../src/config/json-schema.ts';
-import { withTable } from '../src/config/reference.ts';
+import { configJsonSchema, withTable } from './config-docs.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const page = join(docs, 'configuration.md');

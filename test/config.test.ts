@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createPrefixTable } from '../src/parsing/netfilter/prefixes.ts';
-import { type Config, ConfigError, readConfig, settings } from '../src/config/config.ts';
+import { type Config, ConfigError } from '../src/config/config.ts';
+import { settings } from '../src/config/settings.ts';
+import { readConfig } from './config/reading.ts';
 import { defaultRules } from '../src/sources/kubelet/rules.ts';
 
 const defaults: Config = {

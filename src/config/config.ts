@@ -1,32 +1,104 @@
+/** All settings of `run` from options, environment and config file; and what else is taken from the environment. */
+import type * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
+import { verdicts } from '../model/packet.ts';
+import { ConfigError, type Problem } from './config-error.ts';
+import { envTypos } from './env-typos.ts';
+import { type FileLayer, readFileLayer } from './file-layer.ts';
 import { readConfigText } from './file-text.ts';
-import type { Flags } from './layer.ts';
-import { readAll, type LoadedConfig, readUsable, type Usable } from './loaded-config.ts';
-import type { Config } from './types.ts';
+import { inherit } from './kube-iptables-tailer.ts';
+import { configPath, defaults, type Flags, type Given, type Layer, layerOfEnvironment, layerOfFlags } from './layer.ts';
+import { problemWith } from './origin.ts';
+import { type Config, schema, type SettingName } from './schema.ts';
+import { configFile, settingOf } from './settings.ts';
+import { nearest, suggest } from './suggest.ts';
 
 export { ConfigError } from './config-error.ts';
-export type { ConfigFile, LoadedConfig, Usable } from './loaded-config.ts';
-export { settings } from './settings.ts';
-export type { Config, SourceSetting } from './types.ts';
+export type { Config, SourceSetting } from './schema.ts';
 
 export const version: string = manifest.version;
 
+export interface ConfigInputs {
+  /** Values by name of the flag. */
+  flags: Flags;
+  env?: NodeJS.ProcessEnv | undefined;
+  /** Throws an Error that says why the file cannot be read. */
+  readText?: (path: string) => string;
+}
+
+/** The settings in force, and where each is from. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** By name of the setting, as a file would have it. */
+  readonly given: Layer;
+  /** What works, but should be changed. */
+  readonly warnings: readonly string[];
+  readonly file: ConfigFile | undefined;
+}
+
+/** The config file, to be read again while the agent runs. */
+export interface ConfigFile {
+  readonly path: string;
+  /** As it was read. */
+  readonly text: string;
+  /** As it is now. Throws an Error that says why it cannot be read. */
+  readonly readAgain: () => string;
+  /** All settings as they would be with this text in the file. Throws a `ConfigError`. */
+  readonly understand: (text: string) => LoadedConfig;
+}
+
+/** As much of the settings as can be used. */
+export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> {
+  /** What is wrong, each with the place it is from. `config` has the default of it, and '' as `node`. */
+  readonly problems: readonly string[];
+}
+
 /**
- * `flags`: values by name of the flag. Reads the config file if one is named. Throws a `ConfigError` that lists all that is
- * wrong, each with the place it is from.
+ * Options go over variables, those over the file, that over variables of kube-iptables-tailer, these over `assumed`. Throws a
+ * `ConfigError` that lists all that is wrong, each with the place it is from.
  */
-export function readSettings(flags: Flags, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
-  return readAll({ flags, env, readText: readConfigText });
+export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig {
+  const { given, warnings, file, problems, wrong, config } = readLayers(inputs, assumed);
+  if (config === undefined || problems.length > 0)
+    throw new ConfigError([...problems, ...wrong.map(({ problem }) => problem)]);
+  const { readText = readConfigText } = inputs;
+  return {
+    config,
+    given,
+    warnings,
+    file: file && {
+      ...file,
+      readAgain: () => readText(file.path),
+      understand: (text) => loadConfig({ ...inputs, readText: () => text }),
+    },
+  };
 }
 
-/** As much as can be used, with what is wrong. Throws a `ConfigError` that lists what is wrong with `flags`. */
-export function readUsableSettings(flags: Flags, env: NodeJS.ProcessEnv = process.env): Usable {
-  return readUsable({ flags, env, readText: readConfigText });
+/** For a command that goes on with wrong settings. Throws a `ConfigError` that lists what is wrong with `flags`. */
+export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
+  const { given, warnings, problems, wrong } = readLayers(inputs);
+  const wrongFlags = wrong.filter(({ name }) => given[name]?.origin.kind === 'option');
+  if (wrongFlags.length > 0) throw new ConfigError(wrongFlags.map(({ problem }) => problem));
+  const unusable = new Set<string>(wrong.map(({ name }) => name));
+  const usable: Layer = Object.fromEntries(Object.entries(given).filter(([name]) => !unusable.has(name)));
+  const config = schema.parse(valuesOf({ ...defaults, ...anyNode, ...usable }));
+  const all = [...problems, ...wrong.map(({ problem }) => problem)];
+  return {
+    config: Object.freeze(usable.node === undefined ? { ...config, node: '' } : config),
+    problems: all.length === 0 ? [] : new ConfigError(all).problems,
+    warnings,
+  };
 }
 
-/** The settings alone. */
-export function readConfig(flags: Flags, env: NodeJS.ProcessEnv = process.env): Config {
-  return readSettings(flags, env).config;
+/** What is wrong with a file alone; what it leaves out may be set elsewhere. */
+export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
+  try {
+    loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }
 
 /** Where programs are, as in the environment. */
@@ -35,9 +107,62 @@ export function searchPath(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * For whoever has to hand it on. Not `env` of `node:process`: importing that module looks at standard input, too, which makes a
+ * For a caller that passes it on. Not `env` of `node:process`: importing that module looks at standard input, too, which makes a
  * pipe there one that cannot be read as a file.
  */
 export function environment(): NodeJS.ProcessEnv {
   return process.env;
+}
+
+const anyNode: Layer = { node: { value: 'node', origin: { kind: 'default' } } };
+
+interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
+  file: FileLayer['file'];
+  /** With the file as such. */
+  problems: readonly Problem[];
+  /** Settings with a value that cannot be, or without one. */
+  wrong: readonly { name: SettingName; problem: Problem }[];
+  /** Undefined where a value is wrong. */
+  config: Config | undefined;
+}
+
+function readLayers({ flags, env = process.env, readText = readConfigText }: ConfigInputs, assumed?: Layer): Layers {
+  const { file, problems, unusable, layer } = readFileLayer(configPath(flags, env), readText);
+  const own: Layer = { ...layer, ...layerOfEnvironment(env), ...layerOfFlags(flags) };
+  const inherited = inherit(env, own);
+  const given: Layer = { ...defaults, ...assumed, ...inherited.layer, ...own };
+  const { data, error } = schema.safeParse(valuesOf(given));
+  const wrong = (error?.issues ?? [])
+    // It may have been in the file that could not be understood.
+    .filter(({ path: [name] }) => !unusable || given[name as SettingName] !== undefined)
+    .map((issue) => ({ name: issue.path[0] as SettingName, problem: () => problemOf(issue, given) }));
+  const warnings = [...inherited.warnings, ...envTypos(env)];
+  return { given, warnings, file, problems, wrong, config: data && Object.freeze(data) };
+}
+
+function valuesOf(given: Layer): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, value]));
+}
+
+function problemOf({ path: [key = '', index], message }: z.core.$ZodIssue, given: Layer): string {
+  const name = key as SettingName;
+  const setting = settingOf(name);
+  const { value, origin, items } = given[name] ?? ({ value: undefined } as Partial<Given>);
+  if (origin === undefined) return `${[setting.env, `--${setting.flag}`].filter(Boolean).join(' or ')}: ${message}`;
+  if (index === undefined)
+    return problemWith(origin, value, message + (setting.list === undefined ? hintFor(name, value) : ''));
+  const item = (value as readonly unknown[])[Number(index)];
+  return problemWith(items?.[Number(index)] ?? origin, item, message + hintFor(name, item));
+}
+
+const sourceKinds = ['auto', 'kernel', 'containers', 'journal'] as const;
+
+function hintFor(name: SettingName, value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const { choices } = settingOf(name);
+  if (choices !== undefined) return suggest(value, choices);
+  if (name === 'sources') return suggest(value, sourceKinds);
+  const [, prefix, given = ''] = /^(.{1,80})=(\w+)$/.exec(value) ?? [];
+  const verdict = name === 'prefixes' ? nearest(given, verdicts) : undefined;
+  return verdict === undefined || verdict === given ? '' : `; did you mean ${prefix}=${verdict}?`;
 }

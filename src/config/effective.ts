@@ -3,7 +3,7 @@ import { printable, printableJson } from '../platform/printable.ts';
 import type { Given, Layer } from './layer.ts';
 import { placeOf } from './origin.ts';
 import { settingNames } from './settings.ts';
-import type { SettingName } from './types.ts';
+import type { SettingName } from './schema.ts';
 
 /** Text in several lines would leave no room for the comment. */
 const style: DumpOptions = {

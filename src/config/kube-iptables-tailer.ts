@@ -1,6 +1,6 @@
 import type { Given, Layer } from './layer.ts';
 import { settingOf } from './settings.ts';
-import type { SettingName } from './types.ts';
+import type { SettingName } from './schema.ts';
 
 /** What kube-iptables-tailer's variables set here, and what is to be said of each. */
 export interface Inherited {

@@ -1,6 +1,7 @@
+/** Layers of settings, none of them checked yet: what options set, what variables set, and defaults. */
 import type { Origin } from './origin.ts';
-import { configFile, settingNames, settingOf } from './settings.ts';
-import type { Setting, SettingName } from './types.ts';
+import type { SettingName } from './schema.ts';
+import { configFile, type Setting, settingNames, settingOf } from './settings.ts';
 
 /** A value, not checked yet, and where it is from. */
 export interface Given {
@@ -35,7 +36,7 @@ export const defaults: Layer = layerOf((setting) =>
   setting.default === undefined ? undefined : given(setting, setting.default, { kind: 'default' }),
 );
 
-/** Where the config file is said to be. */
+/** The path of the config file. */
 export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   const flag = flags[configFile.flag];
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);

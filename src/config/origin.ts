@@ -1,15 +1,17 @@
-/** Where a value is from. */
+/** Where a value is from, and how messages name that place. */
 export type Origin =
   | { readonly kind: 'option'; readonly flag: string }
   | { readonly kind: 'variable'; readonly name: string }
-  | {
-      readonly kind: 'file';
-      readonly path: string;
-      readonly line: number;
-      readonly column: number;
-      readonly key: string;
-    }
+  | FileOrigin
   | { readonly kind: 'default' };
+
+export interface FileOrigin {
+  readonly kind: 'file';
+  readonly path: string;
+  readonly text: string;
+  readonly offset: number;
+  readonly key: string;
+}
 
 /** For a person: `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
 export function placeOf(origin: Origin): string {
@@ -19,12 +21,18 @@ export function placeOf(origin: Origin): string {
     case 'variable':
       return origin.name;
     case 'file':
-      return `${origin.path}:${origin.line}:${origin.column}`;
+      return `${origin.path}:${lineAndColumn(origin.text, origin.offset)}`;
     case 'default':
       return 'default';
     default:
       return origin satisfies never;
   }
+}
+
+/** `3:1`, both from 1. */
+export function lineAndColumn(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split('\n');
+  return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
 }
 
 /** What is wrong with a value: `MAX_NODES "many": must be a whole number`. */
@@ -35,7 +43,7 @@ export function problemWith(origin: Origin, value: unknown, message: string): st
 
 const longest = 80;
 
-/** Also what a stranger wrote fits on a line; what is no single value is not shown. */
+/** At most a line of a value, whatever it holds; a list or a map is not shown. */
 function shown(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;

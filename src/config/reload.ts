@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../telemetry/logger.ts';
 import { ConfigError } from './config-error.ts';
-import type { LoadedConfig } from './loaded-config.ts';
+import type { LoadedConfig } from './config.ts';
 import { settingNames, settingOf } from './settings.ts';
-import type { Config, SettingName } from './types.ts';
+import type { Config, SettingName } from './schema.ts';
 
 /** Follows the config file while the agent runs. */
 export interface Reload {

@@ -1,10 +1,24 @@
-import { verdicts } from '../model/packet.ts';
+/** What each setting may be, with the message for what it may not be. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
-import type { Verdict } from '../model/packet.ts';
+import { type Verdict, verdicts } from '../model/packet.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
-import { parseListenAddress } from '../telemetry/listen-address.ts';
-import { logLevelChoices, podCacheChoices, type SourceSetting } from './types.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
+import { parseListenAddress } from '../telemetry/listen-address.ts';
+
+export const podCacheChoices = ['node', 'cluster'] as const;
+export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
+
+/** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
+export type SourceSetting =
+  | { kind: 'auto' | 'kernel' | 'containers' }
+  | { kind: 'journal'; directory: string | undefined }
+  | { kind: 'file'; path: string }
+  | { kind: 'program'; program: string; path: string };
+
+/** The value of each setting, by its name. */
+export type Config = Readonly<z.output<typeof schema>>;
+
+export type SettingName = keyof Config;
 
 const text = z.string({ error: 'must be text; put it in quotes' });
 
@@ -72,7 +86,6 @@ const containerRule = z.pipe(
   }),
 );
 
-/** What may be set, as it stands in a file; options and variables are made into the same types before. */
 export const schema = z.strictObject({
   node: z
     .string({

@@ -1,5 +1,26 @@
-import { logLevelChoices, podCacheChoices, type Setting, type SettingName } from './types.ts';
+/** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
+import { logLevelChoices, podCacheChoices, type SettingName } from './schema.ts';
+
+export interface Setting {
+  /** The option of the command line, without its dashes. */
+  flag: string;
+  /** The variable; '' if there is none. */
+  env: string;
+  /** What stands for the value in a help text. */
+  value: string;
+  help: string;
+  /** What options and variables are converted to; undefined for text. */
+  type?: 'boolean' | 'number';
+  /** As on the command line. */
+  default?: string;
+  /** May be given several times; in the environment, separated by this. */
+  list?: RegExp;
+  /** All valid values. */
+  choices?: readonly string[];
+  /** The running agent follows a change of the file. */
+  reload?: true;
+}
 
 /** Names the file that holds the others, and is in none itself. */
 export const configFile = {
@@ -7,7 +28,6 @@ export const configFile = {
   env: 'CONFIG_FILE',
   value: 'FILE',
   help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
-  type: 'text',
 } as const satisfies Setting;
 
 /** Each setting by its name in `Config`, which is its key in the file. */
@@ -17,7 +37,6 @@ export const settings = {
     env: 'NODE_NAME',
     value: 'NAME',
     help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
-    type: 'text',
   },
   sources: {
     flag: 'source',
@@ -27,7 +46,6 @@ export const settings = {
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
       'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
       'file of kube-proxy, or of a program that it is a part of)',
-    type: 'text',
     default: 'auto,containers',
     list: /[,\n]/,
   },
@@ -36,7 +54,6 @@ export const settings = {
     env: 'CONTAINERS',
     value: 'NAMESPACES/PODS/CONTAINERS',
     help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
-    type: 'text',
     default: 'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node',
     list: /\s+/,
   },
@@ -45,7 +62,6 @@ export const settings = {
     env: 'POD_LOGS',
     value: 'DIR',
     help: 'where the kubelet keeps the logs of containers',
-    type: 'text',
     default: '/var/log/pods',
   },
   units: {
@@ -53,7 +69,6 @@ export const settings = {
     env: 'UNITS',
     value: 'UNIT',
     help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
-    type: 'text',
     default:
       'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
       'calico-node calico-felix',
@@ -64,7 +79,6 @@ export const settings = {
     env: 'STATE_DIR',
     value: 'DIR',
     help: 'where positions and counts are kept over restarts',
-    type: 'text',
     default: '/var/lib/kube-netfilter-tailer',
   },
   podCache: {
@@ -72,7 +86,6 @@ export const settings = {
     env: 'POD_CACHE',
     value: 'node|cluster',
     help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
-    type: 'text',
     default: 'node',
     choices: podCacheChoices,
   },
@@ -81,7 +94,6 @@ export const settings = {
     env: 'PREFIXES',
     value: 'NAME=VERDICT',
     help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted',
-    type: 'text',
     default: '',
     list: /[,\n]/,
     reload: true,
@@ -100,7 +112,6 @@ export const settings = {
     env: 'TIME_ZONE',
     value: 'ZONE',
     help: 'zone of time stamps in files that name none, for example Europe/Berlin',
-    type: 'text',
     default: 'UTC',
   },
   reverseDns: {
@@ -116,7 +127,6 @@ export const settings = {
     env: 'METRICS_ADDRESS',
     value: '[HOST]:PORT',
     help: 'where /metrics, /healthz and /readyz are served',
-    type: 'text',
     default: ':9090',
   },
   healthAddress: {
@@ -126,7 +136,6 @@ export const settings = {
     help:
       "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
       'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
-    type: 'text',
   },
   legacyMetric: {
     flag: 'legacy-metric',
@@ -135,7 +144,6 @@ export const settings = {
     help:
       "kube-iptables-tailer's metric packet_drops_count{src,dst} too, each end named by its namespace, name, " +
       'name_with_namespace or workload; off: not',
-    type: 'text',
     default: 'off',
     choices: legacyMetricChoices,
   },
@@ -144,7 +152,6 @@ export const settings = {
     env: 'LOG_LEVEL',
     value: 'LEVEL',
     help: 'debug, info, warn or error, in lower or upper case',
-    type: 'text',
     default: 'info',
     choices: logLevelChoices,
     reload: true,
@@ -154,7 +161,6 @@ export const settings = {
     env: '',
     value: 'FILE',
     help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
-    type: 'text',
   },
   maxNodes: {
     flag: 'max-nodes',
@@ -187,7 +193,6 @@ export const settings = {
     env: 'PROC_ROOT',
     value: 'DIR',
     help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
-    type: 'text',
     default: '/proc',
   },
 } as const satisfies Record<SettingName, Setting>;

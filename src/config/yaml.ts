@@ -1,3 +1,4 @@
+/** Reads YAML into values that know where they stand in the text. */
 import {
   constructFromEvents,
   CORE_SCHEMA,
@@ -9,34 +10,29 @@ import {
   SCALAR_STYLE,
   YAMLException,
 } from 'js-yaml';
+import { lineAndColumn } from './origin.ts';
 
-/** A place in a text, both from 1. */
-export interface Place {
-  line: number;
-  column: number;
-}
-
-/** A value with where it stands, and so for everything in it. */
+/** A value with the offset at which it begins, and so for everything in it. */
 export interface YamlNode {
   /** Text, number, boolean or null; undefined for a list or a map. */
-  scalar: unknown;
-  place: Place;
-  items: readonly YamlNode[] | undefined;
-  entries: readonly YamlEntry[] | undefined;
+  scalar?: unknown;
+  offset: number;
+  items?: readonly YamlNode[];
+  entries?: readonly YamlEntry[];
 }
 
 export interface YamlEntry {
   key: string;
-  place: Place;
+  offset: number;
   node: YamlNode;
 }
 
-/** A text that is no YAML, or more of it than settings need. */
+/** A text that is no YAML, or more of it than settings need. `place`: `3:1`, where it is known. */
 export class YamlError extends Error {
   override name = 'YamlError';
-  readonly place: Place | undefined;
+  readonly place: string | undefined;
 
-  constructor(message: string, place: Place | undefined) {
+  constructor(message: string, place: string | undefined) {
     super(message);
     this.place = place;
   }
@@ -55,7 +51,6 @@ const schema = CORE_SCHEMA.withTags(realMapTag);
  * gigabytes. Throws a `YamlError`.
  */
 export function parseYaml(text: string): YamlNode | undefined {
-  const placeAt = createPlaces(text);
   try {
     const events = parseEvents(text, { maxDepth });
     if (events.length > maxEvents) throw new YamlError('holds far more values than there are settings', undefined);
@@ -63,17 +58,15 @@ export function parseYaml(text: string): YamlNode | undefined {
     if (alias?.type === EVENT_ID.ALIAS)
       throw new YamlError(
         'aliases (*name) are not understood here: write the value out',
-        placeAt(alias.anchorStart - 1),
+        lineAndColumn(text, alias.anchorStart - 1),
       );
     const [document, ...more] = constructFromEvents(events, { source: text, schema, maxAliases: 0 });
     if (more.length > 0) throw new YamlError('holds several documents (---): one is expected', undefined);
-    return document === undefined ? undefined : createReader(events, text, placeAt)(document);
+    return document === undefined ? undefined : nodeOf(document, events, text);
   } catch (error) {
-    if (error instanceof YamlError) throw error;
     if (!(error instanceof YAMLException)) throw error;
     const { reason, mark } = error;
-    const place = mark && { line: mark.line + 1, column: mark.column + 1 };
-    throw new YamlError(reasons[reason] ?? `is not YAML: ${reason}`, place);
+    throw new YamlError(reasons[reason] ?? `is not YAML: ${reason}`, mark && `${mark.line + 1}:${mark.column + 1}`);
   }
 }
 
@@ -82,57 +75,38 @@ const reasons: Readonly<Record<string, string>> = {
   [`nesting exceeded maxDepth (${maxDepth})`]: 'is nested too deeply to be settings',
 };
 
-/** Events tell where everything stands, documents what it means: both have the same order. */
-function createReader(events: readonly Event[], text: string, placeAt: (offset: number) => Place) {
+/** Events say where everything stands, documents what it means: both have the same order. */
+function nodeOf(document: unknown, events: readonly Event[], text: string): YamlNode {
   // The first one begins the document.
   let at = 1;
-  return read;
+  return read(document, 0);
 
-  function read(value: unknown, fallback: Place = { line: 1, column: 1 }): YamlNode {
-    const event = events[at++];
-    const place = startOf(event, fallback);
-    if (value instanceof Map) {
-      const entries = [...(value as ReadonlyMap<unknown, unknown>).values()].map((each) => readEntry(each, place));
-      at++;
-      return { scalar: undefined, place, items: undefined, entries };
-    }
-    if (Array.isArray(value)) {
-      const items = value.map((each: unknown) => read(each, place));
-      at++;
-      return { scalar: undefined, place, items, entries: undefined };
-    }
-    return { scalar: value, place, items: undefined, entries: undefined };
+  function read(value: unknown, parent: number): YamlNode {
+    const offset = startOf(events[at++], parent);
+    if (!(value instanceof Map) && !Array.isArray(value)) return { scalar: value, offset };
+    const node = Array.isArray(value)
+      ? { offset, items: value.map((each: unknown) => read(each, offset)) }
+      : { offset, entries: [...(value.values() as Iterable<unknown>)].map((each) => readEntry(each, offset)) };
+    // The end of the list or map.
+    at++;
+    return node;
   }
 
-  function readEntry(value: unknown, parent: Place): YamlEntry {
+  function readEntry(value: unknown, parent: number): YamlEntry {
     const event = events[at++];
-    const place = startOf(event, parent);
-    if (event?.type !== EVENT_ID.SCALAR) throw new YamlError('a list or a map cannot be a key here', place);
-    return { key: getScalarValue(text, event), place, node: read(value, place) };
-  }
-
-  function startOf(event: Event | undefined, fallback: Place): Place {
-    if (event === undefined) return fallback;
-    if (event.type === EVENT_ID.SCALAR) {
-      if (event.valueStart < 0 || event.valueStart === event.valueEnd) return fallback;
-      const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
-      return placeAt(event.valueStart - (quoted ? 1 : 0));
-    }
-    return 'start' in event && event.start >= 0 ? placeAt(event.start) : fallback;
+    const offset = startOf(event, parent);
+    if (event?.type !== EVENT_ID.SCALAR)
+      throw new YamlError('a list or a map cannot be a key here', lineAndColumn(text, offset));
+    return { key: getScalarValue(text, event), offset, node: read(value, offset) };
   }
 }
 
-function createPlaces(text: string): (offset: number) => Place {
-  const starts = [0];
-  for (const { index } of text.matchAll(/\n/g)) starts.push(index + 1);
-  return (offset) => {
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
-  };
+/** An empty value stands nowhere itself: its place is the one of what it is in. */
+function startOf(event: Event | undefined, parent: number): number {
+  if (event?.type === EVENT_ID.SCALAR) {
+    if (event.valueStart < 0 || event.valueStart === event.valueEnd) return parent;
+    const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+    return event.valueStart - (quoted ? 1 : 0);
+  }
+  return event !== undefined && 'start' in event && event.start >= 0 ? event.start : parent;
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { configHelp, runConfig } from '../../src/commands/options/config-options.ts';
 import { UsageError } from '../../src/commands/options/usage-error.ts';
-import { settings } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readRunOptions, runHelp } from '../../src/commands/options/run-options.ts';
 import { UsageError } from '../../src/commands/options/usage-error.ts';
-import { readConfig, settings } from '../../src/config/config.ts';
-import { configFile } from '../../src/config/settings.ts';
+import { configFile, settings } from '../../src/config/settings.ts';
+import { readConfig } from '../config/reading.ts';
 
 const env = { NODE_NAME: 'node-a' };
 

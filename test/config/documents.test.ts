@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fromJSONSchema } from 'zod';
 import { ConfigError } from '../../src/config/config.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
-import { referenceTable, withTable } from '../../src/config/reference.ts';
 import { settingNames } from '../../src/config/settings.ts';
+import { configJsonSchema, referenceTable, withTable } from '../../scripts/config-docs.ts';
+import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
 import { readFileOf } from './reading.ts';
 
 const document = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

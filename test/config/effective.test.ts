@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { settings } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { settingNames, settings } from '../../src/config/settings.ts';
 import { printJson, printYaml, withoutDefaults } from '../../src/config/effective.ts';
 import type { Flags } from '../../src/config/layer.ts';
-import { readAll } from '../../src/config/loaded-config.ts';
-import { settingNames } from '../../src/config/settings.ts';
 import { verdicts } from '../../src/model/packet.ts';
 import { readFileOf } from './reading.ts';
 
 /** All that is read back, in no other way than from the file. */
-const readBack = (text: string) => readAll({ flags: { config: 'printed' }, env: {}, readText: () => text });
-const read = (flags: Flags, env: Record<string, string> = {}) => readAll({ flags, env, readText: () => '' });
+const readBack = (text: string) => loadConfig({ flags: { config: 'printed' }, env: {}, readText: () => text });
+const read = (flags: Flags, env: Record<string, string> = {}) => loadConfig({ flags, env, readText: () => '' });
 
 describe('read back as a file, it is the same', () => {
   const path = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => `/${text}`);
@@ -172,7 +171,7 @@ test('without default values there is what somebody has set', () => {
 });
 
 test('the name of a file cannot end the comment', () => {
-  const { given } = readAll({
+  const { given } = loadConfig({
     flags: { config: '/a\nnode: other', node: 'node-a' },
     env: {},
     readText: () => 'maxNodes: 1',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { envTypos } from '../../src/config/env-typos.ts';
-import { readAll } from '../../src/config/loaded-config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 
 test.each([
   ['MAX_NODE', 'MAX_NODES'],
@@ -29,6 +29,6 @@ test.each([
 });
 
 test('it is a warning: the program starts', () => {
-  const { warnings } = readAll({ flags: { node: 'node-a' }, env: { MAX_NODE: '5' }, readText: () => '' });
+  const { warnings } = loadConfig({ flags: { node: 'node-a' }, env: { MAX_NODE: '5' }, readText: () => '' });
   expect(warnings).toEqual(['MAX_NODE: there is no such variable; did you mean MAX_NODES?']);
 });

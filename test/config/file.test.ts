@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings } from '../../src/config/config.ts';
-import { readConfigText } from '../../src/config/file-text.ts';
-import { checkFile } from '../../src/config/loaded-config.ts';
+import { checkConfigFile } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { problemsOf, readFileOf } from './reading.ts';
+import { problemsOf, readConfig, readFileOf } from './reading.ts';
 
 const base = readConfig({ node: 'node-a' }, {});
 
@@ -193,25 +192,25 @@ describe('what is no config file', () => {
     ['large', Buffer.alloc(10_000_000, '#'), 'is larger than 256 KiB: that is no config file'],
   ])('%s', (name, bytes, expected) => {
     if (bytes !== undefined) writeFileSync(folder(name), bytes);
-    expect(checkFile(folder(name), readConfigText)).toEqual([`${folder(name)}: ${expected}`]);
+    expect(checkConfigFile(folder(name))).toEqual([`${folder(name)}: ${expected}`]);
   });
 
   test('a folder, a part of the path that is none, a device', () => {
-    expect(checkFile(folder(), readConfigText)).toEqual([`${folder()}: is a folder`]);
+    expect(checkConfigFile(folder())).toEqual([`${folder()}: is a folder`]);
     writeFileSync(folder('file'), 'node: node-a');
-    expect(checkFile(folder('file', 'below'), readConfigText)).toEqual([
+    expect(checkConfigFile(folder('file', 'below'))).toEqual([
       `${folder('file', 'below')}: cannot be read: a part of the path is not a folder`,
     ]);
-    expect(checkFile('/dev/null', readConfigText)).toEqual(['/dev/null: is no regular file']);
+    expect(checkConfigFile('/dev/null')).toEqual(['/dev/null: is no regular file']);
   });
 
   test('but 256 KiB may be used', () => {
     writeFileSync(folder('full'), Buffer.alloc(256 * 1024, '#'));
-    expect(checkFile(folder('full'), readConfigText)).toEqual([]);
+    expect(checkConfigFile(folder('full'))).toEqual([]);
   });
 });
 
-const check = (text: string) => checkFile('f', () => text);
+const check = (text: string) => checkConfigFile('f', () => text);
 
 describe('a check of a file alone', () => {
   test('does not miss what is set elsewhere', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
-import { readAll } from '../../src/config/loaded-config.ts';
-import { settings } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 
 const read = (env: Record<string, string>, flags: Record<string, string> = {}) =>
-  readAll({ flags, env: { NODE_NAME: 'node-a', ...env }, readText: () => 'maxNodes: 1' });
+  loadConfig({ flags, env: { NODE_NAME: 'node-a', ...env }, readText: () => 'maxNodes: 1' });
 
 const containers = { kind: 'containers' };
 
@@ -73,7 +73,7 @@ describe('goes unheard', () => {
   });
 
   test('behind the file', () => {
-    const { config, warnings } = readAll({
+    const { config, warnings } = loadConfig({
       flags: { config: 'f' },
       env: { NODE_NAME: 'node-a', METRICS_SERVER_PORT: '1' },
       readText: () => 'metricsAddress: ":2"',

@@ -1,20 +1,25 @@
 import { expect } from 'vitest';
-import { ConfigError } from '../../src/config/config.ts';
-import { readAll, type ReadOptions, type LoadedConfig } from '../../src/config/loaded-config.ts';
+import { type Config, ConfigError, type ConfigInputs, loadConfig, type LoadedConfig } from '../../src/config/config.ts';
+import type { Flags } from '../../src/config/layer.ts';
 
 export const path = '/etc/knt/settings.yaml';
 
+/** The settings of options and environment alone. */
+export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
+  return loadConfig({ flags, env }).config;
+}
+
 /** As the program reads it when this is in its file. */
-export function optionsFor(text: string, rest: Partial<ReadOptions> = {}): ReadOptions {
+export function optionsFor(text: string, rest: Partial<ConfigInputs> = {}): ConfigInputs {
   return { flags: { config: path, ...rest.flags }, env: { ...rest.env }, readText: () => text };
 }
 
-export function readFileOf(text: string, rest: Partial<ReadOptions> = {}): LoadedConfig {
-  return readAll(optionsFor(text, { ...rest, env: { NODE_NAME: 'node-a', ...rest.env } }));
+export function readFileOf(text: string, rest: Partial<ConfigInputs> = {}): LoadedConfig {
+  return loadConfig(optionsFor(text, { ...rest, env: { NODE_NAME: 'node-a', ...rest.env } }));
 }
 
 /** What is wrong, without the path. */
-export function problemsOf(text: string, rest: Partial<ReadOptions> = {}): string[] {
+export function problemsOf(text: string, rest: Partial<ConfigInputs> = {}): string[] {
   try {
     readFileOf(text, rest);
   } catch (error) {

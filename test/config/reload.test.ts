@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readSettings, settings } from '../../src/config/config.ts';
-import { readAll } from '../../src/config/loaded-config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { createReload } from '../../src/config/reload.ts';
-import type { Config } from '../../src/config/types.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
 type Said = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
@@ -18,7 +18,7 @@ function scene(
     if (now instanceof Error) throw now;
     return now;
   };
-  const reading = readAll({ flags: { config: '/f', ...flags }, env: { NODE_NAME: 'node-a', ...env }, readText });
+  const reading = loadConfig({ flags: { config: '/f', ...flags }, env: { NODE_NAME: 'node-a', ...env }, readText });
   return {
     ...follow(reading),
     write: (next: string | Error): void => {
@@ -27,7 +27,7 @@ function scene(
   };
 }
 
-function follow(reading: ReturnType<typeof readAll>) {
+function follow(reading: ReturnType<typeof loadConfig>) {
   const said: Said[] = [];
   const applied: Config[] = [];
   const writer = (level: Said[0]) => (fields: unknown, line?: string) =>
@@ -57,7 +57,7 @@ test('while nothing changes, nothing is said or done', () => {
 });
 
 test('without a file, too', () => {
-  const reading = readAll({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+  const reading = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
   const { look, said, reload } = follow(reading);
   look(3);
   expect(said).toEqual([]);
@@ -233,7 +233,9 @@ describe('a mounted ConfigMap', () => {
   test('is followed through the swap of its link', () => {
     swap('..1', 'logLevel: info');
     symlinkSync('..data/settings.yaml', folder('settings.yaml'));
-    const { look, applied, told } = follow(readSettings({ config: folder('settings.yaml'), node: 'node-a' }, {}));
+    const { look, applied, told } = follow(
+      loadConfig({ flags: { config: folder('settings.yaml'), node: 'node-a' }, env: {} }),
+    );
     swap('..2', 'logLevel: debug');
     rmSync(folder('..1'), { recursive: true });
     look();
@@ -248,7 +250,7 @@ describe('a mounted ConfigMap', () => {
 describe('whether what the file says holds', () => {
   test('from the start, and without a file', () => {
     expect(scene('logLevel: info').reload.inForce).toBe(true);
-    const reading = readAll({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+    const reading = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
     expect(follow(reading).reload.inForce).toBe(true);
   });
 

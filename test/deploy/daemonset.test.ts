@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { settings } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
 import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 

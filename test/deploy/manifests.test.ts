@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settings, version } from '../../src/config/config.ts';
+import { version } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import {
   type Container,
   type DaemonSet,

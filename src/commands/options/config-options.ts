@@ -1,6 +1,5 @@
-import { readConfigText } from '../../config/file-text.ts';
+import { checkConfigFile, loadConfig } from '../../config/config.ts';
 import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
-import { checkFile } from '../../config/loaded-config.ts';
 import { nearest } from '../../config/suggest.ts';
 import { readSettingOptions, settingsHelp } from './setting-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -23,8 +22,6 @@ Exit status
   2  a setting, the file or the command line is wrong
 `;
 
-const outputs = ['yaml', 'json'] as const;
-
 /** Runs the command; its output. Throws a `UsageError` that lists all that is wrong. */
 export function runConfig(args: readonly string[], env?: NodeJS.ProcessEnv): string {
   const [verb, ...rest] = args;
@@ -43,15 +40,15 @@ export function runConfig(args: readonly string[], env?: NodeJS.ProcessEnv): str
 
 function print(args: readonly string[], env: NodeJS.ProcessEnv | undefined): string {
   const own = { effective: { type: 'boolean' }, output: { type: 'string', short: 'o' } } as const;
-  const read = readSettingOptions(args, 'config', own, env);
+  const read = readSettingOptions(args, 'config', own, (flags) => loadConfig({ flags, env }));
   if (read === 'help') return configHelp;
-  const { reading, extra } = read;
-  const { output = 'yaml', effective = false } = extra;
-  if (!outputs.some((each) => each === output))
-    throw new UsageError([`--output ${String(output)}: must be yaml or json`], 'config');
-  const given = effective ? reading.given : withoutDefaults(reading.given);
-  const warnings = reading.warnings.map((warning) => `# ${warning}\n`).join('');
-  return output === 'json' ? printJson(given, reading.warnings) : warnings + printYaml(given);
+  const { loaded, options } = read;
+  const output = options.last('output') ?? 'yaml';
+  if (output !== 'yaml' && output !== 'json')
+    throw new UsageError([`--output ${output}: must be yaml or json`], 'config');
+  const given = options.switches.has('effective') ? loaded.given : withoutDefaults(loaded.given);
+  if (output === 'json') return printJson(given, loaded.warnings);
+  return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
 }
 
 function check(args: readonly string[]): string {
@@ -59,7 +56,7 @@ function check(args: readonly string[]): string {
   const [path, ...more] = args;
   if (path === undefined || path === '' || more.length > 0)
     throw new UsageError(['config check takes one FILE'], 'config');
-  const problems = checkFile(path, readConfigText);
+  const problems = checkConfigFile(path);
   if (problems.length > 0) throw new UsageError(problems, 'config');
   return `${path}: right\n`;
 }

@@ -1,6 +1,6 @@
-import { environment, type Usable } from '../../config/config.ts';
+import { environment, loadUsableConfig, type UsableConfig } from '../../config/config.ts';
 import { ownPod, type PodName } from '../doctor/own-pod.ts';
-import { readUsableOptions, settingsHelp } from './setting-options.ts';
+import { readSettingOptions, settingsHelp } from './setting-options.ts';
 import { UsageError } from './usage-error.ts';
 
 export const doctorHelp = `Usage: kube-netfilter-tailer doctor [--output text|json] [OPTION...]
@@ -23,7 +23,7 @@ Exit status
   2  the command line is wrong
 `;
 
-export interface DoctorOptions extends Usable {
+export interface DoctorOptions extends UsableConfig {
   output: 'text' | 'json';
   sendTestEvent: boolean;
   pod: PodName | undefined;
@@ -41,24 +41,23 @@ export function readDoctorOptions(
   args: readonly string[],
   env: NodeJS.ProcessEnv = environment(),
 ): DoctorOptions | 'help' {
-  // Settings that are wrong are what doctor is to tell, so it must not fail on them as `run` does.
-  const read = readUsableOptions(args, 'doctor', own, env);
+  // Wrong settings are what doctor reports, so it must not fail on them as `run` does.
+  const read = readSettingOptions(args, 'doctor', own, (flags) => loadUsableConfig({ flags, env }));
   if (read === 'help') return 'help';
-  const { reading, extra } = read;
-  const { output = 'text', pod, 'send-test-event': sendTestEvent = false } = extra;
+  const { last, switches } = read.options;
+  const [output, pod] = [last('output') ?? 'text', last('pod')];
+  const sendTestEvent = switches.has('send-test-event');
   const wrong: string[] = [];
   if (output !== 'text' && output !== 'json') wrong.push(`--output ${output}: must be text or json`);
-  const [namespace, name, more] = typeof pod === 'string' ? pod.split('/') : [];
-  const isPodName =
-    namespace !== undefined && namespace !== '' && name !== undefined && name !== '' && more === undefined;
-  if (pod !== undefined && !isPodName) wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
-  if (pod !== undefined && sendTestEvent !== true) wrong.push('--pod is only for --send-test-event');
+  const [, namespace = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(pod ?? '') ?? [];
+  if (pod !== undefined && name === '') wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
+  if (pod !== undefined && !sendTestEvent) wrong.push('--pod is only for --send-test-event');
   if (wrong.length > 0) throw new UsageError(wrong, 'doctor');
   return {
-    ...reading,
+    ...read.loaded,
     output: output === 'json' ? 'json' : 'text',
-    sendTestEvent: sendTestEvent === true,
-    pod: isPodName ? { namespace, name } : undefined,
+    sendTestEvent,
+    pod: name !== '' ? { namespace, name } : undefined,
     ownPod: ownPod(env),
   };
 }

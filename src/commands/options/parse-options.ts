@@ -1,3 +1,4 @@
+/** Parses options of a command line, and finds all that is wrong with them. */
 import { parseArgs } from 'node:util';
 import { suggest } from '../../config/suggest.ts';
 
@@ -8,6 +9,8 @@ export interface OptionForms {
 export interface ParsedOptions {
   /** Of each option with a value that was given, all of them in order. */
   values: Readonly<Record<string, readonly string[]>>;
+  /** The value of an option that counts once: the last one given. */
+  last: (name: string) => string | undefined;
   /** Options without a value that were given. */
   switches: ReadonlySet<string>;
   operands: readonly string[];
@@ -35,7 +38,7 @@ export function parseOptions(args: readonly string[], forms: OptionForms, takesO
     const { name, rawName, value, inlineValue } = token;
     const type = Object.hasOwn(forms, name) ? forms[name]?.type : undefined;
     if (type === undefined) {
-      // Of an operand nobody can tell whether it was meant as the value.
+      // Whether an operand was meant as its value is unknown.
       if (value === undefined && !takesOperands) orphan = token.index + 1;
       const names = Object.keys(forms).map((each) => `--${each}`);
       problems.push(`${rawName}: there is no such option${rawName.startsWith('--') ? suggest(rawName, names) : ''}`);
@@ -50,5 +53,5 @@ export function parseOptions(args: readonly string[], forms: OptionForms, takesO
       );
     } else (values[name] ??= []).push(value);
   }
-  return { values, switches, operands, problems };
+  return { values, last: (name) => values[name]?.at(-1), switches, operands, problems };
 }

@@ -62,9 +62,8 @@ Exit status
 
 /** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
-  const { values, switches, operands, problems } = parseOptions(args, forms, true);
+  const { values, last, switches, operands, problems } = parseOptions(args, forms, true);
   if (switches.has('help')) return 'help';
-  const last = (name: keyof typeof forms): string | undefined => values[name]?.at(-1);
   const options: ReplayOptions = {
     pods: [...(values['pods'] ?? [])],
     logs: [...operands],

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../../config/config.ts';
+import { type LoadedConfig, loadConfig } from '../../config/config.ts';
 import { readSettingOptions, settingsHelp } from './setting-options.ts';
 
 export const runHelp = `Usage: kube-netfilter-tailer run [OPTION...]
@@ -17,6 +17,6 @@ Exit status
 
 /** Reads the arguments after `run`, and the environment. Throws a `UsageError` that lists all that is wrong. */
 export function readRunOptions(args: readonly string[], env?: NodeJS.ProcessEnv): LoadedConfig | 'help' {
-  const read = readSettingOptions(args, 'run', {}, env);
-  return read === 'help' ? 'help' : read.reading;
+  const read = readSettingOptions(args, 'run', {}, (flags) => loadConfig({ flags, env }));
+  return read === 'help' ? 'help' : read.loaded;
 }

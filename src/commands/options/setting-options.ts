@@ -1,7 +1,8 @@
-import { ConfigError, readSettings, type LoadedConfig, readUsableSettings, type Usable } from '../../config/config.ts';
-import { configFile, settingNames, settingOf } from '../../config/settings.ts';
-import type { Setting } from '../../config/types.ts';
-import { type OptionForms, parseOptions } from './parse-options.ts';
+/** The options of commands that take all settings: one for each setting, and the command's own. */
+import { ConfigError } from '../../config/config.ts';
+import type { Flags } from '../../config/layer.ts';
+import { configFile, type Setting, settingNames, settingOf } from '../../config/settings.ts';
+import { type OptionForms, type ParsedOptions, parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const all: readonly Setting[] = [configFile, ...settingNames.map(settingOf)];
@@ -15,69 +16,28 @@ export const settingsHelp = all
   })
   .join('');
 
-export interface ReadSettings<Extra extends OptionForms, What = LoadedConfig> {
-  reading: What;
-  extra: { readonly [Name in keyof Extra]?: string | boolean };
-}
+const settingForms: OptionForms = Object.fromEntries(all.map(({ flag }) => [flag, { type: 'string' }]));
 
 /**
- * Reads options, environment and file. Throws a `UsageError` that lists all that is wrong. `command` is what its help is asked from.
+ * Parses the options of `command`, of which `own` are no settings, and loads the settings by `load`. Throws a `UsageError` that lists
+ * all that is wrong with either.
  */
-export function readSettingOptions<Extra extends OptionForms>(
+export function readSettingOptions<Loaded>(
   args: readonly string[],
   command: string,
-  own: Extra,
-  env?: NodeJS.ProcessEnv,
-): ReadSettings<Extra> | 'help' {
-  return readOptions(args, command, own, (flags) => readSettings(flags, env));
-}
-
-/** The same for whoever has to go on with settings that are wrong: the `UsageError` lists what is wrong with the options alone. */
-export function readUsableOptions<Extra extends OptionForms>(
-  args: readonly string[],
-  command: string,
-  own: Extra,
-  env?: NodeJS.ProcessEnv,
-): ReadSettings<Extra, Usable> | 'help' {
-  return readOptions(args, command, own, (flags) => readUsableSettings(flags, env));
-}
-
-function readOptions<Extra extends OptionForms, What>(
-  args: readonly string[],
-  command: string,
-  own: Extra,
-  read: (flags: Parsed['flags']) => What,
-): ReadSettings<Extra, What> | 'help' {
-  const { flags, extra, problems, help } = parse(args, own);
-  if (help) return 'help';
+  own: OptionForms,
+  load: (flags: Flags) => Loaded,
+): { loaded: Loaded; options: ParsedOptions } | 'help' {
+  const forms = { ...settingForms, help: { type: 'boolean', short: 'h' } as const, ...own };
+  const options = parseOptions(args, forms, false);
+  const { values, switches, problems } = options;
+  if (switches.has('help')) return 'help';
   try {
-    const reading = read(flags);
-    if (problems.length === 0) return { reading, extra };
+    const loaded = load(values);
+    if (problems.length === 0) return { loaded, options };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     problems.push(...error.problems);
   }
   throw new UsageError(problems, command);
-}
-
-const flagForms: OptionForms = Object.fromEntries(all.map(({ flag }) => [flag, { type: 'string' }]));
-
-function parse(args: readonly string[], own: OptionForms): Parsed {
-  const forms = { ...flagForms, help: { type: 'boolean', short: 'h' } as const, ...own };
-  const { values, switches, problems } = parseOptions(args, forms, false);
-  const flags = Object.fromEntries(Object.entries(values).filter(([name]) => name in flagForms));
-  const extra = Object.fromEntries(
-    Object.keys(own).flatMap((name) => {
-      const value = own[name]?.type === 'boolean' ? switches.has(name) || undefined : values[name]?.at(-1);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-  return { flags, extra, problems, help: switches.has('help') };
-}
-
-interface Parsed {
-  flags: Record<string, readonly string[]>;
-  extra: Record<string, string | boolean>;
-  problems: string[];
-  help: boolean;
 }

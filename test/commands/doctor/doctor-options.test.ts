@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { doctorHelp, readDoctorOptions } from '../../../src/commands/options/doctor-options.ts';
 import { UsageError } from '../../../src/commands/options/usage-error.ts';
-import { readConfig, settings } from '../../../src/config/config.ts';
+import { settings } from '../../../src/config/settings.ts';
+import { readConfig } from '../../config/reading.ts';
 import { program } from '../program.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 

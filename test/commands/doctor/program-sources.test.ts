@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../config/reading.ts';
 import type { Check } from '../../../src/commands/doctor/check.ts';
 import { checkProgramSource } from '../../../src/commands/doctor/checks/program-source.ts';
 import { lookAtProgramLog } from '../../../src/commands/doctor/program-log.ts';

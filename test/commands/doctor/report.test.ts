@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { readConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../config/reading.ts';
 import { type Check, ok, problem, unknown, warning } from '../../../src/commands/doctor/check.ts';
 import { jsonReport, type Report, statusOf, textReport } from '../../../src/commands/doctor/report.ts';
 import { runChecks } from '../../../src/commands/doctor/run-checks.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../config/reading.ts';
 import type { Check } from '../../../src/commands/doctor/check.ts';
 import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
 import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';

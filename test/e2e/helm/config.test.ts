@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Schema } from '../../../scripts/helm-chart.ts';
-import { checkFile } from '../../../src/config/loaded-config.ts';
+import { checkConfigFile } from '../../../src/config/config.ts';
 import { settingNames, settings } from '../../../src/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
 import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
@@ -34,7 +34,7 @@ test('every setting reaches the agent, in a file that it takes', async () => {
   const { text, daemonSet } = await withConfig(everything);
   const [agent] = daemonSet.spec.template.spec.containers;
   const path = agent?.env?.find(({ name }) => name === 'CONFIG_FILE')?.value ?? '';
-  expect(checkFile(path, () => text)).toEqual([]);
+  expect(checkConfigFile(path, () => text)).toEqual([]);
   expect(load(text)).toEqual(everything);
   expect(path.startsWith(`${mountOf(daemonSet, 'config').mountPath}/`)).toBe(true);
 });

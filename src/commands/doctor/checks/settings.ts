@@ -4,7 +4,7 @@ import { type Check, ok, problem, warning } from '../check.ts';
 /** Of the problems that fit in a line. */
 const most = 4;
 
-/** `problems`: as `readConfig` tells them. What is wrong is left out by the other checks, and its default used. */
+/** `problems`: as `loadUsableConfig` returns them. What is wrong is left out by the other checks, and its default used. */
 export function checkSettings(config: Config, problems: readonly string[], warnings: readonly string[]): Check {
   if (problems.length > 0)
     return problem(

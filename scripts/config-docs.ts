@@ -1,9 +1,9 @@
-import { verdicts } from '../model/packet.ts';
+// What the documents say of the settings: scripts/update-config-docs.ts writes it, test/config/documents.test.ts compares.
 import * as z from 'zod/mini';
-import { defaults } from './layer.ts';
-import { schema } from './schema.ts';
-import { settingNames, settingOf } from './settings.ts';
-import { logLevelChoices, type SettingName } from './types.ts';
+import { defaults } from '../src/config/layer.ts';
+import { logLevelChoices, schema, type SettingName } from '../src/config/schema.ts';
+import { configFile, type Setting, settingNames, settingOf } from '../src/config/settings.ts';
+import { verdicts } from '../src/model/packet.ts';
 
 /** For editors: what a config file may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {
@@ -58,4 +58,36 @@ function prefixForms(list: Record<string, unknown>): Record<string, unknown> {
     additionalProperties: { type: 'string', enum: [...verdicts] },
   };
   return { anyOf: [map, list] };
+}
+
+const head = '| key in the file | variable | option | type | default | reloaded | |\n|---|---|---|---|---|---|---|';
+
+/** A page with its table of settings brought up to date. */
+export function withTable(page: string): string {
+  return page.replace(/^\| key in the file \|.*(?:\n\|.*)*$/m, () => referenceTable());
+}
+
+/** The table of all settings, for docs/configuration.md. */
+export function referenceTable(): string {
+  return [head, ...settingNames.map((name) => row(`\`${name}\``, settingOf(name))), row('', configFile)].join('\n');
+}
+
+function row(key: string, setting: Setting): string {
+  const { flag, env, value, help } = setting;
+  const cells = [
+    key,
+    env === '' ? '' : `\`${env}\``,
+    `\`--${flag} ${value}\``,
+    typeOf(setting),
+    setting.default ? `\`${setting.default}\`` : '',
+    setting.reload ? 'yes' : '',
+    help,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function typeOf({ type, list, choices }: Setting): string {
+  if (choices !== undefined) return choices.map((choice) => `\`${choice}\``).join(', ');
+  if (list !== undefined) return 'list of text';
+  return type === 'number' ? 'whole number' : type === 'boolean' ? '`true`, `false`' : 'text';
 }
