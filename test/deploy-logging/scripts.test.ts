@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readDocument, readShipped } from './files.ts';
+import { loggingPages, readShipped } from './files.ts';
 
 const run = promisify(execFile);
 
@@ -13,7 +13,7 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
     await run('sh', ['-n', path]);
   });
 
-  test('has the options in its help that it takes', async () => {
+  test('lists each option that it takes in its help', async () => {
     const { stdout } = await run(path, ['--help']);
     // Patterns of `case`, such as `--chain | --invalid)`.
     const patterns = [...readShipped(name).matchAll(/^ {4}(--[a-z |-]*)\)/gm)].map(([, pattern = '']) => pattern);
@@ -24,16 +24,19 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
     for (const option of options) expect(stdout).toContain(`  ${option} `);
   });
 
-  test('takes the options that the document names', async () => {
-    const document = readDocument('docs/logging.md');
-    const calls = [...document.matchAll(new RegExp(`\\./${name.replace('.', '\\.')}([^\\n\`>]*)`, 'g'))];
+  test('takes the options that the pages on logging name', async () => {
+    const calls = [
+      ...loggingPages()
+        .join('\n')
+        .matchAll(new RegExp(`\\./${name.replace('.', '\\.')}([^\\n\`>]*)`, 'g')),
+    ];
     expect(calls.length).toBeGreaterThanOrEqual(2);
     const { stdout } = await run(path, ['--help']);
     for (const [, args = ''] of calls)
       for (const [option] of args.matchAll(/--[a-z-]+/g)) expect(stdout).toContain(`  ${option} `);
   });
 
-  test('refuses an option that it does not know, with status 2', async () => {
+  test('refuses an unknown option with status 2', async () => {
     await expect(run(path, ['--nonsense'])).rejects.toMatchObject({
       code: 2,
       stderr: `${name}: --nonsense is not an option: see --help\n`,

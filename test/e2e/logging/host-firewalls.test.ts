@@ -44,7 +44,7 @@ describe('UFW with ufw-after.rules', () => {
   });
 });
 
-// The rules that firewalld 1.3 makes of --set-log-denied=all, and of the rich rule in docs/logging.md.
+// The rules that firewalld 1.3 makes of --set-log-denied=all, and of the rich rule in docs/logging/firewalld.md.
 test.each([
   ['filter_FWD_public_REJECT: ', 'reject', { verdict: 'rejected', policy: { kind: 'firewalld zone', name: 'public' } }],
   ['FINAL_REJECT: ', 'reject', { verdict: 'rejected', enforcer: 'host-firewall' }],
