@@ -120,6 +120,19 @@ export const table: readonly Row[] = [
     uses: ['e2e'],
     purpose: 'alerts and queries, held against the real Prometheus',
   },
+  {
+    package: 'chromium-headless-shell',
+    programs: ['chromium-headless-shell'],
+    uses: ['e2e'],
+    purpose: 'shows the pictures of the documents',
+  },
+  {
+    package: 'fonts-dejavu-core',
+    programs: [],
+    files: ['/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf'],
+    uses: ['e2e'],
+    purpose: 'the letters of the pictures',
+  },
   { package: 'python3', programs: ['python3'], uses: ['capture'], purpose: 'packets that no other program sends' },
   { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['image'], purpose: 'packages inside the image' },
   {
