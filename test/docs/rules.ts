@@ -89,9 +89,13 @@ export interface Outcome {
 const besideScripts = 'cd deploy/logging';
 
 export const outcomes: readonly Outcome[] = [
-  // The one of README.md comes first, and takes the same objects away.
+  // Both delete the same objects, so each creates them first.
   { command: 'kubectl delete -k .', isLast: true, before: 'kubectl apply -k . --server-side > /dev/null' },
-  { command: 'kubectl delete -k', isLast: true },
+  {
+    command: 'kubectl delete -k my-cluster',
+    isLast: true,
+    before: 'kubectl apply -k my-cluster --server-side > /dev/null',
+  },
   {
     command: 'kubectl create namespace kube-netfilter-tailer',
     exits: [1],

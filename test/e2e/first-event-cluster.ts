@@ -12,7 +12,7 @@ export interface Cluster {
 }
 
 /**
- * What a user of the README has: a cluster with one Node, a container engine and SSH (node/node.ts and first-event-programs.ts say what of
+ * What a reader of docs/quickstart.md has: a cluster with one Node, a container engine and SSH (node/node.ts and first-event-programs.ts say what of
  * that is real). The bundle has to be built (bundle.ts). `folder`: takes the programs; `signal`: gives up after the step that is under way.
  * What was begun is ended if it fails.
  */

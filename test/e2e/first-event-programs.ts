@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import type { TestNode } from './node/node.ts';
 
-/** Programs that a user of the README has and a test does not. */
+/** Programs that a reader of docs/quickstart.md has and a test does not. */
 export interface Programs {
   /** To be first on the PATH. */
   readonly path: string;

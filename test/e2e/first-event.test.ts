@@ -1,5 +1,5 @@
 /**
- * "Five minutes to the first Event" of README.md, run as it stands, as a newcomer would: on a cluster of its own with one Node
+ * "Five minutes to the first Event" of docs/quickstart.md, run as it stands, as a newcomer would: on a cluster of its own with one Node
  * (node/node.ts says what of that is real). Prints how long each step takes.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, startCluster } from './first-event-cluster.ts';
-import { notPrinted, type Step, stepsOf } from './first-event-readme.ts';
+import { notPrinted, type Step, stepsOf } from './first-event-steps.ts';
 import { type Ran, type Shell, startShell } from './first-event-shell.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Block, readMarkdown } from '../docs/markdown.ts';
 
-const readme = join(import.meta.dirname, '../../README.md');
+const quickstart = join(import.meta.dirname, '../../docs/quickstart.md');
 
 /** Commands, and what they print: the block of text that follows them, if there is one. */
 export interface Step {
@@ -10,10 +10,10 @@ export interface Step {
   readonly shown: readonly string[];
 }
 
-/** The steps of a section of README.md. */
+/** The steps of a section of docs/quickstart.md. */
 export function stepsOf(heading: string): Step[] {
-  const [, section] = readFileSync(readme, 'utf8').split(`\n## ${heading}\n`);
-  if (section === undefined) throw new Error(`README.md has no section "${heading}"`);
+  const [, section] = readFileSync(quickstart, 'utf8').split(`\n## ${heading}\n`);
+  if (section === undefined) throw new Error(`docs/quickstart.md has no section "${heading}"`);
   const { blocks } = readMarkdown(section.split('\n## ')[0] ?? '');
   return blocks.flatMap(({ language, lines }, index) => {
     if (language !== 'sh') return [];
