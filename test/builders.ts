@@ -7,7 +7,7 @@ import type { Series } from '../src/model/series.ts';
 import { packEndpoints } from '../src/resolving/service-chains/endpoints.ts';
 import type { Backend } from '../src/model/service-chain.ts';
 import type { ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
-import { createDistinctValues } from '../src/series/tally.ts';
+import { createDistinctValues } from '../src/series/distinct-values.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
 export const nine = Date.UTC(2026, 10, 21, 9);
@@ -364,7 +364,7 @@ export function series(given: Partial<Series> = {}): Series {
     suppressed: false,
     peers: createDistinctValues(),
     ports: createDistinctValues(),
-    published: { count: 0, writes: 0, at: -Infinity, suppressed: false, base: 0, resourceVersion: undefined },
+    published: { count: 0, writes: 0, at: null, suppressed: false, base: 0, resourceVersion: undefined },
     due: nine + 1000,
     ...given,
   };

@@ -58,7 +58,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
       stateId,
       keep: checkpointer.keep,
       now: clock.now,
-      wallClock: clock,
+      toWall: clock.toWall,
     }),
     onResult: troubles.write,
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),

@@ -40,10 +40,10 @@ function opening({ direction }: FlowDetails): string {
 
 /** `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */
 function peerText(peer: Endpoint, peers: DistinctValues): string {
-  const more = peers.seen.size + peers.past - 1;
+  const more = peers.seen.length + peers.past - 1;
   if (peer.workload && more > 0) {
     const { kind, namespace, name } = peer.workload;
-    return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.size - 1} more ${peers.seen.size === 2 ? 'Pod' : 'Pods'})`;
+    return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.length - 1} more ${peers.seen.length === 2 ? 'Pod' : 'Pods'})`;
   }
   if (peer.object) return `${nameOf(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
   return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
@@ -107,19 +107,19 @@ export function policyText({ kind, namespace, name, tier }: PolicyName): string 
 
 /** All that was dropped for this Pod beyond the findings that have an Event of their own. */
 function overflowSentences(example: FlowDetails, { finding, peers, ports }: Series): string[] {
-  const others = peers.seen.size + peers.past - 1;
+  const others = peers.seen.length + peers.past - 1;
   const more =
     others === 0
       ? ''
-      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.size - 1} other peers`}`;
-  const shown = [...ports.seen];
+      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.length - 1} other peers`}`;
+  const shown = ports.seen;
   const named =
     shown.length > 6
       ? `${shown.slice(0, 5).join(', ')} and ${ports.past > 0 ? 'over ' : ''}${shown.length - 5} more`
       : shown.join(', ');
   const scan = others === 0 && shown.length >= 16;
   return [
-    `${opening(example)} ${peerText(example.peer, { seen: new Set([example.peer.address]), past: 0 })}${more}${named === '' ? '' : `, on ${shown.length === 1 ? 'port' : 'ports'} ${named}`}.`,
+    `${opening(example)} ${peerText(example.peer, { seen: [example.peer.address], past: 0 })}${more}${named === '' ? '' : `, on ${shown.length === 1 ? 'port' : 'ports'} ${named}`}.`,
     scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
     scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
     'This Pod has more different drops than get an Event each: these are the further ones together.',

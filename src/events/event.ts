@@ -42,14 +42,9 @@ export interface CoreEvent {
 
 /**
  * The Event that says what a series has counted, as it is written at `now`. Its name depends only on what the series
- * is, so that writing it again after a crash changes nothing. `toWall`: what the wall clock showed at a time of the series.
+ * is, so that writing it again after a crash changes nothing. All times are of the wall clock.
  */
-export function eventOf(
-  series: Series,
-  message: string,
-  now: Millis,
-  toWall: (time: Millis) => Millis = (time) => time,
-): CoreEvent {
+export function eventOf(series: Series, message: string, now: Millis): CoreEvent {
   const { finding, window, count, first, last, published } = series;
   const { regarding, related, node, reason, type, shared } = finding;
   return {
@@ -65,9 +60,9 @@ export function eventOf(
     message: cutBytes(message, maxMessage),
     type,
     count: Math.min(published.base + count, maxCount),
-    firstTimestamp: timestamp(toWall(published.first ?? first)),
+    firstTimestamp: timestamp(published.first ?? first),
     // On creation the time of the write: exporters throw away what looks older than a few seconds.
-    lastTimestamp: timestamp(toWall(published.writes === 0 ? now : last)),
+    lastTimestamp: timestamp(published.writes === 0 ? now : last),
     source: { component, ...(node === '' ? {} : { host: node }) },
     reportingComponent: component,
     reportingInstance: node === '' ? component : `${component}-${node}`.slice(0, 128),

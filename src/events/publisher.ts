@@ -1,19 +1,16 @@
 import { backOff } from 'exponential-backoff';
 import type { Millis } from '../model/log-line.ts';
-import type { Published, Series } from '../model/series.ts';
+import type { Series } from '../model/series.ts';
 import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
 import { denierOf } from './denial.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';
 import type { Outcome } from './event-writer.ts';
+import type { Publishable } from './recorder.ts';
 import { createCooldown } from '../platform/cooldown.ts';
 
-/** What publishing needs of a table of series. */
-export interface PublisherTable {
-  due: (now: Millis) => Series[];
-  nextDue: () => Millis;
-  postpone: (until: Millis) => void;
-  published: (series: Series, told: Published) => void;
+/** What publishing to an API server, which may refuse it, needs of a table of series. */
+export interface PublisherTable extends Publishable {
   retry: (series: Series, at: Millis) => void;
   abandon: (series: Series) => void;
 }
@@ -178,7 +175,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   async function attemptNow(series: Series): Promise<'done' | Refusal> {
     const outcome = await write(series).catch(failedByItself);
     if (outcome.kind === 'written') {
-      table.published(series, outcome.told);
+      table.published(series, outcome.published);
       options.onWritten(outcome.packets);
       onResult(outcome.verb, 'ok', series, undefined);
       return 'done';

@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Published, Series } from '../model/series.ts';
+import type { Series, Written } from '../model/series.ts';
 import { type CoreEvent, eventOf } from './event.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
@@ -14,7 +14,7 @@ export interface Write {
 export interface Publishable {
   due: (now: Millis) => Series[];
   nextDue: () => Millis;
-  published: (series: Series, told: Published) => void;
+  published: (series: Series, published: Written) => void;
   postpone: (until: Millis) => void;
 }
 

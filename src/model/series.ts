@@ -1,29 +1,29 @@
-/** A finding, counted in one window of time, and what was published of it. series/state.ts writes it as JSON. */
+/** A finding, counted in one window of time, and what was published of it. Plain JSON: the state on disk holds it as it is. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 
 /** The first few of something, and how many there were. */
 export interface DistinctValues {
-  /** Distinct values in order of appearance, at most `distinctLimit`. */
-  seen: Set<string>;
+  /** In order of appearance, at most `distinctLimit`. */
+  seen: string[];
   /** Sightings of values past the limit, not known to be distinct. */
   past: number;
 }
 
-/** What the API server has been told of a series. */
+/** What the API server has of a series. */
 export interface Published {
   /** Of the series' own count. */
   count: number;
   writes: number;
-  /** Time of the last write. */
-  at: Millis;
+  /** Time of the last write; null: there was none. */
+  at: Millis | null;
   /** That the count is a lower bound. */
   suppressed: boolean;
-  /** It could not be told when it was due: it no longer goes before what is told already. */
+  /** A write that was due failed: it no longer goes before updates of other Events. */
   retried?: true | undefined;
   /**
-   * What the Event counts beside the series: packets that an earlier run had told of and nobody remembers; negative when
-   * the Event was deleted and had to begin anew.
+   * What the Event counts beside the series: packets of an earlier run that lost its state; negative when the Event was deleted
+   * and had to begin again.
    */
   base: number;
   /** Of the Event, after the last write. */
@@ -32,6 +32,11 @@ export interface Published {
   first?: Millis | undefined;
   /** What the Event counted when it was found, and until when: as long as ours are not later, they may be the same packets. */
   overlap?: { count: number; until: Millis } | undefined;
+}
+
+/** What the API server has after a write. */
+export interface Written extends Published {
+  at: Millis;
 }
 
 /** One problem of one object on one node in one window of time, counted. */
@@ -51,6 +56,29 @@ export interface Series {
   /** Only for an overflow: `5432/TCP` and the like. */
   ports: DistinctValues;
   published: Published;
-  /** When the next write is due; Infinity when there is nothing new to say. */
-  due: Millis;
+  /** When the next write is due; null when there is nothing to publish. */
+  due: Millis | null;
+}
+
+/** When lines of a node were last reported as lost; null: never. */
+export interface LossReports {
+  kernelWarnings: Millis | null;
+  everything: Millis | null;
+  felix?: Millis | null;
+}
+
+/** All that a table of series is. Times that are null have not been yet. */
+export interface SeriesState {
+  clock: Millis | null;
+  /** When series of past windows are next looked for. */
+  nextSweep: Millis | null;
+  /** Of the windows that are open. */
+  series: Series[];
+  /** Of past windows, with something to publish. */
+  past: Series[];
+  /** By object, how many distinct problems its window has. */
+  objects: [string, { window: number; distinct: number }][];
+  /** By node. */
+  reports: [string, LossReports][];
+  counts: { uncounted: number; overflowed: number };
 }

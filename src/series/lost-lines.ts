@@ -1,19 +1,11 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
-import type { Series } from '../model/series.ts';
-import type { SeriesState } from './state.ts';
+import type { LossReports, Series, SeriesState } from '../model/series.ts';
 
 /** Lost lines of this long ago may belong to a series: the kernel reports what it swallowed with the next line it lets through. */
 const reach: Millis = 10_000;
 
-/** When they were reported last; -Infinity: never. */
-interface Reports {
-  kernelWarnings: Millis;
-  everything: Millis;
-  felix: Millis;
-}
-
-/** When each node last reported lines that nobody will ever see. */
+/** When each node last reported that lines were lost. */
 export interface LostLines {
   report: (affects: Suppressed['affects'], node: string, time: Millis) => void;
   /** Whether lines of a series that begins at `time` may be among those that were lost before. */
@@ -22,17 +14,11 @@ export interface LostLines {
 }
 
 export function createLostLines(restored: SeriesState['reports'] = []): LostLines {
-  const reports = new Map<string, Reports>();
-  for (const [node, { kernelWarnings, everything, felix }] of restored)
-    reports.set(node, {
-      kernelWarnings: kernelWarnings ?? -Infinity,
-      everything: everything ?? -Infinity,
-      felix: felix ?? -Infinity,
-    });
+  const reports = new Map<string, LossReports>(restored);
 
   return {
     report(affects, node, time) {
-      const last = reports.get(node) ?? { kernelWarnings: -Infinity, everything: -Infinity, felix: -Infinity };
+      const last = reports.get(node) ?? { kernelWarnings: null, everything: null, felix: null };
       if (affects === 'everything') last.everything = time;
       if (affects === 'felix') last.felix = time;
       else last.kernelWarnings = time;
@@ -44,22 +30,15 @@ export function createLostLines(restored: SeriesState['reports'] = []): LostLine
       const { details } = series.finding;
       // An incident opens some time after what it counts from.
       const since = (details.kind === 'incident' ? Math.min(time, details.since) : time) - reach;
+      const isNear = (report: Millis | null | undefined): boolean => (report ?? -Infinity) >= since;
       return (
-        (lost.everything >= since && areOf(series, 'everything')) ||
-        (lost.kernelWarnings >= since && areOf(series, 'kernel-warnings')) ||
-        (lost.felix >= since && areOf(series, 'felix'))
+        (isNear(lost.everything) && areOf(series, 'everything')) ||
+        (isNear(lost.kernelWarnings) && areOf(series, 'kernel-warnings')) ||
+        (isNear(lost.felix) && areOf(series, 'felix'))
       );
     },
-    state: () =>
-      [...reports].map(([node, { kernelWarnings, everything, felix }]) => [
-        node,
-        { kernelWarnings: finite(kernelWarnings), everything: finite(everything), felix: finite(felix) },
-      ]),
+    state: () => [...reports],
   };
-}
-
-function finite(time: Millis): Millis | null {
-  return time === -Infinity ? null : time;
 }
 
 /** Whether lines that are reported as lost at `time` may be of `series`. */

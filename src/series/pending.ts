@@ -2,20 +2,17 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { byUrgency } from './urgency.ts';
 
-/** Series with something to tell, each with the time at which that is due. */
+/** Series with something to publish, each with the time at which that is due. */
 export interface Pending {
   readonly size: number;
-  has: (series: Series) => boolean;
-  [Symbol.iterator]: () => Iterator<Series>;
   /** `series` is due then. */
   put: (series: Series, due: Millis) => void;
-  /** Whether it was there. */
-  delete: (series: Series) => boolean;
+  delete: (series: Series) => void;
   /** Those whose time has come, most urgent first. */
   due: (now: Millis) => Series[];
-  /** Earliest time at which `due` will have something; Infinity when nothing is left to tell. */
+  /** Earliest time at which `due` will have something; Infinity when there is nothing to publish. */
   nextDue: () => Millis;
-  /** Nothing can be told before then: until that time nothing is due. */
+  /** Nothing can be published before then: until that time nothing is due. */
   postpone: (until: Millis) => void;
   /** How many are due at `now`, and for how long the first of them has been. */
   backlog: (now: Millis) => { due: number; oldest: Millis };
@@ -23,15 +20,13 @@ export interface Pending {
 
 /** `restored`: those of them with a time are pending. `onEarlier`: `nextDue` is earlier than it was. */
 export function createPending(restored: readonly Series[], onEarlier: (() => void) | undefined): Pending {
-  const pending = new Set(restored.filter(({ due }) => due !== Infinity));
-  let earliest = [...pending].reduce((least, { due }) => Math.min(least, due), Infinity);
+  const pending = new Set(restored.filter(({ due }) => due !== null));
+  let earliest = [...pending].reduce((least, series) => Math.min(least, dueOf(series)), Infinity);
 
   return {
     get size() {
       return pending.size;
     },
-    has: (series) => pending.has(series),
-    [Symbol.iterator]: () => pending.values(),
     put(series, due) {
       series.due = due;
       pending.add(series);
@@ -40,15 +35,16 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
       onEarlier?.();
     },
     delete(series) {
-      series.due = Infinity;
-      return pending.delete(series);
+      series.due = null;
+      pending.delete(series);
     },
     due(now) {
       const ready: Series[] = [];
       earliest = Infinity;
       for (const series of pending) {
-        if (series.due <= now) ready.push(series);
-        else if (series.due < earliest) earliest = series.due;
+        const due = dueOf(series);
+        if (due <= now) ready.push(series);
+        else if (due < earliest) earliest = due;
       }
       return ready.toSorted(byUrgency(now));
     },
@@ -57,8 +53,13 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
       earliest = until;
     },
     backlog(now) {
-      const waits = [...pending].filter(({ due }) => due <= now).map(({ due }) => now - due);
+      const waits = [...pending].map((series) => now - dueOf(series)).filter((wait) => wait >= 0);
       return { due: waits.length, oldest: Math.max(0, ...waits) };
     },
   };
+}
+
+/** When a series is to be written; Infinity where there is nothing to publish. */
+export function dueOf({ due }: Pick<Series, 'due'>): Millis {
+  return due ?? Infinity;
 }

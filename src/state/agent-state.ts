@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Millis } from '../model/log-line.ts';
+import type { SeriesState } from '../model/series.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
 import { longestWait } from '../series/schedule.ts';
-import type { SeriesState } from '../series/state.ts';
 import { windowLength } from '../series/window.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';

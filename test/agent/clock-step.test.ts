@@ -46,7 +46,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
       stateId: 'ours',
       keep: async () => {},
       now: clock.now,
-      wallClock: clock,
+      toWall: clock.toWall,
     }),
     onResult: (verb, result, series) => {
       const after = Math.round((clock.now() - start) / second);
@@ -146,7 +146,7 @@ test('a state that was saved while the clock was eight hours ahead makes nothing
   const publishDue = async (table: ReturnType<typeof createSeriesTable>): Promise<void> => {
     for (const series of table.due(now)) {
       const outcome = await write(series);
-      if (outcome.kind === 'written') table.published(series, outcome.told);
+      if (outcome.kind === 'written') table.published(series, outcome.published);
     }
   };
   const ahead = createSeriesTable({ now: () => now });

@@ -4,7 +4,7 @@ import type { FlowDetails } from '../../src/model/finding.ts';
 import type { Series, DistinctValues } from '../../src/model/series.ts';
 import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
 
-const tallyOf = (values: string[], past = 0): DistinctValues => ({ seen: new Set(values), past });
+const tallyOf = (values: string[], past = 0): DistinctValues => ({ seen: values, past });
 const message = (details: Partial<FlowDetails>, given: Partial<Series> = {}): string =>
   messageOf(series({ finding: finding({ details: flow(details) }), ...given }));
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Series } from '../../src/model/series.ts';
 import { component, type CoreEvent, eventOf, timestamp } from '../../src/events/event.ts';
-import { createEventWriter, type Outcome, stateAnnotation } from '../../src/events/event-writer.ts';
+import { createEventWriter, type Outcome } from '../../src/events/event-writer.ts';
+import { stateAnnotation } from '../../src/events/ownership.ts';
 import { finding, nine, series as seriesOf } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from './memory-store.ts';
 
@@ -43,7 +44,7 @@ function rig({ mishaps = [], given = {}, stateId = 'ours', keep = async () => {}
     async write(offset = second) {
       time = nine + offset;
       const outcome = await write(series);
-      if (outcome.kind === 'written') series.published = outcome.told;
+      if (outcome.kind === 'written') series.published = outcome.published;
       return outcome;
     },
     count(packets, offset = 2 * second) {
@@ -78,7 +79,7 @@ describe('what nobody has heard of', () => {
       kind: 'written',
       verb: 'create',
       packets: 3,
-      told: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
+      published: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
     });
     expect(store.requests).toEqual(['create']);
     const fresh = seriesOf({ count: series.count });
@@ -90,7 +91,12 @@ describe('what nobody has heard of', () => {
     const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
     expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
     count(2);
-    expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 5, told: { count: 5, base: 0 } });
+    expect(await write()).toMatchObject({
+      kind: 'written',
+      verb: 'update',
+      packets: 5,
+      published: { count: 5, base: 0 },
+    });
     expect(store.requests).toEqual(['create', 'create', 'read', 'update']);
     expect(event()).toMatchObject({ count: 5 });
     expect(annotation(event())).toBe('ours 0');
@@ -101,7 +107,7 @@ describe('what nobody has heard of', () => {
     const { store, series, key, write, event } = rig({ mishaps });
     store.put(theirs(series));
     mishaps.push({ before: () => store.remove(key) });
-    expect(await write()).toMatchObject({ kind: 'written', verb: 'create', told: { count: 3 } });
+    expect(await write()).toMatchObject({ kind: 'written', verb: 'create', published: { count: 3 } });
     expect(store.requests).toEqual(['create', 'read', 'create']);
     expect(event()).toMatchObject({ count: 3, firstTimestamp: timestamp(nine) });
     expect(annotation(event())).toBe('ours 0');
@@ -128,7 +134,7 @@ describe('what was told before', () => {
       kind: 'written',
       verb: 'update',
       packets: 4,
-      told: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
+      published: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
     });
     expect(store.requests).toEqual(['create', 'update']);
     expect(event()).toMatchObject({
@@ -143,7 +149,7 @@ describe('what was told before', () => {
     await write();
     store.touch(key);
     count(1);
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 1, told: { count: 4 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 1, published: { count: 4 } });
     expect(store.requests).toEqual(['create', 'update', 'read', 'update']);
     expect(event()).toMatchObject({ count: 4 });
   });
@@ -173,7 +179,7 @@ describe('what was told before', () => {
     count(1);
     store.touch(key);
     mishaps.push({}, {}, { before: () => store.touch(key) });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', told: { count: 4 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 4 } });
     expect(store.requests.slice(1)).toEqual(['update', 'read', 'update', 'read', 'update']);
     expect(event()).toMatchObject({ count: 4 });
   });
@@ -187,7 +193,7 @@ describe('what was told before', () => {
       kind: 'written',
       verb: 'create',
       packets: 4,
-      told: { count: 7, writes: 2, base: -3 },
+      published: { count: 7, writes: 2, base: -3 },
     });
     expect(store.requests).toEqual(['create', 'update', 'create']);
     expect(event()).toMatchObject({ count: 4, lastTimestamp: timestamp(nine + minute) });
@@ -208,7 +214,7 @@ describe('what was told before', () => {
     count(4);
     store.touch(key);
     mishaps.push({}, { before: () => store.remove(key) });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', told: { count: 7, base: -3 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', published: { count: 7, base: -3 } });
     expect(store.requests.slice(1)).toEqual(['update', 'read', 'create']);
     expect(event()).toMatchObject({ count: 4 });
   });
@@ -221,7 +227,7 @@ describe('what was told before', () => {
     count(4);
     mishaps.push({}, { answer: refusal(0) });
     expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'create' });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', told: { count: 7, base: -3 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 7, base: -3 } });
     expect(event()).toMatchObject({ count: 4 });
   });
 
@@ -354,9 +360,9 @@ describe('an Event that is one for all nodes', () => {
   test('is left as it is where the agent of another node has told it', async () => {
     const { store, series, write, count, event } = rig({ given: shared });
     store.put(theirs(series, { count: 7 }));
-    expect(await write()).toMatchObject({ kind: 'written', packets: 0, told: { count: 3, writes: 6 } });
+    expect(await write()).toMatchObject({ kind: 'written', packets: 0, published: { count: 3, writes: 6 } });
     count(2);
-    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, told: { count: 5, writes: 7 } });
+    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, published: { count: 5, writes: 7 } });
     expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
     expect(event()).toMatchObject({ count: 7, message: 'an older message' });
   });
@@ -394,7 +400,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 13, firstTimestamp: first });
     expect(annotation(event())).toBe('ours 10');
     count(2);
-    expect(await write(minute)).toMatchObject({ packets: 2, told: { count: 5, base: 10 } });
+    expect(await write(minute)).toMatchObject({ packets: 2, published: { count: 5, base: 10 } });
     expect(event()).toMatchObject({ count: 15 });
   });
 
@@ -451,7 +457,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(-1000) });
     store.remove(key);
     count(2);
-    expect(await write(minute)).toMatchObject({ verb: 'create', told: { count: 5, base: -3 } });
+    expect(await write(minute)).toMatchObject({ verb: 'create', published: { count: 5, base: -3 } });
     expect(event()).toMatchObject({ count: 2 });
   });
 
@@ -492,9 +498,9 @@ describe('before anything is told', () => {
         one.count(5);
       },
     });
-    expect(await one.write()).toMatchObject({ packets: 3, told: { count: 3, at: nine + second } });
+    expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3, at: nine + second } });
     expect(one.event()).toMatchObject({ count: 3, lastTimestamp: timestamp(nine + second) });
-    expect(await one.write(minute)).toMatchObject({ packets: 5, told: { count: 8 } });
+    expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
     expect(one.event()).toMatchObject({ count: 8 });
     expect(requestsWhenKept).toEqual([0, 1]);
   });
@@ -502,10 +508,10 @@ describe('before anything is told', () => {
   test('what is counted during the requests is told another time', async () => {
     const mishaps: Mishap[] = [{ before: () => one.count(5) }];
     const one = rig({ mishaps });
-    expect(await one.write()).toMatchObject({ packets: 3, told: { count: 3 } });
+    expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });
     one.store.touch(one.key);
     mishaps.push({ before: () => one.count(1) }, { before: () => one.count(1) }, { before: () => one.count(1) });
-    expect(await one.write(minute)).toMatchObject({ packets: 5, told: { count: 8 } });
+    expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
     expect(one.event()).toMatchObject({ count: 8, source: { component } });
     expect(one.series.count).toBe(11);
   });

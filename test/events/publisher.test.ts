@@ -113,7 +113,7 @@ function rig({ answers = {}, budget = { rate: 100, burst: 100 }, write: given, r
     const verb = published.writes === 0 ? 'create' : 'update';
     if (answer === 'ok' || answer === 'hang') {
       const packets = count - published.count;
-      return { kind: 'written', verb, packets, told: { ...published, count, writes: published.writes + 1, at } };
+      return { kind: 'written', verb, packets, published: { ...published, count, writes: published.writes + 1, at } };
     }
     const [status, more] = typeof answer === 'number' ? [answer, ''] : answer;
     const [reason, wait] = typeof more === 'string' ? [more, undefined] : ['', more * second];
@@ -366,7 +366,7 @@ describe('a refusal', () => {
         write: async ({ count, published, finding: { identity } }) =>
           identity === 'a'
             ? { kind: 'refused', verb: 'create', refusal: denial }
-            : { kind: 'written', verb: 'create', packets: count, told: { ...published, count, at: Date.now() } },
+            : { kind: 'written', verb: 'create', packets: count, published: { ...published, count, at: Date.now() } },
       });
       for (const name of ['a', 'b']) one.count(drop(name));
       await pass(25);

@@ -79,7 +79,7 @@ function createAgent(store: MemoryStore, node: string, now: () => Millis) {
 
   async function tell(series: Series): Promise<void> {
     const outcome = await write(series);
-    if (outcome.kind === 'written') table.published(series, outcome.told);
+    if (outcome.kind === 'written') table.published(series, outcome.published);
     else throw new Error(`not written: ${JSON.stringify(outcome)}`);
   }
 }

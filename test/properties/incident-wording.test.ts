@@ -68,7 +68,7 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
     related: undefined,
     node,
   } as const;
-  const tally = { seen: new Set<string>(), past: 0 };
+  const tally = { seen: [], past: 0 };
   const published = { count: 0, writes: 0, at: 0, suppressed: false, base: 0, resourceVersion: undefined };
   return cutBytes(
     messageOf({

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, type Mock, test, vi } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
-import type { Series } from '../../src/model/series.ts';
-import type { FrozenSeries, SeriesState } from '../../src/series/state.ts';
+import type { Series, SeriesState } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
 import { finding, flow, incident, nine, podRef, workerEnd } from '../builders.ts';
@@ -91,7 +90,7 @@ function tell(table: SeriesTable, series: Series, now: number, less = 0): void {
 
 const copyOf = (state: SeriesState): SeriesState => JSON.parse(JSON.stringify(state)) as SeriesState;
 
-const byName = (all: FrozenSeries[]): unknown =>
+const byName = (all: Series[]): unknown =>
   Object.fromEntries(all.map((each) => [`${each.finding.identity} ${each.window}`, each]));
 
 /** All that can be seen of a table. What is over and has told all may be forgotten sooner or later. */

@@ -187,7 +187,7 @@ describe('a series', () => {
   ])('has no others beside %s', (_, peer) => {
     const table = createSeriesTable();
     table.count(finding({ details: flow({ peer }) }), start);
-    expect(only(table).peers.seen.size).toBe(0);
+    expect(only(table).peers.seen.length).toBe(0);
   });
 
   test('belongs to one window; the one before it lives on until it has told all', () => {

@@ -33,7 +33,7 @@ test('what was kept is restored, and goes on under its id', async () => {
   expect(restored).toMatchObject({ id: 'the id', first: false, problem: undefined });
   expect(restored.state).toEqual(agentState());
   const table = createSeriesTable({ restored: restored.state?.series });
-  expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: -Infinity } }]);
+  expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: null } }]);
   expect(createLookupQueue(10, restored.state?.waiting).has(line(), observation())).toBe(true);
 });
 

@@ -1,10 +1,11 @@
 import type { Finding } from '../../src/model/finding.ts';
-import type { Series } from '../../src/model/series.ts';
+import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
-import { createEventWriter, stateAnnotation } from '../../src/events/event-writer.ts';
+import { createEventWriter } from '../../src/events/event-writer.ts';
+import { stateAnnotation } from '../../src/events/ownership.ts';
 import type { EventStore } from '../../src/events/event-store.ts';
-import type { SeriesState } from '../../src/series/state.ts';
-import { createSeriesTable, type SeriesLimits, type SeriesTable } from '../../src/series/table.ts';
+import type { SeriesLimits } from '../../src/series/open-series.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import { clampTimes } from '../../src/state/agent-state.ts';
@@ -168,11 +169,11 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
       stateId,
       keep,
       now: clock.now,
-      wallClock: clock,
+      toWall: clock.toWall,
     });
     for (const series of table.due(time)) {
       const outcome = await writeOne(series);
-      if (outcome.kind === 'written') table.published(series, outcome.told);
+      if (outcome.kind === 'written') table.published(series, outcome.published);
       else table.retry(series, time + second);
     }
   }

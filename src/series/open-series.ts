@@ -1,0 +1,125 @@
+import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import { objectKey } from '../model/object-key.ts';
+import type { Series, SeriesState } from '../model/series.ts';
+import { createDistinctValues } from './distinct-values.ts';
+import { windowLength, windowOf } from './window.ts';
+
+export interface SeriesLimits {
+  /** Events of one object in one window; what is past that is counted in one more. */
+  perObject: number;
+  /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
+  total: number;
+}
+
+/** The series that are held: those of the windows that are open, and those of past windows with something to publish. */
+export interface OpenSeries {
+  /** The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. */
+  of: (finding: Finding, time: Millis) => Series | undefined;
+  /** Of the windows that are open; some may be over, and not yet forgotten. */
+  current: () => Iterable<Series>;
+  isPast: (series: Series) => boolean;
+  /** All of it is published. */
+  settle: (series: Series) => void;
+  readonly size: number;
+  state: () => Pick<SeriesState, 'clock' | 'nextSweep' | 'series' | 'past' | 'objects'>;
+}
+
+export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | undefined): OpenSeries {
+  /** By identity. */
+  const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
+  const past = new Set(restored?.past);
+  const objects = new Map(restored?.objects);
+  let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
+  /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
+  let clock: Millis = restored?.clock ?? -Infinity;
+
+  return {
+    of(finding, time) {
+      if (time > clock) clock = time;
+      if (clock >= nextSweep) sweep();
+      return openOne(finding.identity) ?? open(finding, time);
+    },
+    current: () => current.values(),
+    isPast: (series) => past.has(series),
+    settle: (series) => void past.delete(series),
+    get size() {
+      return current.size + past.size;
+    },
+    state: () => ({
+      clock: finite(clock),
+      nextSweep: finite(nextSweep),
+      series: [...current.values()],
+      past: [...past],
+      objects: [...objects],
+    }),
+  };
+
+  function openOne(identity: string): Series | undefined {
+    const known = current.get(identity);
+    return known !== undefined && clock < known.windowEnd ? known : undefined;
+  }
+
+  function open(finding: Finding, time: Millis): Series | undefined {
+    const object = objectKey(finding.regarding);
+    const { number: window } = windowOf(clock, object);
+    let known = objects.get(object);
+    if (known?.window !== window) objects.set(object, (known = { window, distinct: 0 }));
+    const { details } = finding;
+    if (details.kind === 'flow' && known.distinct >= limits.perObject) return overflow(finding, details, object, time);
+    if (current.size + past.size >= limits.total) {
+      sweep();
+      if (current.size + past.size >= limits.total) return undefined;
+    }
+    known.distinct++;
+    return insert(finding, time);
+  }
+
+  function overflow(finding: Finding, example: FlowDetails, object: string, time: Millis): Series {
+    const identity = `overflow|${object}|${finding.node}`;
+    return (
+      openOne(identity) ??
+      insert({ ...finding, identity, related: undefined, details: { kind: 'overflow', example } }, time)
+    );
+  }
+
+  function insert(finding: Finding, time: Millis): Series {
+    const before = current.get(finding.identity);
+    if (before !== undefined && isPending(before)) past.add(before);
+    const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
+    current.set(finding.identity, series);
+    return series;
+  }
+
+  /** Forgets series of past windows of which all is published. */
+  function sweep(): void {
+    nextSweep = clock + windowLength / 4;
+    for (const [identity, series] of current)
+      if (!isPending(series) && series.windowEnd <= clock) current.delete(identity);
+    for (const [object, { window }] of objects) if (window !== windowOf(clock, object).number) objects.delete(object);
+  }
+}
+
+function newSeries(finding: Finding, { number, end }: { number: number; end: Millis }, time: Millis): Series {
+  return {
+    finding,
+    window: number,
+    windowEnd: end,
+    count: 0,
+    first: time,
+    last: time,
+    suppressed: false,
+    peers: createDistinctValues(),
+    ports: createDistinctValues(),
+    published: { count: 0, writes: 0, at: null, suppressed: false, base: 0, resourceVersion: undefined },
+    due: null,
+  };
+}
+
+function isPending({ due }: Series): boolean {
+  return due !== null;
+}
+
+function finite(time: Millis): Millis | null {
+  return time === -Infinity ? null : time;
+}
