@@ -2,29 +2,25 @@ import type { ReplayOptions } from './options/replay-options.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';
-import { explainMartian, explainPacket } from '../drops/findings.ts';
-import { noiseOf } from '../drops/noise.ts';
+import { createDecisions, type Decision, type Decisions } from '../pipeline/decision.ts';
+import type { FlowMeaning } from '../pipeline/flow-cache.ts';
 import { messageOf } from '../pipeline/message.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
-import type { Suppressed } from '../model/observation.ts';
+import type { LogLine } from '../model/log-line.ts';
+import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
-import { parse } from '../parsing/formats.ts';
-import { parseDroppedLogs } from '../parsing/components/dropped-logs.ts';
-import { parseProgramRecord } from '../parsing/components/program-record.ts';
-import { createPrefixTable, type PrefixTable } from '../parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { printable } from '../platform/printable.ts';
 import { flagNames } from '../audit/row.ts';
 import { cutBytes } from '../events/event.ts';
 import { alignColumns } from '../events/describe.ts';
-import { createDirectory, type Directory } from '../resolving/directory.ts';
-import { nodeOf, resolveMartian, resolvePacket } from '../resolving/resolver.ts';
+import { createDirectory } from '../resolving/directory.ts';
 import { createSeriesTable } from '../series/table.ts';
 import { createClock } from '../sources/envelopes/clock.ts';
 import { readRecord } from '../log-formats/cri.ts';
 import { readEnvelope } from '../sources/envelopes/read-envelope.ts';
-import type { Envelope } from '../sources/envelopes/envelope.ts';
 
 type Row = [step: string, found: string];
 
@@ -41,11 +37,13 @@ export function explainLine(
 ): 0 | 1 {
   const snapshot = readSavedObjects(options.pods);
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
-  const directory = createDirectory(snapshot.objects);
+  const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
+  const directory = createDirectory(snapshot.objects);
+  const decisions = createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true });
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
-    const rows = explain(each, options, directory, prefixes).map((row) =>
+    const rows = explain(each, options, decisions).map((row) =>
       row.map((cell) => cutBytes(printable(cell), longestCell)),
     );
     out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
@@ -53,94 +51,87 @@ export function explainLine(
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
-function explain(line: string, options: ReplayOptions, directory: Directory, prefixes: PrefixTable): Row[] {
-  const latest = options.now ?? Date.now();
-  const clock = createClock({
-    latest,
-    boot: options.bootTime,
-    zone: options.zone,
-  });
+function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Decisions): Row[] {
+  const latest = now ?? Date.now();
   // Text from a command line is Unicode; from here on one character is one byte, as in a file.
-  const envelope = readEnvelope(Buffer.from(line).toString('latin1'), clock);
-  const time = envelope.time ?? latest;
-  const at = { time, exact: envelope.time !== undefined && envelope.timeIsExact };
-  const rows: Row[] = [
-    ['envelope', envelope.layers.join(', ') || 'none'],
-    [
-      'time',
-      envelope.time === undefined
-        ? 'none in the line'
-        : `${new Date(time).toISOString()}${at.exact ? '' : ' (inferred)'}`,
-    ],
-    ['host', envelope.host ?? 'none in the line'],
-    ['written by', envelope.program ?? envelope.origin],
-    ['message', envelope.text.length > 300 ? `${envelope.text.slice(0, 300)}…` : envelope.text],
-  ];
-  const packet = parse(envelope.text, prefixes, envelope.origin, envelope.program);
-  const isMine = packet !== undefined && packet.kind !== 'refused';
-  const observation = isMine || envelope.origin === 'kernel' ? packet : (recordIn(line, envelope) ?? packet);
-  if (observation === undefined) return [...rows, ['format', 'none of the known ones: the line is passed over']];
-  if (observation.kind === 'refused') {
-    const { format, writers } = observation;
-    return [
-      ...rows,
-      [
-        'format',
-        `refused: a line of ${format}, which is believed only from ${anyOf.format(writers)}; this one names another writer (docs/formats.md#who-is-believed)`,
-      ],
-    ];
+  const envelope = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot: bootTime, zone }));
+  const { text, time = latest, host, program, origin } = envelope;
+  const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
+  const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program };
+  let decision = decisions.decide(read, origin);
+  if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
+    // The stamp of a record of felix looks like an envelope's, but belongs to the record.
+    const whole = { ...read, text: readRecord(line)?.text ?? line, program: undefined };
+    decision = decisions.decide(whole, 'program') ?? decision;
   }
-  const node = nodeOf(
-    options.node ?? envelope.host,
-    observation.kind === 'packet' ? observation : undefined,
-    directory,
-    at,
-  );
-  rows.push(['node', node || 'unknown (--node names it)']);
-  switch (observation.kind) {
-    case 'packet': {
-      const ends = resolvePacket(observation, directory, at);
-      rows.push(
-        ...packetRows(observation),
-        ['source', endText(ends.source)],
-        ['destination', endText(ends.destination)],
-      );
-      if (ends.inner)
-        rows.push(['inner source', endText(ends.inner.source)], ['inner destination', endText(ends.inner.destination)]);
-      else if (observation.inner) rows.push(['inner ends', 'not believed: the error does not go back to its source']);
-      if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected')
-        return [...rows, ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`]];
-      const noise = noiseOf(observation.packet, observation.destinationMac, ends);
-      if (noise !== undefined && !options.includeNoise)
-        return [...rows, ['Event', `none: ${noise} is chatter of the link (--include-noise)`]];
-      return [...rows, ...eventRows(explainPacket(observation, ends, node), time)];
+  const stamp = `${new Date(time).toISOString()}${timeIsExact ? '' : ' (inferred)'}`;
+  return [
+    ['envelope', envelope.layers.join(', ') || 'none'],
+    ['time', envelope.time === undefined ? 'none in the line' : stamp],
+    ['host', host ?? 'none in the line'],
+    ['written by', program ?? origin],
+    ['message', text.length > 300 ? `${text.slice(0, 300)}…` : text],
+    ...decisionRows(decision, read, decisions),
+  ];
+}
+
+function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf }: Decisions): Row[] {
+  switch (decision?.kind) {
+    case undefined:
+      return [['format', 'none of the known ones: the line is passed over']];
+    case 'refused':
+      return [
+        [
+          'format',
+          `refused: a line of ${decision.format}, which is believed only from ${anyOf.format(decision.writers)}; this one names another writer (docs/formats.md#who-is-believed)`,
+        ],
+      ];
+    case 'drop': {
+      const { observation, meaning, isIgnored } = decision;
+      const event: Row[] = isIgnored
+        ? [['Event', `none: ${meaning.noise} is chatter of the link (--include-noise)`]]
+        : eventRows(meaning.findings, line.time);
+      return [...lossRows(observation, meaning), ...event];
     }
-    case 'martian': {
-      const ends = resolveMartian(observation, directory, at);
-      rows.push(['format', 'martian'], ['source', endText(ends.source)], ['destination', endText(ends.destination)]);
-      return [...rows, ...eventRows(explainMartian(observation, ends, node), time)];
+    case 'no-drop': {
+      const { observation } = decision;
+      const event: Row = ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`];
+      return [...lossRows(observation, meaningOf(line, observation)), event];
     }
-    case 'unparsable':
-      return [...rows, ['format', observation.format], ['problem', observation.reason], ['Event', 'none']];
-    case 'program-record':
-      return [...rows, ...recordRows(observation), ...signRows(signOf(observation))];
-    case 'conntrack-full':
-    case 'neighbour-overflow':
-      return [...rows, ['format', observation.kind], ...signRows(signOf(observation))];
-    case 'suppressed':
-      return [...rows, ['format', observation.kind], ['says', JSON.stringify(observation)]];
+    case 'unparsable': {
+      const { format, reason } = decision.observation;
+      return [nodeRow(decision), ['format', format], ['problem', reason], ['Event', 'none']];
+    }
+    case 'gap':
+      return [nodeRow(decision), ['format', 'suppressed'], ['says', JSON.stringify(decision.observation)]];
+    case 'incident': {
+      const { observation } = decision;
+      const isRecord = observation.kind === 'program-record';
+      const rows = isRecord ? recordRows(observation) : [['format', observation.kind] satisfies Row];
+      return [nodeRow(decision), ...rows, ...signRows(signOf(observation))];
+    }
     default:
-      return observation satisfies never;
+      return decision satisfies never;
   }
 }
 
-/** The stamp of a record of felix looks like an envelope's: it is read with it, once the container runtime's is taken off. */
-function recordIn(line: string, { text, program }: Envelope): ProgramRecord | Suppressed | undefined {
-  return (
-    parseDroppedLogs(text, program) ??
-    parseProgramRecord(text, program) ??
-    parseProgramRecord(readRecord(line)?.text ?? line)
-  );
+function nodeRow({ node }: { node: string }): Row {
+  return ['node', node || 'unknown (--node names it)'];
+}
+
+function lossRows(observation: PacketObservation | Martian, meaning: FlowMeaning): Row[] {
+  const { source, destination, inner } = meaning.ends;
+  const rows: Row[] = [
+    nodeRow(meaning),
+    ...(observation.kind === 'packet' ? packetRows(observation) : [['format', 'martian'] satisfies Row]),
+    ['source', endText(source)],
+    ['destination', endText(destination)],
+  ];
+  if (inner)
+    return [...rows, ['inner source', endText(inner.source)], ['inner destination', endText(inner.destination)]];
+  if (observation.kind === 'packet' && observation.inner)
+    return [...rows, ['inner ends', 'not believed: the error does not go back to its source']];
+  return rows;
 }
 
 function recordRows({ program, caller, severity, message, error }: ProgramRecord): Row[] {
@@ -209,7 +200,7 @@ function endText({ address, kind, evidence, object, workload, role, note }: Endp
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: Finding[], time: number): Row[] {
+function eventRows(findings: readonly Finding[], time: number): Row[] {
   if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
   const table = createSeriesTable();
   for (const finding of findings) table.count(finding, time);

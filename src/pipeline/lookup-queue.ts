@@ -3,6 +3,7 @@ import { orient } from '../drops/orientation.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
+import { weightOf } from './decision.ts';
 
 /** Packets of one flow that nobody has been told of, because it is still being found out whose they are. Plain JSON. */
 export interface QueuedFlow {
@@ -46,7 +47,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     has: (line, observation) => waiting.size > 0 && waiting.has(keyOf(line, observation)),
     admit(line, observation, now) {
       const key = keyOf(line, observation);
-      const weight = observation.kind === 'packet' ? observation.repeat : 1;
+      const weight = weightOf(observation);
       const known = waiting.get(key);
       if (known) {
         known.weight += weight;

@@ -1,44 +1,24 @@
-import { copy } from '../platform/address.ts';
-import { explainMartian } from '../drops/findings.ts';
-import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
-import type { Ends } from '../model/endpoint.ts';
-import type { Finding } from '../model/finding.ts';
-import type { LogLine, Millis } from '../model/log-line.ts';
-import type { ConntrackFull, Martian, NeighbourOverflow, Observation, Suppressed } from '../model/observation.ts';
-import type { PacketObservation } from '../model/packet.ts';
-import type { ProgramRecord } from '../model/program-record.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
-import { parse, type Refused } from '../parsing/formats.ts';
-import type { PrefixTable } from '../parsing/netfilter/prefixes.ts';
-import { parseDroppedLogs } from '../parsing/components/dropped-logs.ts';
-import { parseProgramRecord } from '../parsing/components/program-record.ts';
-import type { Directory, Moment } from '../resolving/directory.ts';
-import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
+import type { Ends } from '../model/endpoint.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Martian, Suppressed } from '../model/observation.ts';
+import type { PacketObservation } from '../model/packet.ts';
 import type { SeriesTable } from '../series/table.ts';
-import { containerOf } from '../log-formats/container-path.ts';
 import type { LineOrigin } from '../sources/source.ts';
-import type { Statistics } from './statistics.ts';
+import { createDecisions, type Decision, type DecisionOptions, type LostPacket, weightOf } from './decision.ts';
+import type { FlowMeaning } from './flow-cache.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
+import type { Statistics } from './statistics.ts';
 
-export interface PipelineOptions {
-  prefixes: PrefixTable;
-  directory: Directory;
+export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
   /** Called for each line that counts, before it is counted: what is due before `time` can be written. */
   advance: (node: string, time: Millis) => void;
   series: (node: string) => SeriesTable;
   incidents: (node: string) => NodeIncidents;
-  /** The node whose log of a container it is, where nothing else tells. */
-  nodeOfLog?: ((path: string) => string | undefined) | undefined;
-  /** kube-proxy and calico-node are believed in logs where any program may write, too. Else only in logs of their own. */
-  programsAnywhere?: boolean;
-  /** Name of the node all lines come from, over what the lines say. */
-  node: string | undefined;
-  /** Make Events of link-local chatter too. */
-  includeNoise: boolean;
   /**
-   * Asked about each dropped packet that is no noise: true keeps it from being counted now, because it is still being
-   * found out whose it is; it comes back by `resume`.
+   * Asked about each lost packet that is no noise: true keeps it from being counted now, because the lookup of its owners
+   * has not completed; it comes back by `resume`.
    */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   /** Sees every dropped or rejected packet. */
@@ -53,7 +33,7 @@ export interface PipelineOptions {
     | undefined;
 }
 
-/** parsing → resolving → explaining → series, for one line at a time. Does no I/O and never waits. */
+/** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
   /** Counts what `hold` had kept back. */
@@ -62,48 +42,22 @@ export interface Pipeline {
   lost: (by: string, count: number | undefined, time: Millis) => void;
 }
 
-/** Longer than any line that a kernel prints. */
-const longLine = 1024;
-/** Longer than any name or prefix in one. */
-const longText = 256;
-
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { prefixes, directory, statistics, includeNoise, onDrop, hold } = options;
-  const understand = createFlowMemo(directory, options.node);
+  const { statistics, onDrop, hold } = options;
+  const decisions = createDecisions(options);
   return {
     take(line, origin) {
-      const observation = observe(line, origin);
-      if (observation === undefined) return;
-      if (observation.kind === 'refused') {
-        statistics.notKernel++;
-        return;
-      }
-      const at = { time: line.time, exact: line.timeIsExact };
-      statistics.observed(line, observation);
-      switch (observation.kind) {
-        case 'packet':
-          return takePacket(line, observation);
-        case 'martian':
-          return takeDrop(line, observation, understandMartian(line, observation), 1);
-        case 'conntrack-full':
-        case 'neighbour-overflow':
-        case 'program-record':
-          return takeIncident(line, observation, at);
-        case 'suppressed':
-          return suppress(observation, nodeOfLine(line, at), line.time);
-        case 'unparsable':
-          return;
-        default:
-          observation satisfies never;
-      }
+      const decision = decisions.decide(line, origin);
+      if (decision === undefined) return;
+      if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
+      carryOut(line, decision);
     },
     resume({ line, observation, weight, first, last }) {
-      const { node, ends, noise, findings } =
-        observation.kind === 'packet' ? understand(line, observation) : understandMartian(line, observation);
-      settle(line, observation, ends, node, noise, weight);
-      if (noise !== undefined && !includeNoise) return;
-      report(findings, node, first, 1);
-      if (weight > 1) report(findings, node, last, weight - 1);
+      const lost = decisions.lost(line, observation);
+      settle(line, lost, weight);
+      if (lost.isIgnored) return;
+      report(lost.meaning, first, 1);
+      if (weight > 1) report(lost.meaning, last, weight - 1);
     },
     lost(by, count, time) {
       statistics.suppressed += count ?? 1;
@@ -111,68 +65,49 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   };
 
-  function observe(line: LogLine, origin: LineOrigin): Observation | Refused | undefined {
-    const isProgram = origin === 'program' || origin === 'container';
-    const writer = origin === 'container' ? containerOf(line.source)?.container : line.program;
-    const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
-    if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
-    if (origin === 'kernel' || !(isProgram || options.programsAnywhere)) return packet;
-    return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
+  function carryOut(line: LogLine, decision: Decision): void {
+    switch (decision.kind) {
+      case 'drop':
+        return takeDrop(line, decision);
+      case 'incident':
+        return takeIncident(line, decision);
+      case 'gap':
+        return suppress(decision.observation, decision.node, line.time);
+      case 'refused':
+        statistics.notKernel++;
+        return;
+      case 'no-drop':
+      case 'unparsable':
+        return;
+      default:
+        decision satisfies never;
+    }
   }
 
-  function nodeOfLine(line: LogLine, at: Moment): string {
-    return nodeOf(options.node ?? line.host, undefined, directory, at) || (options.nodeOfLog?.(line.source) ?? '');
+  function takeDrop(line: LogLine, lost: LostPacket): void {
+    const { observation, meaning } = lost;
+    if (meaning.noise === undefined) {
+      if (observation.kind === 'packet' && observation.enforcer === 'host-firewall')
+        options.incidents(meaning.node).firewallDropped(line.time);
+      if (hold?.(line, observation, meaning.ends)) return;
+    }
+    const weight = weightOf(observation);
+    settle(line, lost, weight);
+    if (!lost.isIgnored) report(meaning, line.time, weight);
   }
 
-  function takePacket(line: LogLine, observation: PacketObservation): void {
-    if (observation.verdict !== 'dropped' && observation.verdict !== 'rejected') return;
-    takeDrop(line, observation, understand(line, observation), observation.repeat);
-  }
-
-  function takeDrop(
-    line: LogLine,
-    observation: PacketObservation | Martian,
-    { node, ends, noise, findings }: FlowMeaning,
-    weight: number,
-  ): void {
-    if (observation.kind === 'packet' && observation.enforcer === 'host-firewall' && noise === undefined)
-      options.incidents(node).firewallDropped(line.time);
-    if (noise === undefined && hold?.(line, observation, ends)) return;
-    settle(line, observation, ends, node, noise, weight);
-    if (noise !== undefined && !includeNoise) return;
-    report(findings, node, line.time, weight);
-  }
-
-  function settle(
-    line: LogLine,
-    observation: PacketObservation | Martian,
-    ends: Ends,
-    node: string,
-    noise: string | undefined,
-    weight: number,
-  ): void {
+  function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number): void {
+    const { ends, node, noise } = meaning;
     onDrop?.(line, observation, ends, node, noise);
     statistics.resolved(ends, noise !== undefined, weight);
   }
 
-  function understandMartian(line: LogLine, observation: Martian): FlowMeaning {
-    const at = { time: line.time, exact: line.timeIsExact };
-    const node = nodeOfLine(line, at);
-    const ends = resolveMartian(observation, directory, at);
-    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
-  }
-
-  function suppress(suppressed: Suppressed, node: string, time: Millis): void {
+  function report({ findings, node }: FlowMeaning, time: Millis, weight: number): void {
     options.advance(node, time);
-    options.series(node).suppress(suppressed, node, time);
+    for (const finding of findings) options.series(node).count(finding, time, weight);
   }
 
-  function takeIncident(
-    line: LogLine,
-    observation: ProgramRecord | ConntrackFull | NeighbourOverflow,
-    at: Moment,
-  ): void {
-    const node = nodeOfLine(line, at);
+  function takeIncident(line: LogLine, { observation, node }: Decision & { kind: 'incident' }): void {
     if (node === '') {
       statistics.nodeUnknown++;
       return;
@@ -181,21 +116,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     options.incidents(node).take(observation, line);
   }
 
-  function report(findings: readonly Finding[], node: string, time: Millis, weight: number): void {
+  function suppress(suppressed: Suppressed, node: string, time: Millis): void {
     options.advance(node, time);
-    for (const finding of findings) options.series(node).count(finding, time, weight);
+    options.series(node).suppress(suppressed, node, time);
   }
-}
-
-/**
- * What is cut out of a text keeps the whole of it in memory, for as long as its flow is remembered: 64 KiB, where somebody writes
- * lines of his own. Nor may his names be as long as that.
- */
-function unbound(text: string, observation: Observation): Observation {
-  if (text.length <= longLine) return observation;
-  return JSON.parse(JSON.stringify(observation), shortened) as Observation;
-}
-
-function shortened(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? copy(value.slice(0, longText)) : value;
 }

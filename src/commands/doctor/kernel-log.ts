@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { hrtime } from 'node:process';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
-import { parse } from '../../parsing/formats.ts';
 import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { observe } from '../../pipeline/observe.ts';
 import type { KernelSource } from '../../sources/auto.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { createClock } from '../../sources/envelopes/clock.ts';
@@ -70,7 +70,7 @@ function understand(
   const packets: KernelLog['packets'][number][] = [];
   for (const line of lines) {
     const { text, time = log.last, origin, program } = readEnvelope(line, clock);
-    const observation = parse(text, prefixes, origin, program);
+    const observation = observe({ source: '', text, program }, origin, prefixes);
     const isPacket = observation?.kind === 'packet';
     // A file may have everybody's lines.
     if (origin !== 'kernel' && !isPacket) continue;

@@ -1,0 +1,108 @@
+import { explainMartian } from '../drops/findings.ts';
+import type { LogLine } from '../model/log-line.ts';
+import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
+import type { PacketObservation } from '../model/packet.ts';
+import type { ProgramRecord } from '../model/program-record.ts';
+import type { Refused } from '../parsing/formats.ts';
+import type { PrefixTable } from '../parsing/netfilter/prefixes.ts';
+import type { Directory, Moment } from '../resolving/directory.ts';
+import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
+import type { LineOrigin } from '../sources/source.ts';
+import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
+import { observe } from './observe.ts';
+
+/** What becomes of a line, and why. The pipeline carries it out; `replay --explain` shows it. */
+export type Decision =
+  | LostPacket
+  /** A packet that was accepted, or of which only the log is known. */
+  | { kind: 'no-drop'; observation: PacketObservation }
+  | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
+  /** Lines are missing from the log. */
+  | { kind: 'gap'; observation: Suppressed; node: string }
+  | { kind: 'unparsable'; observation: Unparsable; node: string }
+  | Refused;
+
+export interface LostPacket {
+  kind: 'drop';
+  observation: PacketObservation | Martian;
+  meaning: FlowMeaning;
+  /** It is noise, and noise makes no Events here. */
+  isIgnored: boolean;
+}
+
+export interface DecisionOptions {
+  prefixes: PrefixTable;
+  directory: Directory;
+  /** Name of the node that all lines come from, whatever host they name. */
+  node: string | undefined;
+  /** The node whose log of a container it is, where nothing else names it. */
+  nodeOfLog?: ((path: string) => string | undefined) | undefined;
+  /** As in `observe`. */
+  programsAnywhere?: boolean;
+  /** Make Events of link-local chatter too. */
+  includeNoise: boolean;
+}
+
+/** The judgement of the pipeline, without any effect. */
+export interface Decisions {
+  /** Undefined where no format claims the line. */
+  decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
+  /** As `decide`, of a packet that is known to be lost. */
+  lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
+  /** Who the ends of a packet are, lost or not. */
+  meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
+}
+
+export function createDecisions({ prefixes, directory, includeNoise, ...options }: DecisionOptions): Decisions {
+  const meaningOfPacket = createFlowMemo(directory, options.node);
+
+  return {
+    lost,
+    meaningOf,
+    decide(line, origin) {
+      const observation = observe(line, origin, prefixes, options.programsAnywhere);
+      if (observation === undefined) return undefined;
+      switch (observation.kind) {
+        case 'refused':
+          return observation;
+        case 'packet':
+          if (observation.verdict === 'dropped' || observation.verdict === 'rejected') return lost(line, observation);
+          return { kind: 'no-drop', observation };
+        case 'martian':
+          return lost(line, observation);
+        case 'suppressed':
+          return { kind: 'gap', observation, node: nodeOfLine(line) };
+        case 'unparsable':
+          return { kind: 'unparsable', observation, node: nodeOfLine(line) };
+        default:
+          return { kind: 'incident', observation, node: nodeOfLine(line) };
+      }
+    },
+  };
+
+  function lost(line: LogLine, observation: PacketObservation | Martian): LostPacket {
+    const meaning = meaningOf(line, observation);
+    return { kind: 'drop', observation, meaning, isIgnored: meaning.noise !== undefined && !includeNoise };
+  }
+
+  function meaningOf(line: LogLine, observation: PacketObservation | Martian): FlowMeaning {
+    if (observation.kind === 'packet') return meaningOfPacket(line, observation);
+    const node = nodeOfLine(line);
+    const ends = resolveMartian(observation, directory, momentOf(line));
+    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
+  }
+
+  function nodeOfLine(line: LogLine): string {
+    const named = nodeOf(options.node ?? line.host, undefined, directory, momentOf(line));
+    return named || (options.nodeOfLog?.(line.source) ?? '');
+  }
+}
+
+function momentOf({ time, timeIsExact }: LogLine): Moment {
+  return { time, exact: timeIsExact };
+}
+
+/** How many packets a line stands for. */
+export function weightOf(observation: PacketObservation | Martian): number {
+  return observation.kind === 'packet' ? observation.repeat : 1;
+}
