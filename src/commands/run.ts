@@ -121,7 +121,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
   for (const source of sources) source.stop();
   lookupGate.stop();
   await publisher.stop(grace);
-  await cluster.stop();
+  cluster.stop();
   await checkpointer.keepPositions();
   await Promise.all([server.stop(), healthServer?.stop()]);
   minute.stop();

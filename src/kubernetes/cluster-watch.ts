@@ -1,9 +1,9 @@
 import { backOff } from 'exponential-backoff';
 import type { Millis } from '../model/log-line.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
-import type { Connection } from './connection.ts';
-import { createInformer, type Informer, type InformerTrouble, patience } from './informer.ts';
-import { countAll, type RefusedError } from './paged-list.ts';
+import type { Connection, RefusedError } from './connection.ts';
+import { createInformer, type Informer, type InformerTrouble, retryIntervals } from './informer.ts';
+import { countAll } from './paged-list.ts';
 import { slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
 
 /** What Findings are made of: the agent is not ready without. */
@@ -41,7 +41,7 @@ export interface ClusterWatchOptions {
 
 export interface ClusterWatch {
   start: () => void;
-  stop: () => Promise<void>;
+  stop: () => void;
   /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
   readonly synced: boolean;
   /** What is not. */
@@ -78,9 +78,9 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
           (few) => few && add('endpointslices', endpointSlices()),
         );
     },
-    async stop() {
+    stop() {
       stopped = true;
-      await Promise.all([...informers.values()].map((informer) => informer.stop()));
+      for (const informer of informers.values()) informer.stop();
     },
   };
 
@@ -106,7 +106,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
         ? { fieldSelector: `spec.nodeName=${ownNode}`, pageSize: undefined }
         : { fieldSelector: undefined, pageSize }),
       onSet: (pod) => lists.setPod(pod, now()),
-      onDelete: ({ namespace, name }) => lists.removePod(namespace, name, now()),
+      onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
     });
   }
 
@@ -117,7 +117,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       fieldSelector: all ? undefined : `metadata.name=${ownNode}`,
       pageSize: all ? pageSize : undefined,
       onSet: (node) => lists.setNode(node),
-      onDelete: ({ name }) => lists.removeNode(name),
+      onDelete: (_, name) => lists.removeNode(name),
     });
   }
 
@@ -127,7 +127,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       slim: slimService,
       pageSize,
       onSet: (service) => lists.setService(service, now()),
-      onDelete: ({ namespace, name }) => lists.removeService(namespace, name, now()),
+      onDelete: (namespace, name) => lists.removeService(namespace, name, now()),
     });
   }
 
@@ -137,7 +137,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       slim: slimEndpointSlice,
       pageSize,
       onSet: (slice) => lists.chains.setSlice(slice, now()),
-      onDelete: ({ namespace, name }) => lists.chains.removeSlice(namespace, name, now()),
+      onDelete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
       onTrouble(trouble) {
         options.onTrouble('endpointslices', trouble);
         if (isFinal('endpointslices', trouble.refusal?.status)) giveUp('endpointslices');
@@ -148,7 +148,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   function giveUp(resource: WatchedResource): void {
     const informer = informers.get(resource);
     informers.delete(resource);
-    void informer?.stop();
+    informer?.stop();
   }
 
   function common(resource: WatchedResource) {
@@ -166,7 +166,9 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   /** Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
   async function whereFew(resource: WatchedResource, limit: number): Promise<boolean> {
     const count = await backOff(() => countAll(connection, paths[resource]), {
-      ...patience,
+      ...retryIntervals,
+      jitter: 'full',
+      numOfAttempts: Number.MAX_SAFE_INTEGER,
       retry: (error) => {
         if (stopped) return false;
         const { refusal } = error as RefusedError;
@@ -188,7 +190,7 @@ function isFinal(resource: WatchedResource, status: number | undefined): boolean
 
 const nothingToWatch: Informer = {
   start: () => {},
-  stop: () => Promise.resolve(),
+  stop: () => {},
   synced: true,
   lastHeard: undefined,
 };

@@ -1,11 +1,19 @@
-import { HttpMethod, IsomorphicFetchHttpLibrary, KubeConfig, RequestContext } from '@kubernetes/client-node';
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  KubeConfig,
+  RequestContext,
+  type ResponseContext,
+} from '@kubernetes/client-node';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Json } from './slim.ts';
 
+export type Query = Record<string, string | number | boolean | undefined>;
+
 export interface RequestOptions {
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Query;
   body?: unknown;
   contentType?: string;
 }
@@ -24,11 +32,11 @@ export interface RequestReport {
 /** The API server, as seen by one identity. */
 export interface Connection {
   readonly server: string;
-  /** Also for watches, which make their requests themselves; another object after `reload`. */
-  readonly config: KubeConfig;
   /** One request. Resolves whatever the answer, or the lack of one in time. */
   request: (verb: 'GET' | 'POST' | 'PATCH', path: string, options?: RequestOptions) => Promise<Answer>;
-  /** Reads token, certificates and kubeconfig anew; at most every few seconds. */
+  /** The body of an answer as it comes, without a limit of time, and not reported. Rejects with a `RefusedError` when refused. */
+  stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+  /** Reads token, certificates and kubeconfig again; at most every few seconds. */
   reload: () => void;
   /** This node's clock minus the API server's, in milliseconds, good to a second; undefined before the first answer. */
   readonly clockSkew: Millis | undefined;
@@ -41,6 +49,16 @@ export interface ConnectionOptions {
   now: () => Millis;
   /** How long an answer is waited for. */
   timeout?: Millis;
+}
+
+/** A request that was refused, where its answer is no value. */
+export class RefusedError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
 }
 
 const reloadInterval: Millis = 5000;
@@ -60,9 +78,6 @@ export function createConnection({ load, userAgent, onRequest, now, timeout = 30
     get server() {
       return config.getCurrentCluster()?.server ?? '';
     },
-    get config() {
-      return config;
-    },
     get clockSkew() {
       return clockSkew;
     },
@@ -77,7 +92,7 @@ export function createConnection({ load, userAgent, onRequest, now, timeout = 30
     },
     async request(verb, path, options = {}) {
       const started = now();
-      const answer = await send(verb, path, options);
+      const answer = await send(verb, path, options).catch(refusalOfError);
       onRequest({
         verb,
         resource: resourceOf(path),
@@ -86,38 +101,45 @@ export function createConnection({ load, userAgent, onRequest, now, timeout = 30
       });
       return answer;
     },
+    async stream(path, query, signal) {
+      const response = await open('GET', path, { query }, signal);
+      const body = response.body.stream();
+      if (response.httpStatusCode === 200 && body !== null) return body;
+      throw new RefusedError(await refusalIn(response));
+    },
   };
 
-  async function send(verb: string, path: string, { query = {}, body, contentType }: RequestOptions): Promise<Answer> {
-    try {
-      const context = new RequestContext(
-        `${config.getCurrentCluster()?.server ?? ''}${path}`,
-        methods[verb] as HttpMethod,
-      );
-      for (const [key, value] of Object.entries(query))
-        if (value !== undefined) context.setQueryParam(key, String(value));
-      context.setHeaderParam('Accept', 'application/json');
-      context.setHeaderParam('User-Agent', userAgent);
-      if (body !== undefined) {
-        context.setHeaderParam('Content-Type', contentType ?? 'application/json');
-        context.setBody(JSON.stringify(body));
-      }
-      context.setSignal(AbortSignal.timeout(timeout));
-      await config.applySecurityAuthentication(context);
-      const response = await http.send(context).toPromise();
-      noteClock(response.headers['date']);
-      const text = await response.body.text();
-      if (response.httpStatusCode < 300) return { kind: 'answered', body: JSON.parse(text) };
-      return refusalOf(response.httpStatusCode, text, response.headers['retry-after']);
-    } catch (error) {
-      return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
-    }
+  async function send(verb: string, path: string, options: RequestOptions): Promise<Answer> {
+    const response = await open(verb, path, options, AbortSignal.timeout(timeout));
+    if (response.httpStatusCode >= 300) return refusalIn(response);
+    return { kind: 'answered', body: JSON.parse(await response.body.text()) };
   }
 
-  function noteClock(date: string | undefined): void {
-    const time = Date.parse(date ?? '');
+  async function open(
+    verb: string,
+    path: string,
+    { query = {}, body, contentType }: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<ResponseContext> {
+    const context = new RequestContext(
+      `${config.getCurrentCluster()?.server ?? ''}${path}`,
+      methods[verb] as HttpMethod,
+    );
+    for (const [key, value] of Object.entries(query))
+      if (value !== undefined) context.setQueryParam(key, String(value));
+    context.setHeaderParam('Accept', 'application/json');
+    context.setHeaderParam('User-Agent', userAgent);
+    if (body !== undefined) {
+      context.setHeaderParam('Content-Type', contentType ?? 'application/json');
+      context.setBody(JSON.stringify(body));
+    }
+    context.setSignal(signal);
+    await config.applySecurityAuthentication(context);
+    const response = await http.send(context).toPromise();
+    const date = Date.parse(response.headers['date'] ?? '');
     // The header is cut to seconds.
-    if (!Number.isNaN(time)) clockSkew = now() - (time + 500);
+    if (!Number.isNaN(date)) clockSkew = now() - (date + 500);
+    return response;
   }
 }
 
@@ -137,17 +159,25 @@ interface Status {
   details?: { causes?: { reason?: string }[] };
 }
 
-function refusalOf(status: number, text: string, retryAfter: string | undefined): Refusal {
+async function refusalIn({ httpStatusCode, headers, body }: ResponseContext): Promise<Refusal> {
+  const text = await body.text();
   const { reason = '', message, details } = statusOf(text);
   const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
   return {
     kind: 'refused',
-    status,
+    status: httpStatusCode,
     reason: terminating ? 'NamespaceTerminating' : reason,
     message:
-      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
-    retryAfter: retryAfterOf(retryAfter),
+      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) ||
+      `HTTP status ${httpStatusCode}`,
+    retryAfter: retryAfterOf(headers['retry-after']),
   };
+}
+
+/** An error as an answer: of a `RefusedError` its own, else that there was none. */
+export function refusalOfError(error: unknown): Refusal {
+  if (error instanceof RefusedError) return error.refusal;
+  return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
 }
 
 /** A proxy in between answers with a page of HTML. */
@@ -166,7 +196,7 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
 }
 
 /** undici says `fetch failed`, and why in the cause; a host with several addresses has a cause for each. */
-export function messageOf(error: unknown): string {
+function messageOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : (cause ?? error);
   return first instanceof Error ? first.message : String(first);

@@ -1,14 +1,12 @@
-import { type KubernetesListObject, type KubernetesObject, ListWatch } from '@kubernetes/client-node';
-import { backOff } from 'exponential-backoff';
 import { setTimeout } from 'node:timers/promises';
-import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/event-store.ts';
-import { type Connection, messageOf } from './connection.ts';
-import { listAll, type ListOptions, RefusedError } from './paged-list.ts';
-import type { Json } from './slim.ts';
-import { type Kept, SlimWatch } from './slim-watch.ts';
+import type { Millis } from '../model/log-line.ts';
+import { type Connection, refusalOfError } from './connection.ts';
+import { at, type Json, text } from './json.ts';
+import { listAll, type ListOptions, type ObjectList } from './paged-list.ts';
+import { SilentWatchError, watchEvents, type WatchEvent } from './watch.ts';
 
-/** Why a list or watch had to begin anew. */
+/** Why a list or a watch had to begin again. */
 export interface InformerTrouble {
   verb: 'list' | 'watch';
   /** Undefined: silence. */
@@ -19,16 +17,17 @@ export interface InformerOptions<T> extends ListOptions {
   connection: Connection;
   /** `/api/v1/pods` */
   path: string;
+  /** An object of the API → what is kept of it. May throw. */
   slim: (object: Json) => T;
   onSet: (object: T) => void;
-  onDelete: (object: T) => void;
+  onDelete: (namespace: string, name: string) => void;
   onUnusable: (error: unknown) => void;
   onTrouble: (trouble: InformerTrouble) => void;
   /** A list is complete and has been handed over, or a watch goes on. */
   onSynced: () => void;
   now: () => Millis;
   random: () => number;
-  /** How long a watch may be silent; see `SlimWatch`. */
+  /** How long a watch may be silent. */
   silence?: Millis | undefined;
   /** How the time between two watches is waited for; the default is a timer. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
@@ -37,72 +36,62 @@ export interface InformerOptions<T> extends ListOptions {
 /** One kind of object, kept up to date: list, then watch, for as long as it takes. */
 export interface Informer {
   start: () => void;
-  stop: () => Promise<void>;
+  stop: () => void;
   /** The first list is complete. */
   readonly synced: boolean;
   /** When the server was last heard, if only by a bookmark; undefined before the first list. */
   readonly lastHeard: Millis | undefined;
 }
 
-/** How a server that is away is waited for, here and wherever a list is asked for. */
-export const patience = {
-  jitter: 'full',
-  startingDelay: 1000,
-  maxDelay: 60_000,
-  numOfAttempts: Number.MAX_SAFE_INTEGER,
-} as const;
+/** Between two attempts at a server that fails, with full jitter: the first, and the longest. */
+export const retryIntervals = { startingDelay: 1000, maxDelay: 60_000 };
+
+/** The API server sends a bookmark about every minute: after that long without one, the connection is taken for dead. */
+const defaultSilence: Millis = 100_000;
+
+/** A watch is asked for again after that long, or up to twice that: not all nodes at once. The server's own limit is as long. */
+const lifetime: Millis = 1_800_000;
+
+/** Connections of all nodes break at once when an API server stops; they do not all come back in the same second. */
+const reconnectSpread: Millis = 2000;
+
+/** Longest pause where several watches in a row have brought nothing. */
+const longestEmptyPause: Millis = 30_000;
+
+interface Named {
+  namespace?: string;
+  name: string;
+}
+
+type Handlers<T> = Pick<InformerOptions<T>, 'slim' | 'onSet' | 'onDelete' | 'onUnusable'>;
+
+/** The objects that the server has. */
+interface Known {
+  /** `namespace/name` */
+  keys: Set<string>;
+  /** Where the next watch begins; '' where a list has to come first. */
+  resourceVersion: string;
+}
 
 /**
- * The library's informer stops for good at the first error; this one is started again after a jittered back-off. It goes on
- * where its watch ended, without a new list, unless the server has forgotten that point (410).
+ * Goes on where its watch ended, without a new list, unless the server has forgotten that point (410). Asks for bookmarks: without
+ * them a quiet watch ends in 410 and a full list.
  */
-export function createInformer<T extends { namespace?: string; name: string; resourceVersion: string | undefined }>(
-  options: InformerOptions<T>,
-): Informer {
-  const { connection, path, fieldSelector, now, pause = setTimeout } = options;
+export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
+  const { connection, path, fieldSelector, now, random, pause = setTimeout, silence = defaultSilence } = options;
+  const known: Known = { keys: new Set(), resourceVersion: '' };
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let lastHeard: Millis | undefined;
   let synced = false;
-  let stopped = false;
-  let failure: unknown;
-  let onFailure: (() => void) | undefined;
-
-  const watch = new SlimWatch<T>({
-    config: () => connection.config,
-    slim: options.slim,
-    onBegin: () => {
-      synced = true;
-      options.onSynced();
-    },
-    onHeard: () => (lastHeard = now()),
-    onEnd: (error) => {
-      if ((error as Error | null)?.name === 'TimeoutError') options.onTrouble({ verb: 'watch', refusal: undefined });
-    },
-    onUnusable: options.onUnusable,
-    random: options.random,
-    pause,
-    silence: options.silence,
-  });
-  const informer = new ListWatch<KubernetesObject & Kept<T>>(path, watch, list, false, undefined, fieldSelector, {
-    delayFn: pause,
-  });
-  informer.on('add', ({ metadata }) => options.onSet(metadata));
-  informer.on('update', ({ metadata }) => options.onSet(metadata));
-  informer.on('delete', ({ metadata }) => options.onDelete(metadata));
-  informer.on('error', (error: unknown) => {
-    if (stopped) return;
-    failure = error ?? new Error('the watch ended');
-    report(failure);
-    onFailure?.();
-  });
+  let watches = 0;
+  /** In a row. */
+  let emptyWatches = 0;
+  let failures = 0;
 
   return {
     start: () => void run(),
-    async stop() {
-      stopped = true;
-      onFailure?.();
-      watch.stop();
-      await informer.stop();
-    },
+    stop: () => stopping.abort(),
     get synced() {
       return synced;
     },
@@ -112,50 +101,94 @@ export function createInformer<T extends { namespace?: string; name: string; res
   };
 
   async function run(): Promise<void> {
-    for (let delayFirstAttempt = false; ; delayFirstAttempt = true) {
-      await backOff(startOnce, { ...patience, delayFirstAttempt, retry: waitAsAsked });
-      if (stopped) return;
-      if (failure === undefined) await new Promise<void>((resolve) => (onFailure = resolve));
+    while (!signal.aborted) {
+      let verb: InformerTrouble['verb'] = 'list';
+      try {
+        if (known.resourceVersion === '') await list();
+        verb = 'watch';
+        await watch();
+      } catch (error) {
+        if (!signal.aborted) await recover(verb, error);
+      }
     }
   }
 
-  async function startOnce(): Promise<void> {
-    if (stopped) return;
-    failure = undefined;
-    await informer.start();
-    if (failure !== undefined) throw failure;
-  }
-
-  async function list(): Promise<KubernetesListObject<KubernetesObject & Kept<T>>> {
-    const { items, resourceVersion } = await listAll(connection, path, options, keep);
+  async function list(): Promise<void> {
+    const all = await listAll(connection, path, options, (object) => slimOf(object, options));
     lastHeard = now();
-    return { items, metadata: { resourceVersion } } as KubernetesListObject<KubernetesObject & Kept<T>>;
+    if (!signal.aborted) replaceAll(known, all, options);
   }
 
-  function keep(object: Json): Kept<T> | undefined {
-    try {
-      return { metadata: options.slim(object) };
-    } catch (error) {
-      options.onUnusable(error);
-      return undefined;
+  async function watch(): Promise<void> {
+    if (signal.aborted) return;
+    synced = true;
+    options.onSynced();
+    const emptyPause = Math.min(1000 * (2 ** Math.max(0, emptyWatches - 1) - 1), longestEmptyPause);
+    if (watches++ > 0) await pause(emptyPause + random() * reconnectSpread);
+    if (signal.aborted) return;
+    emptyWatches++;
+    const { resourceVersion } = known;
+    const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
+    const query = { fieldSelector, resourceVersion, timeoutSeconds, allowWatchBookmarks: true };
+    for await (const event of watchEvents(connection, path, query, silence, signal)) {
+      failures = 0;
+      lastHeard = now();
+      if (event !== undefined && apply(known, event, options)) emptyWatches = 0;
     }
   }
 
-  function report(error: unknown): void {
-    const refusal = refusalOf(error);
-    if (refusal.status === 401) connection.reload();
-    options.onTrouble({ verb: error instanceof RefusedError ? 'list' : 'watch', refusal });
+  async function recover(verb: InformerTrouble['verb'], error: unknown): Promise<void> {
+    const refusal = error instanceof SilentWatchError ? undefined : refusalOfError(error);
+    if (verb === 'watch' && refusal?.status === 410) return void (known.resourceVersion = '');
+    emptyWatches = 0;
+    if (refusal?.status === 401) connection.reload();
+    options.onTrouble({ verb, refusal });
+    if (refusal === undefined) return;
+    const interval = Math.min(retryIntervals.startingDelay * 2 ** failures++, retryIntervals.maxDelay);
+    await setTimeout((refusal.retryAfter ?? 0) + random() * interval, undefined, { ref: false });
   }
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof RefusedError) return error.refusal;
-  const status = (error as { statusCode?: number }).statusCode ?? 0;
-  return { kind: 'refused', status, reason: '', message: messageOf(error), retryAfter: undefined };
+/** A complete list: what is not in it is gone. */
+function replaceAll<T extends Named>(known: Known, list: ObjectList<T>, handlers: Handlers<T>): void {
+  for (const key of known.keys.difference(new Set(list.items.map(keyOf)))) remove(known, key, handlers);
+  for (const item of list.items) set(known, item, handlers);
+  known.resourceVersion = list.resourceVersion;
 }
 
-async function waitAsAsked(error: unknown): Promise<boolean> {
-  const { retryAfter } = refusalOf(error);
-  if (retryAfter !== undefined) await setTimeout(retryAfter, undefined, { ref: false });
+/** False for an error, which brings nothing: the server ends the watch, too, and but for 410 the next one goes on from here. */
+function apply<T extends Named>(known: Known, { type, object }: WatchEvent, handlers: Handlers<T>): boolean {
+  if (type === 'ERROR') {
+    if (at(object, 'code') === 410) known.resourceVersion = '';
+    return false;
+  }
+  const item = type === 'BOOKMARK' ? undefined : slimOf(object, handlers);
+  if (item !== undefined && type === 'DELETED') remove(known, keyOf(item), handlers);
+  else if (item !== undefined) set(known, item, handlers);
+  known.resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
   return true;
+}
+
+function slimOf<T>(object: Json, { slim, onUnusable }: Handlers<T>): T | undefined {
+  try {
+    return slim(object);
+  } catch (error) {
+    onUnusable(error);
+    return undefined;
+  }
+}
+
+function set<T extends Named>({ keys }: Known, item: T, { onSet }: Handlers<T>): void {
+  keys.add(keyOf(item));
+  onSet(item);
+}
+
+function remove({ keys }: Known, key: string, { onDelete }: Pick<Handlers<unknown>, 'onDelete'>): void {
+  const [namespace = '', name = ''] = key.split('/');
+  keys.delete(key);
+  onDelete(namespace, name);
+}
+
+function keyOf({ namespace = '', name }: Named): string {
+  return `${namespace}/${name}`;
 }

@@ -1,24 +1,15 @@
-import type { Refusal } from '../events/event-store.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, RefusedError } from './connection.ts';
 import type { Json } from './slim.ts';
-
-/** A request that was refused, as an error: what the library's informer expects of a list. */
-export class RefusedError extends Error {
-  readonly refusal: Refusal;
-  /** What the library looks at to see that a list has to begin anew (410). */
-  readonly code: number;
-
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
-    this.code = refusal.status;
-  }
-}
 
 export interface ListOptions {
   fieldSelector?: string | undefined;
   /** Objects a page; undefined: all at once, from the API server's cache. */
   pageSize: number | undefined;
+}
+
+export interface ObjectList<T> {
+  items: T[];
+  resourceVersion: string;
 }
 
 interface Page {
@@ -39,7 +30,7 @@ export async function listAll<T>(
   path: string,
   { fieldSelector, pageSize }: ListOptions,
   slim: (object: Json) => T | undefined,
-): Promise<{ items: T[]; resourceVersion: string }> {
+): Promise<ObjectList<T>> {
   const items: T[] = [];
   let position: string | undefined;
   for (;;) {

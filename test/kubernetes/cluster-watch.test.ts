@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await cluster.stop();
+  cluster.stop();
   await server.stop();
   vi.restoreAllMocks();
 });
@@ -153,7 +153,7 @@ describe('EndpointSlices', () => {
     };
     start(9);
     await until(() => told.includes(`${verb} refused with ${status}`) && cluster.synced);
-    await cluster.stop();
+    cluster.stop();
     expect(told.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
     expect(askedForSlices()).toHaveLength(answered + 1);
     expect(cluster.watches('endpointslices')).toBe(false);

@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import { createInformer, type Informer, type InformerTrouble } from '../../src/kubernetes/informer.ts';
@@ -13,6 +14,7 @@ let server: ScriptedServer;
 let script: ((asked: Asked) => void)[];
 let informer: Informer;
 let connection: Connection;
+let config: KubeConfig;
 let heard: EventEmitter;
 let seen: string[];
 let troubles: InformerTrouble[];
@@ -27,7 +29,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await informer.stop();
+  informer.stop();
   await server.stop();
   vi.restoreAllMocks();
 });
@@ -52,7 +54,7 @@ function start(options: Options = {}): void {
   connection = createConnection({
     load: () => {
       options.load?.();
-      return server.config();
+      return (config = server.config());
     },
     userAgent: 'test',
     onRequest: () => {},
@@ -63,9 +65,6 @@ function start(options: Options = {}): void {
   informer = createInformer<Pod>({
     connection: {
       ...connection,
-      get config() {
-        return connection.config;
-      },
       reload: () => {
         reloads++;
         reload();
@@ -76,7 +75,7 @@ function start(options: Options = {}): void {
     pageSize: options.pageSize,
     slim: slimPod,
     onSet: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
-    onDelete: ({ name }) => note(`delete ${name}`),
+    onDelete: (_, name) => note(`delete ${name}`),
     onUnusable: () => note('unusable'),
     onTrouble: (trouble) => {
       ownTroubles.push(trouble);
@@ -84,7 +83,7 @@ function start(options: Options = {}): void {
     },
     onSynced: () => note('synced'),
     now: Date.now,
-    random: () => 0,
+    random: () => Math.random(),
     silence: options.silence,
     pause: options.pause,
   });
@@ -345,7 +344,7 @@ describe('a server that', () => {
 test('a token file that is away between two watches ends nothing', async () => {
   script = [listOf('10'), ({ response }) => response.writeHead(200).end(), watch(['ADDED', pod('web-0', '11')])];
   start();
-  const authenticate = vi.spyOn(connection.config, 'applySecurityAuthentication');
+  const authenticate = vi.spyOn(config, 'applySecurityAuthentication');
   await server.request(1);
   authenticate.mockRejectedValueOnce(new Error("ENOENT: no such file or directory, open 'token'"));
   await until('set web-0 11');
@@ -357,7 +356,7 @@ test('once stopped, it asks no more', async () => {
   start();
   await until('synced');
   await server.request(1);
-  await informer.stop();
+  informer.stop();
   const asked = server.asked.length;
   const { response } = await server.request(1);
   if (!response.destroyed) await once(response, 'close');
@@ -369,7 +368,7 @@ const forgotten = ({ response }: Asked): void => refuse(response, 410, 'Expired'
 
 test.each([
   ['before it asks for a second one', 1],
-  ["in the library's pause before the third", 2],
+  ['before it asks for a third one', 2],
 ])('stopped between two watches, %s, it begins none', async (_, lastPause) => {
   script = [listOf('10'), forgotten, listOf('20'), forgotten, listOf('30')];
   const paused = Promise.withResolvers<void>();
@@ -383,9 +382,9 @@ test.each([
     },
   });
   await paused.promise;
-  const asks = vi.spyOn(connection.config, 'applySecurityAuthentication');
+  const asks = vi.spyOn(config, 'applySecurityAuthentication');
   const before = [...seen];
-  await informer.stop();
+  informer.stop();
   goOn.resolve();
   // All that it could do at once is done before that.
   await new Promise(setImmediate);
