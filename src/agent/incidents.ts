@@ -107,6 +107,7 @@ function createChains(
     backendsOf: (namespace, name) =>
       isWatched() ? lists.chains.backendsOf(namespace, name) : (looked.get(`${namespace}/${name}`) ?? []),
     async prepare(subjects) {
+      lists.chains.expect(subjects);
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
       const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));

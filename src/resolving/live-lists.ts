@@ -46,7 +46,6 @@ export function createLiveLists(
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
   const nodes = new Map<string, Node>();
-  const services = new Map<string, Service>();
   /** Oldest first. */
   const tombstones = new Map<Pod, Millis>();
   const chains = createChainIndex();
@@ -58,7 +57,7 @@ export function createLiveLists(
       return (nodeList ??= [...nodes.values()]);
     },
     get services() {
-      return (serviceList ??= [...services.values()]);
+      return (serviceList ??= [...chains.services.values()]);
     },
     remote,
   });
@@ -67,7 +66,7 @@ export function createLiveLists(
     directory,
     chains,
     get sizes() {
-      return { pods: pods.size, tombstones: tombstones.size, nodes: nodes.size, services: services.size };
+      return { pods: pods.size, tombstones: tombstones.size, nodes: nodes.size, services: chains.services.size };
     },
     setPod(pod, now) {
       const key = keyOf(pod.namespace, pod.name);
@@ -110,21 +109,16 @@ export function createLiveLists(
       directory.changed('nodes');
     },
     setService(service, now) {
+      const before = chains.services.get(keyOf(service.namespace, service.name));
       chains.setService(service, now);
-      const key = keyOf(service.namespace, service.name);
-      const before = services.get(key);
-      // Nobody asks the directory for ports.
-      if (before !== undefined && isEqual({ ...before, ports: service.ports }, service)) {
-        before.ports = service.ports;
-        return;
-      }
-      services.set(key, service);
+      // The directory does not look at ports.
+      if (before !== undefined && isEqual({ ...before, ports: service.ports }, service)) return;
       serviceList = undefined;
       directory.changed('services');
     },
     removeService(namespace, name, now) {
+      if (!chains.services.has(keyOf(namespace, name))) return;
       chains.removeService(namespace, name, now);
-      if (!services.delete(keyOf(namespace, name))) return;
       serviceList = undefined;
       directory.changed('services');
     },

@@ -8,19 +8,19 @@ import type { ServiceProtocol } from '../objects.ts';
  *
  * Format: kube-proxy's pkg/proxy/iptables/proxier.go, nftables/proxier.go and ipvs/proxier.go.
  */
-export type ChainName =
-  | { kind: 'service-hash' | 'endpoint-hash'; hash: string }
-  | {
-      kind: 'service-port';
-      namespace: string;
-      service: string;
-      /** Its name; '' where it has none. */
-      port: string;
-      protocol: ServiceProtocol;
-      /** `10.244.1.30:5432`; undefined where the chain is not an endpoint's, or its name is cut off before the end. */
-      endpoint: string | undefined;
-    }
-  | { kind: 'shared' };
+export type ChainName = { kind: 'service-hash' | 'endpoint-hash'; hash: string } | ChainPort | { kind: 'shared' };
+
+/** What a chain is made for. */
+export interface ChainPort {
+  kind: 'service-port';
+  namespace: string;
+  service: string;
+  /** Its name; '' where it has none. */
+  port: string;
+  protocol: ServiceProtocol;
+  /** `10.244.1.30:5432`; undefined where the chain is not an endpoint's, or its name is cut off before the end. */
+  endpoint: string | undefined;
+}
 
 /** Undefined: no name that kube-proxy gives. */
 export function parseChainName(chain: string): ChainName | undefined {
@@ -90,22 +90,7 @@ export function chainHash(text: string): string {
   return characters;
 }
 
-/** The first 32 bits of a hash of 16 characters, unsigned. */
-export function prefixOf(hash16: string): number {
-  let bits = 0;
-  for (let at = 0; at < 6; at++) bits = (bits << 5) | valueAt(hash16, at);
-  return ((bits << 2) | (valueAt(hash16, 6) >> 3)) >>> 0;
-}
-
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-
-function valueAt(hash16: string, at: number): number {
-  const code = hash16.charCodeAt(at);
-  return code >= letterA ? code - letterA : code - digitTwo + 26;
-}
-
-const letterA = 65;
-const digitTwo = 50;
 
 /** Of kube-proxy in all its modes and ages, and of the kubelet, which makes some of them, too. */
 const sharedChains: ReadonlySet<string> = new Set([

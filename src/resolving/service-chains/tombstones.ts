@@ -10,7 +10,7 @@ export interface TombstoneLimits {
 export interface Tombstones<T> {
   put: (key: string, value: T, now: Millis) => void;
   get: (key: string) => T | undefined;
-  remove: (key: string) => void;
+  entries: () => Iterable<[key: string, value: T]>;
   /** Forgets what is too old. */
   sweep: (now: Millis) => void;
   readonly size: number;
@@ -30,7 +30,9 @@ export function createTombstones<T>({ age, count }: TombstoneLimits): Tombstones
       if (oldest !== undefined) all.delete(oldest);
     },
     get: (key) => all.get(key)?.value,
-    remove: (key) => void all.delete(key),
+    *entries() {
+      for (const [key, { value }] of all) yield [key, value];
+    },
     sweep(now) {
       for (const [key, { since }] of all) {
         if (since > now - age) return;
