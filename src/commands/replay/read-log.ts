@@ -10,7 +10,7 @@ import { parseProgramRecord } from '../../parsing/components/program-record.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Streams } from '../streams.ts';
 import { type ClockOptions, createClock } from '../../sources/envelopes/clock.ts';
-import { fatalNeedles } from '../../sources/kubelet/record-kinds.ts';
+import { fatalNeedles } from '../../sources/records/record-kinds.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
 import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-log.ts';
 import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
@@ -78,7 +78,7 @@ export async function readLog(
   function programReader(): Reader {
     const saved = createSavedLogReader({
       latest: clockOptions.latest,
-      onLine({ text, time, number }) {
+      onRecord({ text, time, number }) {
         // Something else in a container may pass on lines of the kernel.
         if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined)
           return pass(readEnvelope(text, clock), number, time);
@@ -89,7 +89,7 @@ export async function readLog(
       },
     });
     const scanner = createScanner({ needles: undefined, onLine: saved.take, onTooLong });
-    return { scanner, end: saved.end };
+    return { scanner, end: saved.finish };
   }
 
   function takeLine(text: string, number: number, cut: boolean): void {

@@ -25,8 +25,6 @@ export interface Scanner {
    * rest. During `onLine` and `onTooLong` also what follows in the block.
    */
   readonly held: number;
-  /** During `onLine`: bytes before the line that is handed over. */
-  readonly lineStart: number;
   /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
   readonly skipping: boolean;
   write(block: Buffer): void;
@@ -64,15 +62,11 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
   let before = 0;
   /** Bytes of all blocks up to the end of the last line that was handed over or passed over. */
   let passed = 0;
-  let lineStart = 0;
 
   return {
     counts,
     get held() {
       return counts.bytes - passed;
-    },
-    get lineStart() {
-      return lineStart;
     },
     get skipping() {
       return skipping;
@@ -92,7 +86,6 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
       held = 0;
       skipping = false;
       before = passed = counts.bytes;
-      lineStart = before - cut;
       if (cut > 0) scanLast(cut);
     },
   };
@@ -146,7 +139,6 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
     const end = buffer.indexOf(newline, start) + 1;
     counts.lines++;
     passed = before + end;
-    lineStart = before + start;
     if (end - start > maxLineLength) tooLong(counts.lines);
     else onLine(lineAt(start, end - 1), counts.lines, false);
     return end;
@@ -181,4 +173,10 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
 /** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */
 function lineAt(start: number, end: number): string {
   return buffer.toString('latin1', start, buffer[end - 1] === carriageReturn ? end - 1 : end);
+}
+
+export function addTo(sum: ScanCounts, { lines, bytes, tooLong }: Readonly<ScanCounts>): void {
+  sum.lines += lines;
+  sum.bytes += bytes;
+  sum.tooLong += tooLong;
 }

@@ -1,5 +1,5 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
-import { fatalNeedles } from '../kubelet/record-kinds.ts';
+import { fatalNeedles } from '../records/record-kinds.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { type Schedule, schedule as inTime } from '../../platform/schedule.ts';
 import type { Position, Source, SourceListener } from '../source.ts';

@@ -1,5 +1,6 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
-import { createRecordJoiner, type JoinedRecord, opensBlock, type RecordJoiner } from '../program-log/record-joiner.ts';
+import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
+import { opensBlock } from '../records/record-kinds.ts';
 import type { Schedule } from '../../platform/schedule.ts';
 import type { Json, Position } from '../source.ts';
 import { createLineStarts } from './line-starts.ts';
@@ -12,7 +13,7 @@ export interface UnitsOptions {
   saved: Json | undefined;
   onLine: (line: LogLine) => void;
   /** As in `createRecordJoiner`. */
-  patience?: Millis;
+  timeout?: Millis;
   now: () => Millis;
   schedule: Schedule;
 }
@@ -47,15 +48,15 @@ export const driverMark = '"_TRANSPORT":"driver"';
 /** At the end of a message: what matters may stand in the next records. */
 const opensMore = `${opensBlock}"`;
 
-export function createUnits({ names, saved, onLine, patience, now, schedule }: UnitsOptions): Units {
+export function createUnits({ names, saved, onLine, timeout, now, schedule }: UnitsOptions): Units {
   const earlier = (saved ?? {}) as Position;
-  const joiners = new Map<string, RecordJoiner>();
+  const joiners = new Map<string, RecordJoiner<RecordLine>>();
   const hosts = new Map<string, string | undefined>();
   // Before the first record of a stream may have been the beginning of its line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
-    const options = { saved: earlier[name], now, schedule, ...(patience !== undefined && { patience }) };
-    joiners.set(name, createRecordJoiner({ ...options, onRecord: (record) => onLine(lineOf(name, record)) }));
+    const onRecord = (record: RecordLine): void => onLine(lineOf(name, record));
+    joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timeout, now, schedule }));
   }
 
   return {
@@ -82,7 +83,7 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
       const host = fields['_HOSTNAME'];
       hosts.set(name, typeof host === 'string' && host !== '' ? host : undefined);
       const micros = Number(fields['__REALTIME_TIMESTAMP']);
-      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, isTelling);
+      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, false, isTelling);
       return true;
     },
     forget: () => starts.forget(),
@@ -90,7 +91,7 @@ export function createUnits({ names, saved, onLine, patience, now, schedule }: U
     stop: () => joiners.forEach((joiner) => joiner.stop()),
   };
 
-  function lineOf(name: string, { text, time, number }: JoinedRecord): LogLine {
+  function lineOf(name: string, { text, time, number }: RecordLine): LogLine {
     const timeIsExact = time !== undefined;
     const program = name.replace(/\.service$/, '');
     return { source: 'journal', line: number, text, time: time ?? now(), timeIsExact, host: hosts.get(name), program };

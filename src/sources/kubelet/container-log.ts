@@ -2,8 +2,8 @@ import type { Millis } from '../../model/log-line.ts';
 import type { RotatedLog, RotatedLogOptions } from '../tail/followed-log.ts';
 import type { Schedule } from '../../platform/schedule.ts';
 import type { Json, Position, Source, SourceListener } from '../source.ts';
-import { createLogicalLines, type LogicalLine } from './logical-lines.ts';
-import type { LogicalLineCounts } from './stream-records.ts';
+import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
+import type { RecordLine } from '../records/joiner.ts';
 
 export type CreateLog = (options: RotatedLogOptions) => RotatedLog;
 
@@ -16,8 +16,8 @@ export interface ContainerLogOptions {
   createLog: CreateLog;
   now: () => Millis;
   schedule: Schedule;
-  /** As in `createLogicalLines`. */
-  patience: Millis;
+  /** As in `createRecordJoiner`. */
+  timeout: Millis | undefined;
 }
 
 /** One log of a container, `<n>.log`. */
@@ -26,12 +26,12 @@ export interface ContainerLog {
   readonly state: Source['state'];
   readonly position: Json;
   readonly counts: Source['counts'];
-  readonly lineCounts: Readonly<LogicalLineCounts>;
+  readonly recordCounts: Readonly<ContainerCounts>;
   /** Everything that is there has been read. */
   readonly atEnd: boolean;
   start: () => void;
   /** Nothing more will come: delivers what was waited for. */
-  flush: () => void;
+  finish: () => void;
   stop: () => void;
 }
 
@@ -39,21 +39,21 @@ export interface ContainerLog {
 const origin = 'container';
 
 export function createContainerLog(options: ContainerLogOptions): ContainerLog {
-  const { path, from, listener, createLog, now, schedule, patience } = options;
+  const { path, from, listener, createLog, now, schedule, timeout } = options;
   const saved = (options.saved ?? {}) as Position;
   const savedLog = saved['log'] as Position | undefined;
   let latest: Millis | undefined;
   /** It could not be read, and a notice has said so. */
   let isInTrouble = false;
 
-  const lines = createLogicalLines({ saved: saved['lines'], onLine: deliver, patience, now, schedule });
+  const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, now, schedule });
   const log = createLog({
     path,
     needles: undefined,
     saved: savedLog,
     // It was found by an earlier run, which did not come to read it.
     from: saved['from'] === 'end' ? 'end' : from,
-    onLine: (text, place, _cut, number) => lines.take(text, place, number),
+    onLine: records.take,
     onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
     onNotice(notice) {
       // Containers come and go.
@@ -63,7 +63,6 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
       else if (notice.key === 'well') isInTrouble = false;
       listener.onNotice(notice);
     },
-    undelivered: () => lines.undelivered(),
     now,
     schedule,
   });
@@ -75,24 +74,30 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     },
     get position() {
       const { position } = log;
-      return position === undefined ? { from } : { log: position, lines: lines.position };
+      return position === undefined ? { from } : { log: position, records: records.position };
     },
     get counts() {
-      return log.counts;
+      const { lines, bytes, tooLong } = log.counts;
+      return { lines, bytes, tooLong: tooLong + records.counts.cut };
     },
-    lineCounts: lines.counts,
+    get recordCounts() {
+      return records.counts;
+    },
     get atEnd() {
       return log.atEnd;
     },
-    start: () => log.start(),
-    flush: () => lines.flush(),
+    start() {
+      records.start();
+      log.start();
+    },
+    finish: records.finish,
     stop() {
       log.stop();
-      lines.stop();
+      records.stop();
     },
   };
 
-  function deliver({ time, text, number }: LogicalLine): void {
+  function deliver({ time, text, number }: RecordLine): void {
     latest = time ?? latest;
     const timeIsExact = time !== undefined;
     listener.onLine({ source: path, line: number, text, time: latest ?? now(), timeIsExact, host: undefined }, origin);

@@ -5,20 +5,18 @@ import type { Json, Position, Source, SourceListener } from '../source.ts';
 import type { CreateLog } from './container-log.ts';
 import { createDiscovery } from './discovery.ts';
 import { createOpenLogs, type OpenLogs } from './open-logs.ts';
-import { type ContainerRule, createContainerMatcher, defaultRules, type MatchesPod } from './rules.ts';
+import { type ContainerRule, createContainerMatcher, defaultRules } from './rules.ts';
 import { createTroubles } from './troubles.ts';
 import { type Folders, folders as systemFolders } from './watched-folder.ts';
 
 export interface ContainerLogsOptions {
   root?: string;
   rules?: readonly ContainerRule[];
-  /** As in `createContainerMatcher`. What it says of a Pod may change; that is noticed within 10 s. */
-  matchesPod?: MatchesPod;
   /** `position` of an earlier source. */
   saved: Position | undefined;
   listener: SourceListener;
-  /** As in `createLogicalLines`. */
-  patience?: Millis;
+  /** As in `createRecordJoiner`. */
+  timeout?: Millis;
   /** More logs than that are not read at once. */
   maxLogs?: number;
   createLog?: CreateLog;
@@ -43,12 +41,12 @@ const looksPerList = 20;
  * Limits: a container that comes and goes between two looks (0.5 s) is not seen.
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
-  const { root = '/var/log/pods', rules = defaultRules, matchesPod, saved, patience = 500, maxLogs = 256 } = options;
+  const { root = '/var/log/pods', rules = defaultRules, saved, timeout, maxLogs = 256 } = options;
   const { createLog = createRotatedLog, folders = systemFolders, now = Date.now, schedule = inTime } = options;
   const listener = whileRunning(options.listener, () => state !== 'stopped');
   const discovery = createDiscovery({
     root,
-    matcher: createContainerMatcher(rules, matchesPod),
+    matcher: createContainerMatcher(rules),
     from: saved === undefined ? 'end' : 'start',
     folders,
   });
@@ -57,7 +55,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     saved: (saved?.['logs'] ?? {}) as { readonly [key: string]: Json },
     maxLogs,
     listener,
-    log: { createLog, patience, now, schedule },
+    log: { createLog, timeout, now, schedule },
   });
   const troubles = createTroubles({ root, onNotice: listener.onNotice });
 

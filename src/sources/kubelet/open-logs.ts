@@ -1,7 +1,7 @@
+import { addTo } from '../framing/scanner.ts';
 import type { Json, Position, Source, SourceListener } from '../source.ts';
 import { type ContainerLog, type ContainerLogOptions, createContainerLog } from './container-log.ts';
 import type { FoundLog } from './discovery.ts';
-import type { LogicalLineCounts } from './stream-records.ts';
 
 export interface OpenLogsOptions {
   root: string;
@@ -9,17 +9,16 @@ export interface OpenLogsOptions {
   saved: Position;
   maxLogs: number;
   listener: SourceListener;
-  log: Pick<ContainerLogOptions, 'createLog' | 'patience' | 'now' | 'schedule'>;
+  log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'now' | 'schedule'>;
 }
 
 /** The logs that are followed, and what is remembered of others. */
 export interface OpenLogs {
-  readonly logs: readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'lineCounts'>[];
+  readonly logs: readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'recordCounts'>[];
   /** Of each log by its key. */
   readonly position: Position;
   /** Sums over all logs there were. */
   readonly counts: Source['counts'];
-  readonly lineCounts: Readonly<LogicalLineCounts>;
   /** Logs that are not read because there are too many. */
   readonly kept: number;
   /** To be called every 500 ms with what there is. `isUnknown`: it was not to be found out whether such a log is there. */
@@ -37,24 +36,12 @@ interface OpenLog {
   silence: number;
 }
 
-type Sums = Source['counts'] & LogicalLineCounts;
-const nothing: Sums = {
-  lines: 0,
-  bytes: 0,
-  tooLong: 0,
-  unreadable: 0,
-  cut: 0,
-  passedOver: 0,
-  dangling: 0,
-  hurried: 0,
-};
-
 export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions): OpenLogs {
   const open = new Map<string, OpenLog>();
   /** Positions of logs that are not open: not yet, or not any more. */
   const remembered = new Map<string, Json>(Object.entries(saved));
   const ended = new Set<string>();
-  let earlier: Sums = nothing;
+  const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   let kept = 0;
   let stopped = false;
 
@@ -68,11 +55,9 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       return Object.fromEntries(positions);
     },
     get counts() {
-      const { lines, bytes, tooLong, cut } = sums();
-      return { lines, bytes, tooLong: tooLong + cut };
-    },
-    get lineCounts() {
-      return sums();
+      const sum = { ...earlier };
+      for (const { log } of open.values()) addTo(sum, log.counts);
+      return sum;
     },
     get kept() {
       return kept;
@@ -106,21 +91,15 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
   }
 
   function end(key: string, log: ContainerLog, there: FoundLog | undefined): void {
-    log.flush();
+    log.finish();
     if (stopped) return;
     const { position } = log;
     log.stop();
-    earlier = add(earlier, log);
+    addTo(earlier, log.counts);
     open.delete(key);
     if (there === undefined) return;
     remembered.set(key, position);
     ended.add(key);
-  }
-
-  function sums(): Sums {
-    let sum = earlier;
-    for (const { log } of open.values()) sum = add(sum, log);
-    return sum;
   }
 }
 
@@ -130,10 +109,4 @@ function isDrained(open: OpenLog, there: FoundLog | undefined): boolean {
   open.bytes = bytes;
   const isAtEnd = open.log.atEnd || (there === undefined && open.log.state !== 'reading');
   return isAtEnd && open.silence >= looksOfSilence;
-}
-
-function add(sum: Sums, { counts, lineCounts }: ContainerLog): Sums {
-  const more: Sums = { ...counts, ...lineCounts };
-  const names = Object.keys(nothing) as (keyof Sums)[];
-  return Object.fromEntries(names.map((name) => [name, sum[name] + more[name]])) as unknown as Sums;
 }

@@ -14,20 +14,15 @@ export const defaultRules: readonly ContainerRule[] = [
   { namespaces, pods: ['calico-node*'], containers: ['calico-node'] },
 ];
 
-/** Says that a Pod is meant whatever its name is, because of its labels for example. */
-export type MatchesPod = (namespace: string, name: string, uid: string) => boolean;
-
 export interface ContainerMatcher {
   /** Whether any container of it could match. */
   pod: (pod: PodName) => boolean;
   container: (pod: PodName, container: string) => boolean;
 }
 
-/** `matchesPod` takes the place of a rule's Pod names, not of its namespaces and containers. */
-export function createContainerMatcher(rules: readonly ContainerRule[], matchesPod?: MatchesPod): ContainerMatcher {
-  const isMeant = (rule: ContainerRule, { namespace, pod, uid }: PodName): boolean =>
-    matchesAny(rule.namespaces, namespace) &&
-    (matchesAny(rule.pods, pod) || (matchesPod?.(namespace, pod, uid) ?? false));
+export function createContainerMatcher(rules: readonly ContainerRule[]): ContainerMatcher {
+  const isMeant = (rule: ContainerRule, { namespace, pod }: PodName): boolean =>
+    matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod);
 
   return {
     pod: (pod) => rules.some((rule) => isMeant(rule, pod)),

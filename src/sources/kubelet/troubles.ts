@@ -2,15 +2,14 @@ import { readingAdviceOn } from '../tail/open-log.ts';
 import type { Notice, SourceListener } from '../source.ts';
 import type { Look } from './discovery.ts';
 import type { OpenLogs } from './open-logs.ts';
-import type { LogicalLineCounts } from './stream-records.ts';
+import type { ContainerCounts } from '../records/container-records.ts';
 
 /** Said once; further ones are only counted. */
-const costs: { [Count in keyof LogicalLineCounts]: string | undefined } = {
+const costs: { [Count in keyof ContainerCounts]: string } = {
   unreadable: 'has lines that are not as container runtimes write them; they are taken as they are',
   cut: 'has a record longer than 64 KiB: what is beyond that is passed over',
-  passedOver: undefined,
-  dangling: 'has a line whose end did not come within 5 s: it is taken without',
-  hurried: 'had more than 1,000 records or 1 MiB waiting for an earlier one to end: that is taken as far as it came',
+  dangling: 'has a line whose end did not come in time: it is taken without',
+  hurried: 'had more than 1,000 records or 256 KiB waiting for an earlier one to end: that is taken as far as it came',
 };
 
 /** Says what is wrong with folders and with what is in the logs, each thing once as long as it lasts. */
@@ -64,9 +63,9 @@ export function createTroubles({ root, onNotice }: { root: string; onNotice: Sou
   }
 
   function tellOfCosts(logs: OpenLogs['logs']): void {
-    for (const [count, text] of Object.entries(costs) as [keyof LogicalLineCounts, string | undefined][]) {
-      if (text === undefined || told.has(count)) continue;
-      const log = logs.find(({ lineCounts }) => lineCounts[count] > 0);
+    for (const [count, text] of Object.entries(costs) as [keyof ContainerCounts, string][]) {
+      if (told.has(count)) continue;
+      const log = logs.find(({ recordCounts }) => recordCounts[count] > 0);
       if (log) tell(count, { level: 'warn', key: count, text: `${log.path} ${text}. Further ones are only counted` });
     }
   }

@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from '../envelopes/clock.ts';
 import { createClockOfNow } from '../envelopes/clock-of-now.ts';
-import { isFatal } from '../kubelet/record-kinds.ts';
+import { isFatal } from '../records/record-kinds.ts';
 import { decodeText } from '../../log-formats/cri.ts';
 import { readOwnStamp } from '../kubelet/saved-text.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
@@ -10,7 +10,8 @@ import type { FollowFileOptions } from '../tail/follow-file.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { schedule as inTime } from '../../platform/schedule.ts';
 import type { Source } from '../source.ts';
-import { createRecordJoiner, type JoinedRecord, opensBlock } from './record-joiner.ts';
+import { createRecordJoiner, type RecordLine } from '../records/joiner.ts';
+import { opensBlock } from '../records/record-kinds.ts';
 
 export interface FollowProgramOptions extends FollowFileOptions {
   /** latin1; records none of whose lines has one of these may be passed over. */
@@ -38,9 +39,9 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     needles: undefined,
     now,
     schedule,
-    onLine(line, _, __, number) {
+    onLine(line, number) {
       const { text, time } = withoutSyslog(line, clockAt(now()));
-      records.take({ text, time, number }, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
+      records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
     },
     onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
     onNotice: listener.onNotice,
@@ -76,7 +77,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     return search.next(bytes, 0, bytes.length) >= 0;
   }
 
-  function hand({ text, time, number }: JoinedRecord): void {
+  function hand({ text, time, number }: RecordLine): void {
     const stamp = time ?? readOwnStamp(text, clockAt(now()));
     latest = stamp ?? latest;
     const line = {

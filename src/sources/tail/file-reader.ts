@@ -10,8 +10,6 @@ export interface FileReader {
   readonly counts: Readonly<ScanCounts>;
   /** Where the next block has to begin. */
   readonly offset: number;
-  /** In `onLine`: where the line begins. */
-  readonly lineStart: number;
   /** The first bytes of the file, as far as known. */
   readonly head: Buffer;
   /** The next block, if the file still holds: looked at after it was read, so that it is known to be of the same content. */
@@ -49,9 +47,6 @@ export function createFileReader({ log, place, head, isPacked, ...scanning }: Fi
     },
     get offset() {
       return offset;
-    },
-    get lineStart() {
-      return place.offset + scanner.lineStart;
     },
     get head() {
       return fingerprint.head;

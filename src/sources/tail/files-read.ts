@@ -26,8 +26,8 @@ export interface FilesReadOptions extends Pick<RotatedLogOptions, 'path' | 'need
 
 /** The files of one log that are read: what comes in, what was cut off, what could not be read. */
 export interface FilesRead {
-  /** Begins to read a file before `next`, or after all others. `number`: of one that takes the place of another. */
-  insert: (entry: Entry, next: LogFile | undefined, number?: number) => void;
+  /** Begins to read a file before `next`, or after all others. */
+  insert: (entry: Entry, next: LogFile | undefined) => void;
   /** Tries those again that could not be read. */
   retry: () => void;
 }
@@ -44,11 +44,10 @@ export function createFilesRead(options: FilesReadOptions): FilesRead {
   const files = order.all;
   /** Could be read no further at the last attempt. */
   const failed = new Set<LogFile>();
-  let begun = 0;
 
   return { insert, retry };
 
-  function insert(entry: Entry, next: LogFile | undefined, number = begun++): void {
+  function insert(entry: Entry, next: LogFile | undefined): void {
     if (files.length >= maxFiles) {
       // Not later either, now that it is told.
       done.add(passOver(entry));
@@ -56,7 +55,7 @@ export function createFilesRead(options: FilesReadOptions): FilesRead {
       return report.lost(bytes, 'was replaced more often than it could be read');
     }
     try {
-      order.insert(open(entry, number), next);
+      order.insert(open(entry), next);
     } catch (error) {
       closeLog(entry.log);
       report.failed(`: ${reasonOf(error)}`);
@@ -64,20 +63,19 @@ export function createFilesRead(options: FilesReadOptions): FilesRead {
   }
 
   /** Throws the system's error. */
-  function open({ log, isPacked, head, place }: Start, number: number): LogFile {
+  function open({ log, isPacked, head, place }: Start): LogFile {
     return createLogFile({
       log,
       isPacked,
       head,
       place,
-      number,
       needles,
       openContent,
       now,
-      onLine(file, text, cut, line) {
-        if (!report.isStopped) onLine(text, { file: file.number, offset: file.reader.lineStart }, cut, line);
+      onLine(text, number, cut) {
+        if (!report.isStopped) onLine(text, number, cut);
       },
-      onTooLong: (_, line) => report.tooLong(line, order.counts.tooLong),
+      onTooLong: (line) => report.tooLong(line, order.counts.tooLong),
       onRead() {
         report.well();
         turns.set(0);
@@ -91,20 +89,19 @@ export function createFilesRead(options: FilesReadOptions): FilesRead {
 
   /** A file was cut off, or written anew. */
   function startOver(file: LogFile, lastSize: number): void {
-    const { log, reader, number } = file;
+    const { log, reader } = file;
     // What had not been read may be in a copy.
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
     if (report.isStopped) return;
     done.add({ identity: undefined, head: reader.head, place: reader.position });
-    replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile }, begun++);
+    replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile });
     const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
     if (copy !== undefined) {
       const { offset, skipping } = reader.position;
       insert(
         { ...copy, place: { offset, skipping } },
         files.find((each) => each.log === log),
-        number,
       );
       if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had neither been read nor copied`);
     } else if (unread > 0) report.lost(unread, `was truncated: ${unread} bytes or more had not been read`);
@@ -129,13 +126,13 @@ export function createFilesRead(options: FilesReadOptions): FilesRead {
     failed.clear();
     for (const file of again) {
       const { offset, skipping } = file.reader.position;
-      replace(file, { ...file, head: file.reader.head, place: { offset, skipping } }, file.number);
+      replace(file, { ...file, head: file.reader.head, place: { offset, skipping } });
     }
   }
 
-  function replace(file: LogFile, by: Start, number: number): void {
+  function replace(file: LogFile, by: Start): void {
     try {
-      order.replace(file, open(by, number));
+      order.replace(file, open(by));
       turns.setEarliest(0);
     } catch (error) {
       fail(file, error);

@@ -31,7 +31,7 @@ export function createFollowFile(options: FollowFileOptions): Source {
     ...rest,
     path,
     now,
-    onLine(text, _, cut, number) {
+    onLine(text, number, cut) {
       const { line, origin } = readLine(text, number, cut);
       listener.onLine(line, origin);
     },

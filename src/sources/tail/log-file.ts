@@ -1,15 +1,11 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { ScannerOptions } from '../framing/scanner.ts';
 import type { Content, OpenContent } from './content.ts';
-import type { Place } from './file-position.ts';
-import { createFileReader, type FileReader } from './file-reader.ts';
+import { createFileReader, type FileReader, type FileReaderOptions } from './file-reader.ts';
 import type { OpenLog } from './open-log.ts';
 import { openPackedContent } from './packed-content.ts';
 
 /** One file of a log, from when it is seen until it is let go. */
 export interface LogFile {
-  /** In the order in which they were begun. */
-  readonly number: number;
   readonly log: OpenLog;
   readonly isPacked: boolean;
   readonly reader: FileReader;
@@ -31,16 +27,9 @@ export interface LogFile {
   close: () => void;
 }
 
-export interface LogFileOptions extends Pick<ScannerOptions, 'needles'> {
-  number: number;
-  log: OpenLog;
-  isPacked: boolean;
-  place: Place;
-  head: Buffer;
+export interface LogFileOptions extends FileReaderOptions {
   openContent: OpenContent;
   now: () => Millis;
-  onLine: (file: LogFile, text: string, cut: boolean, number: number) => void;
-  onTooLong: (file: LogFile, line: number) => void;
   onRead: () => void;
   /** There may be more to read. */
   onChange: () => void;
@@ -53,16 +42,8 @@ export interface LogFileOptions extends Pick<ScannerOptions, 'needles'> {
 
 /** Throws the system's error. */
 export function createLogFile(options: LogFileOptions): LogFile {
-  const { number, log, isPacked, place, head, needles, now } = options;
-  const reader = createFileReader({
-    log,
-    place,
-    head,
-    isPacked,
-    needles,
-    onLine: (text, line, cut) => options.onLine(file, text, cut, line),
-    onTooLong: (line) => options.onTooLong(file, line),
-  });
+  const { log, isPacked, place, now } = options;
+  const reader = createFileReader(options);
   let isClosed = false;
   let lastNews = now();
   let size = place.offset;
@@ -76,7 +57,6 @@ export function createLogFile(options: LogFileOptions): LogFile {
   });
 
   const file: LogFile = {
-    number,
     log,
     isPacked,
     reader,

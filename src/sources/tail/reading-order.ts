@@ -1,10 +1,11 @@
 import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import type { Position } from '../source.ts';
+import { addTo } from '../framing/scanner.ts';
 import type { LogPosition } from './file-position.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog } from './open-log.ts';
-import type { LinePlace, RotatedLog } from './followed-log.ts';
+import type { RotatedLog } from './followed-log.ts';
 
 type Counts = RotatedLog['counts'];
 
@@ -24,7 +25,7 @@ export interface ReadingOrder {
   remove: (file: LogFile) => void;
   /** To the next file, if this one is at its end. False if not. */
   goOn: () => boolean;
-  position: (undelivered: Iterable<LinePlace>) => Position;
+  readonly position: Position;
 }
 
 export function createReadingOrder(): ReadingOrder {
@@ -70,16 +71,13 @@ export function createReadingOrder(): ReadingOrder {
       current++;
       return true;
     },
-    position(undelivered) {
-      const places = new Map<number, number>();
-      for (const { file, offset } of undelivered) places.set(file, Math.min(offset, places.get(file) ?? Infinity));
+    get position() {
       const position: LogPosition = {
-        files: files.map(({ number, reader, lastSize }) => {
-          // Of a packed file it is known once all of it was read.
-          const place = { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
-          const offset = places.get(number);
-          return offset === undefined ? place : { ...place, offset, skipping: false };
-        }),
+        // The size of a packed file is known once all of it was read.
+        files: files.map(({ reader, lastSize }) => ({
+          ...reader.position,
+          size: Number.isFinite(lastSize) ? lastSize : null,
+        })),
         modified: modifiedAt(files.at(-1)),
       };
       return { ...position };
@@ -89,12 +87,6 @@ export function createReadingOrder(): ReadingOrder {
 
 export function isAtEnd({ isBusy, size, reader }: LogFile): boolean {
   return !isBusy && size === reader.offset;
-}
-
-function addTo(sum: { -readonly [Key in keyof Counts]: number }, { lines, bytes, tooLong }: Counts): void {
-  sum.lines += lines;
-  sum.bytes += bytes;
-  sum.tooLong += tooLong;
 }
 
 function modifiedAt(file: LogFile | undefined): Millis {

@@ -1,7 +1,6 @@
 import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { schedule as inTime } from '../../platform/schedule.ts';
-import type { Position } from '../source.ts';
 import { beginLog } from './begin-log.ts';
 import type { FilePosition } from './file-position.ts';
 import { createFilesRead, maxFiles } from './files-read.ts';
@@ -77,7 +76,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       return report.state;
     },
     get position() {
-      return files.length > 0 ? positionNow() : lastPosition;
+      return files.length > 0 ? order.position : lastPosition;
     },
     get counts() {
       return order.counts;
@@ -87,7 +86,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     },
     start: begin,
     stop() {
-      if (files.length > 0) lastPosition = positionNow();
+      if (files.length > 0) lastPosition = order.position;
       report.state = 'stopped';
       for (const timer of [beginnings, turns, looks, looksSoon]) timer.cancel();
       for (const file of files.slice()) order.remove(file);
@@ -188,9 +187,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
 
   /** Lets files go that were read to their end, after a while. */
   function release(): void {
-    const needed = new Set(Array.from(options.undelivered?.() ?? [], ({ file }) => file));
     for (const file of order.past) {
-      if (needed.has(file.number)) continue;
       if (!isAtEnd(file) || (live !== undefined && !('kind' in live) && isSame(file.log.identity, live))) continue;
       const isShort = files.length > manyFiles || isDeleted(file.log);
       // Nobody writes to a file any more that was packed.
@@ -201,9 +198,5 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
       done.add({ identity: log.identity, head: reader.head, place: reader.position });
       order.remove(file);
     }
-  }
-
-  function positionNow(): Position {
-    return order.position(options.undelivered?.() ?? []);
   }
 }

@@ -7,7 +7,7 @@ import { createPipeline, type Pipeline } from '../../../src/pipeline/pipeline.ts
 import { createReplayIncidents } from '../../../src/commands/replay/incidents.ts';
 import { createDirectory } from '../../../src/resolving/directory.ts';
 import { createSeriesTable } from '../../../src/series/table.ts';
-import { createLogicalLines } from '../../../src/sources/kubelet/logical-lines.ts';
+import { createContainerRecords } from '../../../src/sources/records/container-records.ts';
 import { createStatistics } from '../../../src/pipeline/statistics.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
@@ -50,24 +50,19 @@ export function timePerLine(): string[][] {
   const texts = syncedLines().map((line) => `2026-11-21T15:10:06.136242000Z stderr F ${line}`);
   const pipeline = quietPipeline();
   const run = (count: number): number => {
-    let offset = 0;
-    const logical = createLogicalLines({
+    const records = createContainerRecords({
       saved: undefined,
       now: Date.now,
       schedule: () => () => {},
-      onLine: ({ text, time, number }) =>
+      onRecord: ({ text, time, number }) =>
         pipeline.take(
           { source: 'log', line: number, text, time: time ?? 0, timeIsExact: true, host: undefined },
           'container',
         ),
     });
     const started = performance.now();
-    for (let number = 0; number < count; number++) {
-      const line = texts[number % texts.length] ?? '';
-      logical.take(line, { file: 0, offset }, number + 1);
-      offset += line.length + 1;
-    }
-    logical.flush();
+    for (let number = 0; number < count; number++) records.take(texts[number % texts.length] ?? '', number + 1);
+    records.finish();
     return ((performance.now() - started) / count) * 1000;
   };
   run(50_000);

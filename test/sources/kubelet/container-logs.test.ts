@@ -114,15 +114,6 @@ describe('what is read', () => {
     expect(keys()).toStrictEqual([first]);
   });
 
-  test('Pods that a predicate names, once it does', () => {
-    let isNamed = false;
-    const { keys, time } = follow({ there: ['kube-system_odd_1/kube-proxy/0.log'], matchesPod: () => isNamed });
-    expect(keys()).toStrictEqual([]);
-    isNamed = true;
-    time.advance(10_000);
-    expect(keys()).toStrictEqual(['kube-system_odd_1/kube-proxy/0.log']);
-  });
-
   test('a log that is a symbolic link, and none where a file stands for a folder', () => {
     const { root, keys, make, time } = follow({ there: ['target', proxy] });
     make(`${node}/calico-node/x`);
@@ -178,7 +169,14 @@ describe('lines', () => {
     at(first).line(record('{"a":3}'));
     expect(heard.lines.map(({ text }) => text)).toStrictEqual(['{"a":1}']);
     expect(source.state).toBe('stopped');
-    expect(kept(source)).toMatchObject({ logs: { [first]: { log: { offset: record('{"a":1}').length + 1 } } } });
+    expect(kept(source)).toMatchObject({
+      logs: {
+        [first]: {
+          log: { offset: 2 * (record('{"a":1}').length + 1) },
+          records: { stderr: { open: { line: { text: '{"a":2}' } } } },
+        },
+      },
+    });
   });
 
   test('costs of bounds are told once', () => {
@@ -257,8 +255,13 @@ describe('after a restart', () => {
     before.source.stop();
     const saved = kept(before.source);
     before.make(second);
-    const { at } = follow({ root: before.root, saved });
-    expect(at(first).options).toMatchObject({ saved: { offset: record('{"a":1}').length + 1 }, from: 'start' });
+    const { at, lines, time } = follow({ root: before.root, saved });
+    expect(at(first).options).toMatchObject({
+      saved: { offset: 2 * (record('{"a":1}').length + 1) },
+      from: 'start',
+    });
+    time.advance(500);
+    expect(lines.map(({ text }) => text)).toStrictEqual(['{"a":2}']);
     expect(at(second).options).toMatchObject({ saved: undefined, from: 'start' });
   });
 

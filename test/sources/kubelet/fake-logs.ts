@@ -27,11 +27,11 @@ export function fakeLogs(): {
         state: 'waiting',
         atEnd: true,
         line(raw) {
-          const place = { file: 1, offset };
+          if (log.state === 'stopped') return;
           offset += raw.length + 1;
           counts.lines++;
           counts.bytes += raw.length + 1;
-          options.onLine(raw, place, false, counts.lines);
+          options.onLine(raw, counts.lines, false);
         },
       };
       made.push(log);
@@ -41,7 +41,7 @@ export function fakeLogs(): {
         },
         get position() {
           if (log.state === 'waiting') return options.saved;
-          return { offset: Math.min(offset, ...Array.from(options.undelivered?.() ?? [], (place) => place.offset)) };
+          return { offset };
         },
         counts,
         get atEnd() {

@@ -18,12 +18,12 @@ afterEach(() => source?.stop());
 const tenTimesAsFast: Schedule = (task, delay) => schedule(task, Math.min(delay / 10, 50));
 
 /** Longer than this test may take: a record is over because the test says so, never because the machine was busy. */
-const patience = 600_000;
+const timeout = 600_000;
 let ahead = 0;
 const now = (): number => Date.now() + ahead;
 
 function start(saved: Position | undefined): ContainerLogs {
-  source = createContainerLogs({ root: path(), saved, listener, patience, now, schedule: tenTimesAsFast });
+  source = createContainerLogs({ root: path(), saved, listener, timeout, now, schedule: tenTimesAsFast });
   source.start();
   return source;
 }
@@ -57,7 +57,7 @@ const inTime = { timeout: 20_000, interval: 20 };
 /** The last line of a record ends it, and is the last of its file; what the other stream says might still go on. */
 async function settled(): Promise<void> {
   await vi.waitFor(() => expect(heard.lines.filter(({ text }) => isRecord(text))).toHaveLength(written), inTime);
-  ahead += patience;
+  ahead += timeout;
   await vi.waitFor(() => expect(heard.lines).toHaveLength(2 * written), inTime);
 }
 

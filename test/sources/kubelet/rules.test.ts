@@ -21,14 +21,6 @@ test.each([
   expect(createContainerMatcher(defaultRules).container(pod(namespace, name), container)).toBe(expected);
 });
 
-test('a predicate stands in for names of Pods, not for namespaces and containers', () => {
-  const matcher = createContainerMatcher(defaultRules, (namespace, name, uid) => `${namespace}/${name}/${uid}` !== '');
-  expect(matcher.pod(pod('kube-system', 'anything'))).toBe(true);
-  expect(matcher.container(pod('kube-system', 'anything'), 'kube-proxy')).toBe(true);
-  expect(matcher.container(pod('kube-system', 'anything'), 'other')).toBe(false);
-  expect(matcher.pod(pod('default', 'anything'))).toBe(false);
-});
-
 test('a rule is read', () => {
   expect(parseContainerRule('kube-system, calico-system/kube-proxy*/kube-proxy,*')).toStrictEqual({
     namespaces: ['kube-system', 'calico-system'],

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSavedLogReader, isProgramLog, type SavedRecord } from '../../../src/sources/kubelet/saved-log.ts';
-import { join, joinedByTheBook, type PhysicalLine } from './joining.ts';
+import { createSavedLogReader, isProgramLog } from '../../../src/sources/kubelet/saved-log.ts';
+import type { RecordLine } from '../../../src/sources/records/joiner.ts';
+import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
 
 const latest = Date.UTC(2026, 10, 22);
 const klog = (message: string, day = '1121'): string => `E${day} 10:00:00.250000       1 proxier.go:1564] ${message}`;
@@ -12,13 +13,13 @@ const docker = (text: string): string =>
 const felix = '2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x';
 
 function read(lines: readonly string[]): {
-  records: SavedRecord[];
+  records: RecordLine[];
   counts: ReturnType<typeof createSavedLogReader>['counts'];
 } {
-  const records: SavedRecord[] = [];
-  const reader = createSavedLogReader({ latest, onLine: (record) => records.push(record) });
+  const records: RecordLine[] = [];
+  const reader = createSavedLogReader({ latest, onRecord: (record) => records.push(record) });
   for (const [index, line] of lines.entries()) reader.take(Buffer.from(line).toString('latin1'), index + 1);
-  reader.end();
+  reader.finish();
   return { records, counts: reader.counts };
 }
 
@@ -114,17 +115,16 @@ describe('as a container runtime writes it', () => {
       stream: fc.constantFrom('stdout' as const, 'stderr' as const),
       partial: fc.boolean(),
       text,
-      rotated: fc.constant(false),
     });
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (physical: PhysicalLine[]) => {
         const live = join(physical);
         live.read(Infinity);
-        live.flush();
+        live.finish();
         const saved = texts(
           physical.map(({ stream, partial, text: said }) => cri(stream ?? '', said, partial ? 'P' : 'F')),
         );
-        expect(saved).toStrictEqual(live.lines.map(({ text: said }) => said));
+        expect(saved).toStrictEqual(live.records.map(({ text: said }) => said));
       }),
       { numRuns: 500 },
     );
@@ -148,7 +148,6 @@ describe('as a container runtime writes it', () => {
           stream: 'stdout' as const,
           partial: false,
           text: each,
-          rotated: false,
         }));
         expect(read(lines).records.map(({ text: said, number }) => ({ number, text: said }))).toStrictEqual(
           joinedByTheBook(physical),
@@ -167,7 +166,7 @@ describe('bounds', () => {
       klog('"b"'),
     ]);
     expect(records.map(({ text }) => text.length)).toStrictEqual([65_536, klog('"b"').length]);
-    expect(counts).toMatchObject({ cut: 1, passedOver: 11 });
+    expect(counts).toMatchObject({ cut: 1 });
   });
 
   test('1,000 records behind one that is not finished', () => {
@@ -180,12 +179,12 @@ describe('bounds', () => {
 
   test('records are handed over as soon as they are whole', () => {
     const seen: number[] = [];
-    const reader = createSavedLogReader({ latest, onLine: ({ number }) => seen.push(number) });
+    const reader = createSavedLogReader({ latest, onRecord: ({ number }) => seen.push(number) });
     reader.take(klog('"a"'), 1);
     expect(seen).toStrictEqual([]);
     reader.take(klog('"b"'), 2);
     expect(seen).toStrictEqual([1]);
-    reader.end();
+    reader.finish();
     expect(seen).toStrictEqual([1, 2]);
   });
 });

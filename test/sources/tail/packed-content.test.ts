@@ -141,7 +141,6 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
   const told = await new Promise<string[]>((resolve) => {
     const events: string[] = [];
     const file: LogFile = createLogFile({
-      number: 0,
       log,
       isPacked: true,
       place: startOfFile,
@@ -150,7 +149,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
       openContent: openAtOnce,
       now: () => 0,
       onLine: () => void events.push('line'),
-      onTooLong: (_, line) => void events.push(`line ${line} is too long`),
+      onTooLong: (line) => void events.push(`line ${line} is too long`),
       onRead: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
       onChange: () => resolve(events),
       onMoved: () => {},

@@ -1,17 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { afterEach } from 'vitest';
 import { createRotatedLog } from '../../../src/sources/tail/rotated-log.ts';
-import type { LinePlace, RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/followed-log.ts';
+import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/followed-log.ts';
 import type { Notice, Position } from '../../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openAtOnce } from './at-once.ts';
 
-export interface LoadedConfig {
+export interface Followed {
   log: RotatedLog;
   time: FakeTime;
   lines: string[];
-  places: LinePlace[];
   losses: [number | undefined, string][];
   notices: Notice[];
   /** Stops, and gives what is to be kept as it comes back from disk. */
@@ -25,7 +24,7 @@ export function readingTools(): {
   /** Path of a log in a folder of its own, where nothing is yet. */
   unused: () => string;
   /** Reads what is there, for two seconds. */
-  read: (path: string, saved?: Position, options?: Options) => LoadedConfig;
+  read: (path: string, saved?: Position, options?: Options) => Followed;
 } {
   const folder = temporaryFolder();
   const logs = new Set<RotatedLog>();
@@ -43,17 +42,14 @@ export function readingTools(): {
     },
     read(path, saved, options = {}) {
       const time = fakeTime(Date.now());
-      const [lines, places]: [string[], LinePlace[]] = [[], []];
-      const [losses, notices]: [LoadedConfig['losses'], Notice[]] = [[], []];
+      const lines: string[] = [];
+      const [losses, notices]: [Followed['losses'], Notice[]] = [[], []];
       const log = createRotatedLog({
         path,
         needles: undefined,
         saved,
         from: 'start',
-        onLine(text, place) {
-          lines.push(text);
-          places.push(place);
-        },
+        onLine: (text) => void lines.push(text),
         onLost: (bytes, reason) => void losses.push([bytes, reason.replace(`${path} `, '')]),
         onNotice: (notice) => void notices.push(notice),
         now: time.now,
@@ -68,7 +64,7 @@ export function readingTools(): {
         log.stop();
         return log.position && (JSON.parse(JSON.stringify(log.position)) as Position);
       };
-      return { log, time, lines, places, losses, notices, stop };
+      return { log, time, lines, losses, notices, stop };
     },
   };
 }

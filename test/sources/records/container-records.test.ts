@@ -10,7 +10,6 @@ function physical(...lines: readonly (readonly ['out' | 'err' | 'out+' | 'err+' 
     stream: where === 'none' ? undefined : where.startsWith('out') ? 'stdout' : 'stderr',
     partial: where.endsWith('+'),
     text,
-    rotated: false,
   }));
 }
 
@@ -25,7 +24,7 @@ function readAll(lines: readonly PhysicalLine[]): Joining {
   return joining;
 }
 
-const texts = (joining: Joining): string[] => joining.lines.map(({ text }) => text);
+const texts = (joining: Joining): string[] => joining.records.map(({ text }) => text);
 
 describe('what belongs together', () => {
   test.each<[string, string[][]]>([
@@ -71,7 +70,7 @@ describe('what belongs together', () => {
     ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
   ])('%s', (_, records) => {
     const joining = readAll(errors(...records.flat()));
-    joining.flush();
+    joining.finish();
     expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
   });
 
@@ -87,12 +86,12 @@ describe('what belongs together', () => {
         ['err', ' > b="c"'],
       ),
     );
-    joining.flush();
-    expect(joining.lines).toMatchObject([
-      { stream: 'stderr', text: `${klog('a err=<')}\n\tmore of a\n > b="c"`, number: 1, cut: false },
-      { stream: 'stdout', text: `${felix}\n\tmore of felix`, number: 2 },
-      { stream: undefined, time: undefined, text: 'by hand', number: 4 },
-      { stream: 'stdout', text: felix, number: 6 },
+    joining.finish();
+    expect(joining.records).toMatchObject([
+      { text: `${klog('a err=<')}\n\tmore of a\n > b="c"`, number: 1 },
+      { text: `${felix}\n\tmore of felix`, number: 2 },
+      { time: undefined, text: 'by hand', number: 4 },
+      { text: felix, number: 6 },
     ]);
     expect(joining.counts.unreadable).toBe(1);
   });
@@ -101,14 +100,14 @@ describe('what belongs together', () => {
     const joining = readAll(
       physical(['err+', klog('').slice(0, 9)], ['err+', ''], ['err', klog('x').slice(9)], ['err', 'y']),
     );
-    joining.flush();
+    joining.finish();
     expect(texts(joining)).toStrictEqual([`${klog('x')}\ny`]);
   });
 
   test('text is decoded when it is whole', () => {
     const bytes = Buffer.from('é').toString('latin1');
     const joining = readAll(physical(['out+', `{${bytes.charAt(0)}`], ['out', bytes.charAt(1)]));
-    joining.flush();
+    joining.finish();
     expect(texts(joining)).toStrictEqual(['{é']);
   });
 });
@@ -137,27 +136,17 @@ describe('what does not come', () => {
   test('the rest of a line is waited for five seconds', () => {
     const joining = readAll(physical(['err', klog('x')], ['err+', klog('y')]));
     joining.time.advance(4999);
-    expect(joining.lines).toHaveLength(0);
+    expect(joining.records).toHaveLength(0);
     joining.time.advance(1);
-    expect(joining.lines).toMatchObject([
-      { text: klog('x'), cut: false },
-      { text: klog('y'), cut: true },
-    ]);
+    expect(texts(joining)).toStrictEqual([klog('x'), klog('y')]);
     expect(joining.counts.dangling).toBe(1);
   });
 
-  test('a clock that was set back does not keep anything', () => {
-    const joining = readAll(errors(klog('x')));
-    joining.time.setClock(0);
-    joining.time.advance(500);
-    expect(texts(joining)).toStrictEqual([klog('x')]);
-  });
-
-  test('what waits is undelivered, from its first line on', () => {
+  test('what waits is in the position, and what has been delivered is not', () => {
     const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
-    expect(joining.undelivered).toHaveLength(2);
+    expect(joining.position).toMatchObject({ stdout: { open: { line: { text: felix } } } });
     joining.time.advance(500);
-    expect(joining.undelivered).toStrictEqual([]);
+    expect(joining.position).toBeNull();
   });
 });
 
@@ -165,28 +154,23 @@ describe('what is too much', () => {
   const header = klog('err=<');
   const limit = 64 * 1024;
 
-  test.each<[string, PhysicalLine[], number]>([
-    ['of lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next')), 3],
-    ['of one line in parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')]), 3],
-    [
-      'of a line in parts that continues',
-      physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')]),
-      2,
-    ],
-    ['until the record is closed', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next'), 2],
-  ])('a record %s ends at 64 KiB, and the rest is passed over', (_, lines, passedOver) => {
+  test.each<[string, PhysicalLine[]]>([
+    ['of lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next'))],
+    ['of one line in parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')])],
+    ['of a line in parts that continues', physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')])],
+    ['until the record is closed', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next')],
+  ])('a record %s ends at 64 KiB, and the rest is passed over', (_, lines) => {
     const joining = readAll(lines);
-    joining.flush();
-    expect(joining.lines).toHaveLength(2);
-    expect(joining.lines[0]?.text).toHaveLength(limit);
-    expect(joining.lines.map(({ cut }) => cut)).toStrictEqual([true, false]);
-    expect(joining.counts).toMatchObject({ cut: 1, passedOver });
+    joining.finish();
+    expect(joining.records).toHaveLength(2);
+    expect(joining.records[0]?.text).toHaveLength(limit);
+    expect(joining.counts).toMatchObject({ cut: 1, dangling: 0 });
   });
 
   test('of one that is not klog only what is indented is passed over', () => {
     const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
-    joining.flush();
-    expect(joining.lines.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
+    joining.finish();
+    expect(joining.records.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
   });
 
   const long = physical(
@@ -205,13 +189,13 @@ describe('what is too much', () => {
 
   test.each(long.map((_, index) => index))('a restart after %i lines changes nothing', (count) => {
     const whole = readAll(long);
-    whole.flush();
+    whole.finish();
     const joining = join(long);
     joining.read(count);
     joining.restart();
     joining.read(Infinity);
-    joining.flush();
-    expect(joining.lines).toStrictEqual(whole.lines);
+    joining.finish();
+    expect(joining.records).toStrictEqual(whole.records);
   });
 
   // After two or three, what is delivered then is not too long.
@@ -221,29 +205,27 @@ describe('what is too much', () => {
     joining.time.advance(5000);
     joining.restart();
     joining.read(Infinity);
-    joining.flush();
-    expect(joining.lines.filter(({ text }) => text.includes('rest of the record'))).toHaveLength(0);
-    expect(joining.lines.filter(({ text }) => text.startsWith('E1121')).map(({ text }) => text.length)).toStrictEqual([
-      limit,
-      klog('next').length,
-      klog('last').length,
-    ]);
+    joining.finish();
+    expect(joining.records.filter(({ text }) => text.includes('rest of the record'))).toHaveLength(0);
+    expect(joining.records.filter(({ text }) => text.startsWith('E1121')).map(({ text }) => text.length)).toStrictEqual(
+      [limit, klog('next').length, klog('last').length],
+    );
   });
 
   test.each([
     ['1,000 records', 1000, 'x'],
-    ['1 MiB', 26, kib(40)],
+    ['256 KiB', 7, kib(40)],
   ])('when %s wait for one that does not end, it goes out as it is', (_, count, text) => {
-    const others = Array.from({ length: count }, () => ['out', `{${text}`] as const);
+    const others = Array.from({ length: count + 1 }, () => ['out', `{${text}`] as const);
     const joining = join(physical(['err', klog('x')], ...others, ['err', 'late']));
     joining.read(count);
-    expect(joining.lines).toHaveLength(0);
-    joining.read(1);
-    expect(joining.lines[0]).toMatchObject({ text: klog('x'), cut: true });
+    expect(joining.records).toHaveLength(0);
+    joining.read(2);
+    expect(joining.records[0]).toMatchObject({ text: klog('x') });
     expect(joining.counts.hurried).toBe(1);
     joining.read(1);
-    joining.flush();
-    expect(joining.lines).toHaveLength(count + 2);
-    expect(joining.lines.at(-1)).toMatchObject({ text: 'late', cut: false });
+    joining.finish();
+    expect(joining.records).toHaveLength(count + 3);
+    expect(joining.records.at(-1)).toMatchObject({ text: 'late' });
   });
 });

@@ -1,25 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/sources/source.ts';
-import {
-  createRecordJoiner,
-  type JoinedRecord,
-  type RecordJoiner,
-} from '../../../src/sources/program-log/record-joiner.ts';
+import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../../../src/sources/records/joiner.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 
 const header = 'E1121 09:00:00.836390       1 proxier.go:1564] ';
 
 interface Scene {
-  joiner: RecordJoiner;
+  joiner: RecordJoiner<RecordLine>;
   time: FakeTime;
-  records: JoinedRecord[];
+  records: RecordLine[];
   /** Lines that all matter, but for those that begin with `-`. */
   take: (...lines: string[]) => void;
 }
 
 function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene {
   const time = fakeTime(1000);
-  const records: JoinedRecord[] = [];
+  const records: RecordLine[] = [];
   let number = 0;
   const joiner = createRecordJoiner({
     saved,
@@ -32,7 +28,7 @@ function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene
   });
   const take = (...lines: string[]): void => {
     for (const text of lines)
-      joiner.take({ text: text.replace(/^-/, ''), time: 10 * ++number, number }, !text.startsWith('-'));
+      joiner.take({ text: text.replace(/^-/, ''), time: 10 * ++number, number }, false, !text.startsWith('-'));
   };
   const result: Scene = { joiner, time, records, take };
   joiner.start();
@@ -95,14 +91,6 @@ test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
   expect(here.joiner.counts.cut).toBe(1);
 });
 
-test('a clock that is set back holds nothing up', () => {
-  const here = scene();
-  here.take(`${header}"a"`);
-  here.time.setClock(0);
-  here.time.advance(500);
-  expect(textsOf(here)).toHaveLength(1);
-});
-
 describe('the next run', () => {
   test('goes on with what waited, once', () => {
     const first = scene();
@@ -134,8 +122,11 @@ describe('the next run', () => {
     expect(textsOf(second)).toEqual([`${header}"b"`]);
   });
 
-  test.each<[Json]>([[null], ['x'], [{ text: 1, number: 1, kind: 'klog' }], [{ text: 'a', number: 1, kind: 'x' }]])(
-    'takes %j for nothing',
-    (saved) => expect(scene(saved).joiner.isOpen).toBe(false),
-  );
+  test.each<[Json]>([
+    [null],
+    ['x'],
+    [{ open: { line: { text: 1, number: 1 }, kind: 'klog' } }],
+    [{ open: { line: { text: 'a', number: 1 }, kind: 'x' } }],
+    [{ part: 1 }],
+  ])('takes %j for nothing', (saved) => expect(scene(saved).joiner.isOpen).toBe(false));
 });

@@ -38,3 +38,6 @@ export function continues(kind: RecordKind, text: string): boolean {
 export function closes(kind: RecordKind, text: string): boolean {
   return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
 }
+
+/** klog begins a value of several lines so; what matters may stand in them. */
+export const opensBlock = '=<';

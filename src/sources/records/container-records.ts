@@ -1,0 +1,132 @@
+import { decodeText, readRecord } from '../../log-formats/cri.ts';
+import type { Millis } from '../../model/log-line.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import type { Json, Position } from '../source.ts';
+import { createRecordJoiner, type JoinerCounts, type RecordJoiner, type RecordLine } from './joiner.ts';
+
+export interface ContainerRecordsOptions {
+  /** `position` of an earlier run. */
+  saved: Json | undefined;
+  /** Text is decoded; the number is that of the record's first line. */
+  onRecord: (record: RecordLine) => void;
+  /** Reads lines that no container runtime has written, until the first that one has. Default: each is a record. */
+  readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
+  /** As in `createRecordJoiner`. */
+  timeout?: Millis | undefined;
+  now: () => Millis;
+  schedule: Schedule;
+}
+
+export interface ContainerCounts extends JoinerCounts {
+  /** Physical lines that are no record of a container runtime. */
+  unreadable: number;
+  /** Records that were delivered unfinished because too much waited behind them. */
+  hurried: number;
+}
+
+export interface ContainerRecords {
+  readonly counts: Readonly<ContainerCounts>;
+  /** What `saved` is to be. Belongs to the place after the last line that was taken. */
+  readonly position: Json;
+  /** `line`: latin1, without newline. */
+  take: (line: string, number: number) => void;
+  start: () => void;
+  /** Nothing more comes: delivers what there is. */
+  finish: () => void;
+  /** What is not delivered stays in `position`. */
+  stop: () => void;
+}
+
+/** Records are ordered by their first lines, counted over all files. */
+interface OrderedLine extends RecordLine {
+  order: number;
+}
+
+/** Complete records that may wait for an earlier one of the other stream: they are saved with the position. */
+const maxWaiting = 1000;
+const maxWaitingLength = 256 * 1024;
+
+/**
+ * Makes records of the physical lines of a container's log, for each stream apart, and delivers them in the order of their first
+ * lines. What is delivered depends on the lines alone, but for what does not come in time.
+ */
+export function createContainerRecords(options: ContainerRecordsOptions): ContainerRecords {
+  const { onRecord, readBare } = options;
+  const saved = (options.saved ?? {}) as Position;
+  const streams = { stdout: joinerOf('stdout'), stderr: joinerOf('stderr'), bare: joinerOf('bare') };
+  const joiners = Object.values(streams);
+  const own = { unreadable: 0, hurried: 0 };
+  const complete = (Array.isArray(saved['complete']) ? [...saved['complete']] : []) as OrderedLine[];
+  let length = complete.reduce((sum, { text }) => sum + text.length, 0);
+  let order = typeof saved['order'] === 'number' ? saved['order'] : 0;
+  let isOfRuntime = readBare === undefined;
+  let isStopped = false;
+
+  return {
+    get counts() {
+      const sum = (name: keyof JoinerCounts): number => joiners.reduce((all, { counts }) => all + counts[name], 0);
+      return { ...own, cut: sum('cut'), dangling: sum('dangling') };
+    },
+    get position() {
+      if (complete.length === 0 && !joiners.some(({ isOpen }) => isOpen)) return null;
+      const open = Object.entries(streams).map(([name, { position }]) => [name, position] as const);
+      return { ...Object.fromEntries(open), complete: complete as unknown as Json, order };
+    },
+    take(line, number) {
+      const record = readRecord(line);
+      isOfRuntime ||= record !== undefined;
+      order++;
+      if (record !== undefined) {
+        const { text, time, stream, partial } = record;
+        streams[stream].take({ text, time, number, order }, partial, true);
+      } else if (!isOfRuntime && readBare !== undefined) {
+        streams.bare.take({ ...readBare(line), number, order }, false, true);
+      } else {
+        own.unreadable++;
+        add({ text: line, time: undefined, number, order });
+      }
+      deliver();
+    },
+    start() {
+      for (const joiner of joiners) joiner.start();
+    },
+    finish() {
+      for (const joiner of joiners) joiner.finish();
+      deliver();
+    },
+    stop() {
+      isStopped = true;
+      for (const joiner of joiners) joiner.stop();
+    },
+  };
+
+  function joinerOf(name: string): RecordJoiner<OrderedLine> {
+    const { timeout, now, schedule } = options;
+    const onComplete = (record: OrderedLine): void => {
+      add(record);
+      deliver();
+    };
+    return createRecordJoiner({ saved: saved[name], onRecord: onComplete, timeout, now, schedule });
+  }
+
+  function add(record: OrderedLine): void {
+    complete.splice(complete.findLastIndex((other) => other.order < record.order) + 1, 0, record);
+    length += record.text.length;
+  }
+
+  function deliver(): void {
+    for (let next = complete[0]; next !== undefined && !isStopped; next = complete[0]) {
+      const { order: turn } = next;
+      const earlier = joiners.find(({ waiting }) => waiting !== undefined && waiting.order < turn);
+      if (earlier === undefined) {
+        complete.shift();
+        length -= next.text.length;
+        const { text, time, number } = next;
+        onRecord({ text: decodeText(text), time, number });
+      } else if (complete.length >= maxWaiting || length > maxWaitingLength) {
+        own.hurried++;
+        earlier.hurry();
+      } else return;
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import type { Millis } from '../../model/log-line.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import { createTimer } from '../../platform/timer.ts';
+import type { Json } from '../source.ts';
+import { closes, continues, headerOf, type RecordKind } from './record-kinds.ts';
+
+/** A physical line, or a record with its first line's time and number and all its lines joined by `\n`. */
+export interface RecordLine {
+  text: string;
+  /** Undefined where it has no stamp. */
+  time: Millis | undefined;
+  number: number;
+}
+
+export interface RecordJoinerOptions<Line extends RecordLine> {
+  /** `position` of an earlier run. */
+  saved: Json | undefined;
+  onRecord: (record: Line) => void;
+  /** A record to which nothing was added for so long is complete. */
+  timeout?: Millis | undefined;
+  now: () => Millis;
+  schedule: Schedule;
+}
+
+export interface RecordJoiner<Line extends RecordLine> {
+  /** More lines are asked for, whether or not they matter: they may belong to a record. */
+  readonly isOpen: boolean;
+  /** The first line of what is not handed over yet. */
+  readonly waiting: Line | undefined;
+  /** What `saved` is to be: null, or what waits. Belongs to the place after the last line that was taken. */
+  readonly position: Json;
+  readonly counts: Readonly<JoinerCounts>;
+  /** `isPartial`: its rest comes with the next line. `matters` false: if this line begins a record, that is passed over. */
+  take: (line: Line, isPartial: boolean, matters: boolean) => void;
+  /** Goes on to wait for what an earlier run had waited for. */
+  start: () => void;
+  /** Hands over the record that waits first as it is. */
+  hurry: () => void;
+  /** Nothing more comes: hands over all that waits. */
+  finish: () => void;
+  /** What waits stays in `position`. */
+  stop: () => void;
+}
+
+export interface JoinerCounts {
+  /** Records that were longer than 64 KiB. */
+  cut: number;
+  /** Lines whose rest did not come in time. */
+  dangling: number;
+}
+
+interface Open<Line> {
+  line: Line;
+  kind: RecordKind;
+  /** It was too long and has been handed over; what would continue it is passed over. */
+  isCut: boolean;
+}
+
+/** Longest text of a record, in characters. */
+const maxLength = 64 * 1024;
+const partTimeout: Millis = 5000;
+
+/**
+ * Joins the lines of one writer to records: the parts of a line, then the lines of a record. What waits is part of the
+ * position, so that its lines need not be read again.
+ */
+export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>): RecordJoiner<Line> {
+  const { onRecord, timeout = 500, now, schedule } = options;
+  const counts = { cut: 0, dangling: 0 };
+  let { part, open } = readSaved<Line>(options.saved);
+  let latest = 0;
+  let isStopped = false;
+  const timer = createTimer(schedule, now, look);
+  const isWaiting = (): boolean => part !== undefined || open?.isCut === false;
+
+  return {
+    counts,
+    get isOpen() {
+      return part !== undefined || open !== undefined;
+    },
+    get waiting() {
+      return open?.isCut === false ? open.line : part;
+    },
+    get position() {
+      return part === undefined && open === undefined ? null : ({ part: part ?? null, open: open ?? null } as Json);
+    },
+    take(line, isPartial, matters) {
+      // Most of what a program writes.
+      if (part === undefined && open === undefined && !matters) return;
+      if (part === undefined) part = line;
+      else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
+      if (!isPartial) takeLine(part, matters);
+      wait();
+    },
+    start: wait,
+    hurry() {
+      if (open?.isCut === false) handOver(undefined);
+      else finish();
+    },
+    finish,
+    stop() {
+      isStopped = true;
+      timer.cancel();
+    },
+  };
+
+  function takeLine(line: Line, matters: boolean): void {
+    part = undefined;
+    const kind = headerOf(line.text);
+    if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
+    handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : undefined);
+    if (open !== undefined && line.text.length > maxLength) cut(open);
+  }
+
+  function append(record: Open<Line>, text: string): void {
+    if (!record.isCut) {
+      record.line = { ...record.line, text: `${record.line.text}\n${text}` };
+      if (record.line.text.length > maxLength) cut(record);
+    }
+    if (text.length <= maxLength && closes(record.kind, text)) handOver(undefined);
+  }
+
+  function cut(record: Open<Line>): void {
+    counts.cut++;
+    const text = record.line.text.slice(0, maxLength);
+    record.isCut = true;
+    const { line } = record;
+    record.line = { ...line, text: '' };
+    onRecord({ ...line, text });
+  }
+
+  function handOver(next: Open<Line> | undefined): void {
+    const record = open;
+    open = next;
+    if (record?.isCut === false) onRecord(record.line);
+  }
+
+  function finish(): void {
+    if (part !== undefined) {
+      counts.dangling++;
+      takeLine(part, true);
+    }
+    if (open?.isCut === false) handOver(undefined);
+  }
+
+  function wait(): void {
+    if (isStopped || !isWaiting()) return;
+    latest = now();
+    timer.setEarliest(timeout);
+  }
+
+  function look(): void {
+    if (!isWaiting()) return;
+    const left = latest + (part === undefined ? timeout : partTimeout) - now();
+    if (left <= 0) finish();
+    else timer.set(Math.min(timeout, left));
+  }
+}
+
+function readSaved<Line>(saved: Json | undefined): { part: Line | undefined; open: Open<Line> | undefined } {
+  const { part, open } = (saved ?? {}) as { readonly [key: string]: Json };
+  const record = open as unknown as Open<RecordLine> | null | undefined;
+  const isOpen = (record?.kind === 'klog' || record?.kind === 'other') && isLine(record.line);
+  return {
+    part: isLine(part) ? (part as unknown as Line) : undefined,
+    open: isOpen ? ({ ...record } as unknown as Open<Line>) : undefined,
+  };
+}
+
+function isLine(value: unknown): boolean {
+  const { text, number } = (value ?? {}) as Partial<RecordLine>;
+  return typeof text === 'string' && typeof number === 'number';
+}
