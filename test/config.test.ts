@@ -53,7 +53,7 @@ function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly st
   return [];
 }
 
-/** What is said of one value, by flag; the node is right. */
+/** The problems of one value, by flag; the node is right. */
 const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
 
 const cut = (value: string): string => (value.length > 80 ? `${value.slice(0, 80)}…` : value);
@@ -108,7 +108,7 @@ test('with a node alone, all the rest has a default', () => {
   expect(readConfig({}, { NODE_NAME: 'node-a', HOME: '/root' })).toEqual(defaults);
 });
 
-test('nobody can change it', () => {
+test('the loaded config is frozen', () => {
   expect(Object.isFrozen(read({}))).toBe(true);
 });
 
@@ -137,7 +137,7 @@ test('a kubeconfig of the environment is the client library’s to find', () => 
   expect(read({}, { KUBECONFIG: '/kubeconfig', kubeconfig: '/kubeconfig' }).kubeconfig).toBeUndefined();
 });
 
-test('flags and variables are told apart', () => {
+test('flags and variables are distinguished', () => {
   expect(new Set(names.map((name) => settings[name].flag)).size).toBe(names.length);
   expect(new Set(variables.map((name) => settings[name].env)).size).toBe(variables.length);
 });
@@ -247,7 +247,7 @@ describe('what cannot be followed', () => {
     expect(problemsOfOne(flag, value)).toEqual([`--${flag} ${JSON.stringify(cut(value))}: ${expected}`]);
   });
 
-  test('is said with where it is from, whether flag or variable', () => {
+  test('is reported with the flag or variable that it is from', () => {
     expect(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' })).toEqual([
       'MAX_NODES "many": must be a whole number',
     ]);
@@ -287,7 +287,7 @@ describe('what cannot be followed', () => {
     expect(read({ 'metrics-address': address }).metricsAddress).toBe(address);
   });
 
-  test('is all said at once', () => {
+  test('is reported all at once', () => {
     const problems = problemsOf(
       { 'state-dir': 'state', source: ['journald', 'kernel', 'file:a'], prefix: ['a', 'b=dropped', 'c=no'] },
       {

@@ -16,7 +16,7 @@ const style: DumpOptions = {
   ],
 };
 
-/** A config file that says the same, with a comment behind each value that tells where it is from. */
+/** A config file with the same values, and behind each a comment that names where it is from. */
 export function printYaml(given: Layer): string {
   return entriesOf(given)
     .map(([name, { value, origin }]) => {
@@ -35,7 +35,7 @@ export function printJson(given: Layer, warnings: readonly string[]): string {
   return `${printableJson(JSON.stringify({ config, from, warnings }, undefined, 2))}\n`;
 }
 
-/** What somebody has set. */
+/** What is set by option, variable or file. */
 export function withoutDefaults(given: Layer): Layer {
   return Object.fromEntries(entriesOf(given).filter(([, { origin }]) => origin.kind !== 'default'));
 }

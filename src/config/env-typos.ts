@@ -7,8 +7,8 @@ const variables = [configFile.env, ...settingNames.map((name) => settingOf(name)
 );
 
 /**
- * Warnings of variables that are nearly ours: an environment is full of others, so one that is written wrong can only be told by
- * its likeness, and only where the right one is not set.
+ * Warnings of variables that are nearly ours: an environment is full of others, so a typo shows only by its likeness to a
+ * variable that is not set.
  */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {

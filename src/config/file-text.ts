@@ -20,7 +20,7 @@ export function readConfigText(path: string): string {
 function readBytes(path: string): Buffer {
   let file: number | undefined;
   try {
-    // A pipe that nobody writes to would be waited for.
+    // Opening a pipe without a writer would block.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file);
     if (stat.isDirectory()) throw new Error('is a folder');

@@ -2,7 +2,7 @@ import type { Given, Layer } from './layer.ts';
 import { settingOf } from './settings.ts';
 import type { SettingName } from './schema.ts';
 
-/** What kube-iptables-tailer's variables set here, and what is to be said of each. */
+/** What kube-iptables-tailer's variables set here, with a warning for each. */
 export interface Inherited {
   layer: Layer;
   warnings: readonly string[];

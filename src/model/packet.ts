@@ -1,6 +1,6 @@
 /** A packet as a logger printed it, and what its LOG prefix says. Plain data: it can be written as JSON and read back unchanged. */
 
-/** What the rule that logged the packet did, or went on to do, with it, as far as its prefix tells. */
+/** What the rule that logged the packet did, or went on to do, with it, as far as its prefix shows. */
 export type Verdict = (typeof verdicts)[number];
 
 export const verdicts = ['dropped', 'rejected', 'logged', 'accepted'] as const;
@@ -36,7 +36,7 @@ export interface Packet {
 
 /** A policy or rule as named by a LOG prefix. */
 export interface PolicyName {
-  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined when the prefix does not tell. */
+  /** `NetworkPolicy`, `GlobalNetworkPolicy`, …; undefined when the prefix does not name one. */
   kind: string | undefined;
   namespace: string | undefined;
   name: string;
@@ -65,7 +65,7 @@ export interface PacketObservation {
   /** Destination MAC, lower case, `xx:xx:xx:xx:xx:xx`. */
   destinationMac: string | undefined;
   packet: Packet;
-  /** For an ICMP error: the packet it is about. Its source is who suffers. */
+  /** For an ICMP error: the packet it is about. The source of that packet is the affected end. */
   inner: Packet | undefined;
   /** Next-hop MTU of an ICMP "fragmentation needed" or ICMPv6 "packet too big". */
   mtu: number | undefined;

@@ -30,13 +30,13 @@ export interface FailureSign {
   /** `KN102`: a row of the catalogue of causes. */
   code: string;
   failing: Failing;
-  /** `IPv4`, `IPv6`, or '' where the line does not tell. */
+  /** `IPv4`, `IPv6`, or '' where the line names neither. */
   family: string;
   /** What varies from line to line within one cause: a chain, a kernel module, a BGP peer, a network namespace. */
   subject: string | undefined;
-  /** The telling line of the text, for a person; at most 200 characters. */
+  /** The line of the text that shows the failure, for a person; at most 200 characters. */
   quote: string;
-  /** Of iptables, as far as the text tells: `iptables-restore v1.8.8 (legacy)`. */
+  /** Of iptables, as far as the text shows: `iptables-restore v1.8.8 (legacy)`. */
   backend: 'legacy' | 'nf_tables' | undefined;
 }
 
@@ -48,6 +48,6 @@ export interface SyncSign {
   kind: 'sync-failed' | 'sync-complete';
   failing: Failing;
   family: string;
-  /** When it will be tried again; undefined where the line does not tell. */
+  /** When it will be tried again; undefined where the line gives no time. */
   retry: Millis | undefined;
 }

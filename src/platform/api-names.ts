@@ -1,7 +1,7 @@
 /*
- * How Kubernetes spells what names an object (apimachinery/pkg/util/validation). The API server checks that of an object's own names, but not
- * where another object is only mentioned: an owner reference, an address in a Node's status, the target of an endpoint, an annotation. And
- * nobody has checked a saved list. What is not spelled so names nothing; it must not reach an Event, a table or a command either.
+ * How Kubernetes spells what names an object (apimachinery/pkg/util/validation). The API server checks an object's own names, but not names
+ * that only mention another object: an owner reference, an address in a Node's status, the target of an endpoint, an annotation. A saved
+ * list was not checked at all. What is not spelled so names nothing, and must not reach an Event, a table or a command.
  */
 
 /** Name of a Namespace, a Service or a port: a label of RFC 1123. */

@@ -1,7 +1,6 @@
+/** A token bucket in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
-import { isClockSteppedBack } from './clock-step.ts';
 
-/** Lets through `burst` at once and `rate` a second after that. Time is the caller's, so it may be virtual. */
 export interface TokenBucket {
   take: (now: Millis) => boolean;
   /** When the next token will be there. */
@@ -11,6 +10,7 @@ export interface TokenBucket {
 /** Writes of one node: 5,000 agents share an API server. */
 export const nodeBudget = { rate: 1, burst: 25 };
 
+/** Lets through `burst` at once and `rate` a second after that. */
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number } = nodeBudget): TokenBucket {
   let tokens = burst;
   let filled: Millis = -Infinity;
@@ -23,13 +23,12 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
     },
     availableAt(now) {
       fill(now);
-      return tokens >= 1 ? now : Math.max(now, filled) + Math.ceil(((1 - tokens) / rate) * 1000);
+      return tokens >= 1 ? now : filled + Math.ceil(((1 - tokens) / rate) * 1000);
     },
   };
 
+  /** Lines of a log are a little out of order: an earlier time adds nothing. */
   function fill(now: Millis): void {
-    // Else nothing would be let through until the clock is where it was.
-    if (isClockSteppedBack(filled, now)) filled = now;
     if (now <= filled) return;
     tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
     filled = now;

@@ -27,14 +27,14 @@ function problemsOf(args: string[], given: Record<string, string> = env): string
 }
 
 describe('print', () => {
-  test('tells what somebody has set', () => {
-    const settingsFile = file('set.yaml', 'maxNodes: 5');
-    expect(runConfig(['print', '--config', settingsFile, '--log-level=debug'], env)).toBe(
-      `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${settingsFile}:1:11\n`,
+  test('shows what option, variable or file set', () => {
+    const configFile = file('set.yaml', 'maxNodes: 5');
+    expect(runConfig(['print', '--config', configFile, '--log-level=debug'], env)).toBe(
+      `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${configFile}:1:11\n`,
     );
   });
 
-  test('--effective tells all', () => {
+  test('--effective shows all settings', () => {
     const printed = runConfig(['print', '--effective'], env);
     expect(printed).toContain('node: node-a  # NODE_NAME\n');
     expect(printed).toContain('maxNodes: 200  # default\n');

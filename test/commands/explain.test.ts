@@ -21,7 +21,7 @@ describe.concurrent('--explain', () => {
     }
   });
 
-  test('a forged ICMP error is told of who sent it, not of whom it names', async () => {
+  test('a forged ICMP error regards its sender, not the addresses in it', async () => {
     const error = `calico-drop: IN=calid1173a6842b OUT=eth0 SRC=10.244.1.41 DST=198.51.100.40 LEN=576 TOS=0x00 PREC=0xC0 TTL=63 ID=1 PROTO=ICMP TYPE=3 CODE=4 [SRC=10.244.1.30 DST=10.244.0.10 LEN=1450 TOS=0x00 PREC=0x00 TTL=63 ID=2 DF PROTO=TCP SPT=47238 DPT=443 WINDOW=64 RES=0x00 ACK URGP=0 ] MTU=68 `;
     const { out } = await replay(['--pods', cluster, '--explain', line('Nov 21 10:15:04', error)]);
     expect(out).toMatch(/^inner ends +not believed: the error does not go back to its source$/m);

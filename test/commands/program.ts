@@ -24,10 +24,10 @@ export interface Surroundings {
 }
 
 /** In milliseconds. */
-const patience = 60_000;
+const timeout = 60_000;
 
 // A program that hangs is ended by that. A test runs up to six, one after the other, while others run theirs.
-vi.setConfig({ testTimeout: 8 * patience });
+vi.setConfig({ testTimeout: 8 * timeout });
 
 /** Runs the program as a user does, and ends it after a while should it hang. */
 export async function program(
@@ -37,7 +37,7 @@ export async function program(
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, ...env },
     // Long, as a busy machine takes many seconds to start Node.js alone.
-    timeout: patience,
+    timeout: timeout,
     killSignal: 'SIGKILL',
   });
   const outcome: Outcome = { status: null, out: '', err: '' };

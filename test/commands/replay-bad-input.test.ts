@@ -48,7 +48,7 @@ describe.concurrent('logs that cannot be read', () => {
     expect(await replay([...json, write('empty.log', '')])).toStrictEqual({ status: 0, out: '', err: '' });
   });
 
-  test('nothing that could tell of a drop: what to do', async () => {
+  test('a log without any line of a logger: the summary says how to turn logging on', async () => {
     const nothing = await replay(['--pods', cluster, write('empty.log', '')]);
     expect(nothing.out).toMatch(/^lines +0 in 1 file, 0 bytes; .* needs root/m);
     const unrelated = await replay(['--pods', cluster, '-'], { stdin: 'Nov 21 10:00:00 node-a kernel: eth0: up\n' });
@@ -56,7 +56,7 @@ describe.concurrent('logs that cannot be read', () => {
     expect((await replay(['--pods', cluster, policyDeny])).out).not.toContain('LOG rule');
   });
 
-  test('binary: told once, its lines of text are read', async () => {
+  test('a binary log: one warning, its lines of text are read', async () => {
     const file = write(
       'binary.log',
       Buffer.concat([

@@ -3,11 +3,11 @@ import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay } from './program.ts';
 import { cluster, eventsIn, json, writerIn } from './scene.ts';
 
-/** Saved logs in which somebody has written what another program says. */
+/** Saved logs in which one program has written the words of another. */
 
 const write = writerIn(temporaryFolder());
 
-test('what strangers have sshd write is refused, and that is said', async () => {
+test('packet lines that a client makes sshd log are refused and counted', async () => {
   const packet = 'SIP: 10.244.0.41;SPORT: 40112;DIP: 10.244.1.30;DPORT: 5432;PROTOCOL: TCP;PolicyVerdict: DENY';
   const own = write('network-policy-agent.log', `Node: node-b;${packet}\n`);
   const sshd = write('auth.log', `Nov 21 10:15:03 node-b sshd[1]: Node: node-b;${packet}\n`);

@@ -63,7 +63,7 @@ describe.concurrent('saved objects that cannot be read', () => {
     expect(await replay(['--pods', file, policyDeny])).toStrictEqual(endedAtOnce(`${file}${problem}`));
   });
 
-  test('no LOG is opened: of a named pipe that nobody writes to, that would never end', async () => {
+  test('no LOG is opened: opening a named pipe without a writer would never end', async () => {
     execFileSync('mkfifo', [path('fifo')]);
     expect(await replay(['--pods', path('no.json'), path('fifo')])).toStrictEqual(
       endedAtOnce(`${path('no.json')}: no such file`),
@@ -78,7 +78,7 @@ describe.concurrent('saved objects that cannot be read', () => {
     ]);
   });
 
-  test('Nodes without a Pod: they are used, and what is missing is said', async () => {
+  test('saved Nodes without a Pod are used, with a note on what is missing', async () => {
     const file = write('nodes.json', list('{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'));
     const outcome = await replay(['-o', 'audit', '--pods', file, '-'], { stdin: stamped });
     expect(outcome.status).toBe(0);

@@ -17,7 +17,7 @@ const defaults: ReplayOptions = {
   quiet: false,
 };
 
-/** What is said of a wrong command line, one problem a line. */
+/** The problems of a wrong command line, one a line. */
 function problemsOf(...args: string[]): string[] {
   try {
     readReplayOptions(args);

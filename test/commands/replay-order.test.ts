@@ -57,8 +57,8 @@ describe.concurrent('several logs', () => {
     ).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
   });
 
-  test('saved years ago: the time of the last write tells the year of each, and with it the order', async () => {
-    // Around the day of today two years ago, where the year would be another one if it were told from today.
+  test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
+    // Around the day of today two years ago, where the year would be another one if it were taken from today.
     const today = Date.now() - 730 * 86_400_000;
     const newer = save('newer.log', today + 10 * 86_400_000);
     const older = save('older.log', today - 10 * 86_400_000);
@@ -75,7 +75,7 @@ describe.concurrent('several logs', () => {
 const logOf = (name: string): string => write(name, policyDenyText);
 const rows = (out: string): number => out.split('\n').length - 1;
 
-describe.concurrent('a log that is given twice is read once, and that is said', () => {
+describe.concurrent('a log that is given twice is read once, with a note', () => {
   test('by one path, by another, by a link and by a hard link', async () => {
     const log = logOf('twice.log');
     symlinkSync(log, path('link.log'));

@@ -73,7 +73,7 @@ describe.concurrent('options', () => {
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
 
-  test('without --boot-time the last line is taken to be as late as can be, and that is said', async () => {
+  test('without --boot-time the last line is taken to be as late as can be, and the summary says so', async () => {
     const file = write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`);
     const { out } = await replay(['--pods', cluster, '-o', 'audit', '-q', file]);
     expect(JSON.parse(out)).toMatchObject({ time: '2026-11-21T19:59:00.000Z', timeEstimated: true });
@@ -97,7 +97,7 @@ describe.concurrent('options', () => {
     ['that a Node has', ['--node', 'node-a'], undefined],
     ['in capitals, with a domain', ['--node', 'NODE-B.example.com'], undefined],
     ['that is not given', [], undefined],
-  ])('--node %s: what nothing knows is said, and read all the same', async (_, args, expected) => {
+  ])('--node %s: an unknown name gives a note, and the log is read', async (_, args, expected) => {
     const { status, err } = await replay(['--pods', cluster, '-o', 'audit', ...args, '-'], { stdin: stamped });
     expect(status).toBe(0);
     if (expected === undefined) expect(err).not.toMatch(/^node /m);

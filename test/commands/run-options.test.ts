@@ -15,7 +15,7 @@ const configOf = (args: string[], given?: Record<string, string>): unknown => {
   return read === 'help' ? read : read.config;
 };
 
-/** What is said of a wrong command line, one problem a line. */
+/** The problems of a wrong command line, one a line. */
 function problemsOf(args: string[], given: Record<string, string> = env): string[] {
   try {
     readRunOptions(args, given);
@@ -77,7 +77,7 @@ describe('what cannot be followed', () => {
     expect(problemsOf(args)).toEqual(expected);
   });
 
-  test('is all said at once, each with where it is from', () => {
+  test('is reported all at once, each problem with where it is from', () => {
     expect(problemsOf(['--max-nodes', 'x', '--state-dir', 'y', '--nods'], { LOG_LEVEL: 'z' })).toEqual([
       '--nods: there is no such option; did you mean --node?',
       expect.stringMatching(/^NODE_NAME or --node: /),

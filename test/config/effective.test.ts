@@ -139,7 +139,7 @@ const example = readFileOf('maxNodes: 5\nprefixes:\n  a: dropped', {
   flags: { 'time-zone': 'Europe/Berlin' },
 });
 
-test('each value has a comment that tells where it is from', () => {
+test('each value has a comment that names where it is from', () => {
   const lines = printYaml(example.given).split('\n');
   expect(lines).toEqual(
     expect.arrayContaining([
@@ -155,11 +155,11 @@ test('each value has a comment that tells where it is from', () => {
     ]),
   );
   const keys = Object.keys(load(lines.join('\n')) as object);
-  // Nobody has set these, and there is no default.
+  // These are not set here, and have no default.
   expect(keys).toEqual(settingNames.filter((name) => name !== 'kubeconfig' && name !== 'healthAddress'));
 });
 
-test('without default values there is what somebody has set', () => {
+test('without default values there is what option, variable or file set', () => {
   expect(Object.keys(withoutDefaults(example.given)).toSorted()).toEqual([
     'logLevel',
     'maxNodes',

@@ -24,7 +24,7 @@ test.each([
   ],
   ['variables of a Service', { MAX_NODES_SERVICE_HOST: '10.0.0.1', LOG_LEVEL_PORT: 'tcp://10.0.0.1:80' }],
   ['of kube-iptables-tailer', { IPTABLES_LOG_PATH: '/a', KUBE_API_SERVER: 'x', POD_IDENTIFIER: 'name' }],
-])('nothing is said of %s', (_, env) => {
+])('no warning of %s', (_, env) => {
   expect(envTypos(env)).toEqual([]);
 });
 

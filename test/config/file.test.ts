@@ -58,7 +58,7 @@ describe('a file', () => {
   });
 });
 
-describe('what is wrong is said with its place', () => {
+describe('what is wrong in a config file is reported with its place', () => {
   const sources =
     'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths';
 
@@ -142,7 +142,7 @@ describe('what is wrong is said with its place', () => {
     ]);
   });
 
-  test('a value that an option goes over is not missed, but a misspelled key is said all the same', () => {
+  test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
     expect(problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } })).toEqual([
       '2:1: nod: there is no such setting; did you mean node?',
     ]);
@@ -218,7 +218,7 @@ describe('a check of a file alone', () => {
     expect(check('node: node-a')).toEqual([]);
   });
 
-  test('tells what is wrong', () => {
+  test('lists what is wrong', () => {
     expect(check('node: Node\nmaxNodes: x')).toEqual([
       'f:1:7: node "Node": is no name of a Node',
       'f:2:11: maxNodes "x": must be a whole number',

@@ -31,7 +31,7 @@ test.each<[Record<string, string>, object]>([
   expect(warnings).toHaveLength(1);
 });
 
-test('each that is taken is told with the setting to use instead', () => {
+test('a warning for each inherited variable names the setting to use instead', () => {
   expect(read({ IPTABLES_LOG_PREFIX: 'calico-drop:' }).warnings).toEqual([
     'IPTABLES_LOG_PREFIX is a variable of kube-iptables-tailer, taken as calico-drop:=dropped: set PREFIXES, or prefixes in the file, to that instead (see docs/migrating.md)',
   ]);
@@ -45,14 +45,14 @@ test('each that is taken is told with the setting to use instead', () => {
 test('what the warning says to set sets the same', () => {
   const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
   const { config, warnings } = read(env);
-  const said = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);
-  expect(said).toHaveLength(3);
-  const own = Object.fromEntries(said.map(([, value = '', variable = '']) => [variable, value]));
+  const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);
+  expect(taken).toHaveLength(3);
+  const own = Object.fromEntries(taken.map(([, value = '', variable = '']) => [variable, value]));
   expect(read(own).config).toEqual(config);
   expect(read(own).warnings).toEqual([]);
 });
 
-test.each(Object.keys(withoutSuccessor))('%s is said to have no counterpart, and changes nothing', (variable) => {
+test.each(Object.keys(withoutSuccessor))('%s has no counterpart, changes nothing and gives a warning', (variable) => {
   const { config, warnings } = read({ [variable]: '7' });
   expect(config).toEqual(read({}).config);
   expect(warnings).toEqual([
@@ -109,7 +109,7 @@ describe('goes unheard', () => {
   });
 });
 
-test('what cannot be followed is told by the name of the variable', () => {
+test('a wrong value is reported with the name of the inherited variable', () => {
   expect(() => read({ IPTABLES_LOG_PATH: 'iptables.log', METRICS_SERVER_PORT: '70000' })).toThrow(
     'IPTABLES_LOG_PATH "file:iptables.log": must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths\n' +
       'METRICS_SERVER_PORT ":70000": must be :PORT or HOST:PORT, for example :9090',

@@ -6,7 +6,7 @@ import { createReload } from '../../src/config/reload.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
-type Said = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
+type Logged = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
 
 /** A file that holds `text` or, when that is an Error, cannot be read. */
 function scene(
@@ -28,44 +28,44 @@ function scene(
 }
 
 function follow(reading: ReturnType<typeof loadConfig>) {
-  const said: Said[] = [];
+  const logged: Logged[] = [];
   const applied: Config[] = [];
-  const writer = (level: Said[0]) => (fields: unknown, line?: string) =>
-    said.push([level, line ?? '', fields as Record<string, unknown>]);
+  const writer = (level: Logged[0]) => (fields: unknown, line?: string) =>
+    logged.push([level, line ?? '', fields as Record<string, unknown>]);
   const reload = createReload({
     reading,
     log: { info: writer('info'), warn: writer('warn'), error: writer('error') },
     apply: (config) => applied.push(config),
   });
   return {
-    said,
+    logged,
     applied,
     reload,
     config: reading.config,
     look: (times = 2): void => {
       for (let i = 0; i < times; i++) reload.look();
     },
-    /** What was said since the last call: levels and texts. */
-    told: () => said.splice(0).map(([level, line]) => `${level}: ${line}`),
+    /** What was logged since the last call: levels and texts. */
+    lines: () => logged.splice(0).map(([level, line]) => `${level}: ${line}`),
   };
 }
 
-test('while nothing changes, nothing is said or done', () => {
-  const { look, said, applied } = scene('logLevel: debug');
+test('while the file does not change, nothing is logged or applied', () => {
+  const { look, logged, applied } = scene('logLevel: debug');
   look(100);
-  expect([said, applied]).toEqual([[], []]);
+  expect([logged, applied]).toEqual([[], []]);
 });
 
-test('without a file, too', () => {
+test('without a config file, nothing is logged', () => {
   const reading = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
-  const { look, said, reload } = follow(reading);
+  const { look, logged, reload } = follow(reading);
   look(3);
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
   expect(reload.counts).toEqual({ ok: 0, failed: 0 });
 });
 
 test('a change is followed when it has stood for two looks, and once', () => {
-  const { write, look, applied, config, said, reload } = scene('logLevel: info');
+  const { write, look, applied, config, logged, reload } = scene('logLevel: info');
   write('logLevel: debug\nprefixes: {a: dropped}\nincludeNoise: true');
   look(1);
   expect(applied).toEqual([]);
@@ -73,14 +73,14 @@ test('a change is followed when it has stood for two looks, and once', () => {
   expect(applied).toEqual([
     { ...config, logLevel: 'debug', prefixes: [{ prefix: 'a', verdict: 'dropped' }], includeNoise: true },
   ]);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     ['info', 'Settings have changed', { file: '/f', settings: ['prefixes', 'includeNoise', 'logLevel'] }],
   ]);
   expect(reload.counts).toEqual({ ok: 1, failed: 0 });
 });
 
 test('a file that is being written is not read half', () => {
-  const { write, look, applied, said } = scene('logLevel: info\nincludeNoise: true');
+  const { write, look, applied, logged } = scene('logLevel: info\nincludeNoise: true');
   for (const text of ['', 'logLev', 'logLevel: debug\n', 'logLevel: debug\nincl']) {
     write(text);
     look(1);
@@ -88,7 +88,7 @@ test('a file that is being written is not read half', () => {
   write('logLevel: debug\nincludeNoise: true');
   look();
   expect(applied).toMatchObject([{ logLevel: 'debug', includeNoise: true }]);
-  expect(said).toHaveLength(1);
+  expect(logged).toHaveLength(1);
 });
 
 test('a setting that is taken out has its default again', () => {
@@ -98,34 +98,34 @@ test('a setting that is taken out has its default again', () => {
   expect(applied).toMatchObject([{ logLevel: 'info', prefixes: [] }]);
 });
 
-describe('any other setting', () => {
-  test('is said once to need a restart, and stays', () => {
-    const { write, look, applied, told } = scene('maxNodes: 1');
+describe('a change of a setting that needs a restart', () => {
+  test('is reported once to need a restart, and stays in force', () => {
+    const { write, look, applied, lines } = scene('maxNodes: 1');
     write('maxNodes: 2\nstateDir: /a');
     look(10);
     expect(applied).toEqual([]);
-    expect(told()).toEqual([
+    expect(lines()).toEqual([
       'info: The config file has changed, but no setting that is followed at once',
       'warn: Changed, but needs a restart: stateDir, maxNodes',
     ]);
   });
 
-  test('does not come along with one that is followed', () => {
-    const { write, look, applied, config, told } = scene('maxNodes: 1');
+  test('does not come along with a setting that is followed', () => {
+    const { write, look, applied, config, lines } = scene('maxNodes: 1');
     write('maxNodes: 2\nlogLevel: debug');
     look();
     expect(applied).toEqual([{ ...config, logLevel: 'debug' }]);
-    expect(told()).toEqual(['info: Settings have changed', 'warn: Changed, but needs a restart: maxNodes']);
+    expect(lines()).toEqual(['info: Settings have changed', 'warn: Changed, but needs a restart: maxNodes']);
   });
 
-  test('is no matter when it is as it was at the start again', () => {
-    const { write, look, told } = scene('maxNodes: 1');
+  test('is no problem when it is taken back', () => {
+    const { write, look, lines } = scene('maxNodes: 1');
     write('maxNodes: 2');
     look();
-    told();
+    lines();
     write('maxNodes: 1');
     look();
-    expect(told()).toEqual(['info: The config file has changed, but no setting that is followed at once']);
+    expect(lines()).toEqual(['info: The config file has changed, but no setting that is followed at once']);
   });
 
   test.each(Object.entries(settings))('%s: what the table says holds', (name, setting) => {
@@ -147,21 +147,21 @@ describe('any other setting', () => {
       maxServices: '1',
       maxEndpointSlices: '1',
     };
-    const { write, look, applied, told } = scene('node: node-a', { env: { NODE_NAME: '' } });
+    const { write, look, applied, lines } = scene('node: node-a', { env: { NODE_NAME: '' } });
     write(`${name === 'node' ? '' : 'node: node-a\n'}${name}: ${others[name] ?? '/other'}`);
     look();
     expect(applied).toHaveLength('reload' in setting ? 1 : 0);
-    expect(told().some((line) => line.endsWith(`needs a restart: ${name}`))).toBe(!('reload' in setting));
+    expect(lines().some((line) => line.endsWith(`needs a restart: ${name}`))).toBe(!('reload' in setting));
   });
 });
 
 describe('a file that is wrong', () => {
-  test('is said once with all that is wrong, and changes nothing', () => {
-    const { write, look, applied, said, reload } = scene('logLevel: debug');
+  test('is reported once with all that is wrong, and changes nothing', () => {
+    const { write, look, applied, logged, reload } = scene('logLevel: debug');
     write('logLevel: x\nmaxNode: 1\nincludeNoise: true');
     look(10);
     expect(applied).toEqual([]);
-    expect(said).toEqual([
+    expect(logged).toEqual([
       [
         'error',
         'The config file has changed and is wrong: the settings stay as they are',
@@ -187,27 +187,27 @@ describe('a file that is wrong', () => {
     expect(reload.counts).toEqual({ ok: 1, failed: 1 });
   });
 
-  test('and is then as it was before: said to be well, nothing to do', () => {
-    const { write, look, applied, told } = scene('logLevel: debug');
+  test('that is again as it was before the mistake is reported as read, and nothing is applied', () => {
+    const { write, look, applied, lines } = scene('logLevel: debug');
     write('{');
     look();
     write('logLevel: debug');
     look();
     expect(applied).toEqual([]);
-    expect(told()).toEqual([
+    expect(lines()).toEqual([
       'error: The config file has changed and is wrong: the settings stay as they are',
       'info: The config file has changed, but no setting that is followed at once',
     ]);
   });
 
-  test('cannot be read: said once, and when it can be again', () => {
-    const { write, look, told, reload } = scene('logLevel: debug');
+  test('that cannot be read is reported once, and once when it can be read again', () => {
+    const { write, look, lines, reload } = scene('logLevel: debug');
     write(new Error('cannot be read: no such file'));
     look(10);
-    expect(told()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
+    expect(lines()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
     write('logLevel: debug');
     look(10);
-    expect(told()).toEqual(['info: The config file can be read again']);
+    expect(lines()).toEqual(['info: The config file can be read again']);
     expect(reload.counts).toEqual({ ok: 0, failed: 1 });
   });
 });
@@ -233,17 +233,17 @@ describe('a mounted ConfigMap', () => {
   test('is followed through the swap of its link', () => {
     swap('..1', 'logLevel: info');
     symlinkSync('..data/settings.yaml', folder('settings.yaml'));
-    const { look, applied, told } = follow(
+    const { look, applied, lines } = follow(
       loadConfig({ flags: { config: folder('settings.yaml'), node: 'node-a' }, env: {} }),
     );
     swap('..2', 'logLevel: debug');
     rmSync(folder('..1'), { recursive: true });
     look();
     expect(applied).toMatchObject([{ logLevel: 'debug' }]);
-    told();
+    lines();
     rmSync(folder('..data'));
     look();
-    expect(told()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
+    expect(lines()).toEqual(['error: The config file cannot be read: no such file: the settings stay as they are']);
   });
 });
 

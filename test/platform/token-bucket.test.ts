@@ -44,11 +44,3 @@ test('time that runs backwards brings nothing, and does not shorten the wait', (
   expect(bucket.take(nine - 60 * second)).toBe(false);
   expect(bucket.availableAt(nine - 60 * second)).toBe(nine + second);
 });
-
-test('a clock that was set back by hours is followed', () => {
-  const bucket = createTokenBucket();
-  taken(bucket, 25, nine);
-  const before = nine - 8 * 3600 * second;
-  expect(bucket.availableAt(before)).toBe(before + second);
-  expect(taken(bucket, 40, before + 10 * second)).toBe(10);
-});

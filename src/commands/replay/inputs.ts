@@ -5,7 +5,7 @@ import type { ClockOptions } from '../../sources/envelopes/clock.ts';
 import { openInput } from '../../sources/framing/input.ts';
 import { type Peek, peek } from '../../sources/framing/peek.ts';
 
-/** A log to be read, with what a look at its ends tells. */
+/** A log to be read, with the clock that its first and last lines suggest. */
 export interface ReplayInput {
   name: string;
   clock: Omit<ClockOptions, 'latest'>;
@@ -18,8 +18,8 @@ interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
 }
 
 /**
- * The logs, each once, and oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. Told by
- * `onRepeat`, in a sentence each: a file that has two of the names, and one that is another's copy, byte for byte when both are unpacked.
+ * The logs, each once, and oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. `onRepeat`
+ * gets a sentence for each file that has two of the names, or is another's copy, byte for byte when both are unpacked.
  */
 export async function chooseInputs(
   options: ReplayOptions,
@@ -66,7 +66,7 @@ async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise
   return undefined;
 }
 
-/** Of the unpacked content. What cannot be read is like nothing else, and is told of when its turn comes. */
+/** Of the unpacked content. What cannot be read is like nothing else; the error is reported when its turn comes. */
 async function digestOf(name: string): Promise<string | symbol> {
   const hash = createHash('sha256');
   try {

@@ -36,7 +36,7 @@ export async function readLog(
   options: ReplayOptions,
 ): Promise<void> {
   const clock = createClock(clockOptions);
-  // Who wrote the log of a container is told by its path.
+  // The path of a container's log names its Pod.
   const isContainerLog = containerOf(input.name) !== undefined;
   // What was saved may be the middle of a journal, of which whoever has saved it has seen more.
   const starts = createLineStarts(undefined, true);

@@ -42,7 +42,7 @@ export function writeResult(
   return events.length > 0 ? now : undefined;
 }
 
-/** The lines of `kubectl describe` that tell which object it is. */
+/** The lines of `kubectl describe` that identify the object. */
 function head(kind: string, namespace: string | undefined, name: string, pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],

@@ -99,7 +99,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
   return `${alignColumns(rows.map((row) => row.map(printable))).join('\n')}\n`;
 }
 
-/** What is seen once only is no incident, but somebody who looks for it must find it. */
+/** A failure that is seen once is no incident, but the user who looks for it must find it. */
 function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
   return Object.entries(unrepeated).map(([code, count], i) => [
     i === 0 ? 'failures' : '',

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
   const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
-  // Whose namespace may not be read belongs to somebody with more rights, so not to this Pod.
+  // A process whose namespace may not be read has more rights, so it is not of this Pod.
   return first !== undefined && first === own ? undefined : '1';
 }
 

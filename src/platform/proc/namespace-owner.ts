@@ -17,7 +17,7 @@ const together = 4;
 /**
  * Who has the network namespace with this inode, as the kernel names it in `table full in netns 4026532317`. Undefined where no
  * visible process is in it: that needs the host's processes in sight (`hostPID`, or its /proc mounted), and for processes of
- * other users CAP_SYS_PTRACE. The host's own namespace is nobody's. Never rejects.
+ * other users CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
   if ((await namespaceOf(root, '1')) === inode) return undefined;
@@ -46,7 +46,7 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
     }
     await look();
   } catch {
-    // What was seen before is as good as what would have been.
+    // A part of the processes is better than none.
   }
   return inside;
 

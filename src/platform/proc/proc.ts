@@ -3,7 +3,7 @@ import { hostProcess } from './host-namespace.ts';
 import { findNamespaceOwner, type NamespaceOwner } from './namespace-owner.ts';
 import { readTopSources, type TopSources } from './top-conntrack-sources.ts';
 
-/** What /proc tells of connection tracking tables. Nothing here rejects. */
+/** Connection tracking tables and their owners, as /proc shows them. Nothing here rejects. */
 export interface Proc {
   /** Of the host, or of the network namespace with that inode. */
   conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
@@ -14,7 +14,7 @@ export interface Proc {
 
 /** `root`: the host's /proc, wherever it is mounted. */
 export function createProc(root = '/proc'): Proc {
-  /** Searches under way: all that is asked of one namespace at a time goes through the processes once. */
+  /** Searches under way: questions about one namespace at the same time share one walk through the processes. */
   const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
 
   return {

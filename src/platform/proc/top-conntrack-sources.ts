@@ -21,7 +21,7 @@ export interface TopSources {
 export interface TopSourceLimits {
   lines?: number;
   bytes?: number;
-  /** Older kernels walk the table anew for each 4 KiB: a large one takes seconds. */
+  /** Older kernels walk the table again for each 4 KiB: a large one takes seconds. */
   time?: Millis;
   now?: () => Millis;
 }

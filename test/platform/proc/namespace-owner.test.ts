@@ -75,7 +75,7 @@ test('a namespace of no Pod still has a process to look through', async () => {
   expect(await findNamespaceOwner(root, inode)).toEqual({ process: '400', pod: undefined });
 });
 
-test("not visible, or the host's own: nobody", async () => {
+test("a namespace that is not visible, and the host's own, have no owner", async () => {
   expect(await findNamespaceOwner(procTree({ '400/ns/net': host }), inode)).toBeUndefined();
   expect(
     await findNamespaceOwner(procTree({ '1/ns/net': inside, '7/ns/net': inside, '7/cgroup': pod(uid) }), inode),

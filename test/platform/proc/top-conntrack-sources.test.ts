@@ -31,7 +31,7 @@ test('counts by whoever began, most first, at most three', async () => {
   });
 });
 
-test('an empty table has nobody', async () => {
+test('an empty table has no sources', async () => {
   expect(await readTopSources(table(''), '1')).toEqual({ top: [], counted: 0, complete: true });
 });
 
