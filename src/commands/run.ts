@@ -75,7 +75,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
   const lastTold = restored.state && lastTimes(restored.state.series);
   const lastSeen = createLastSeen({ metrics, ...ingest, tally, restored: lastTold, now: clock.wall });
   const reload = createReload({
-    reading,
+    loaded: reading,
     log,
     apply(changed) {
       setLevel(changed.logLevel);

@@ -18,22 +18,22 @@ function scene(
     if (now instanceof Error) throw now;
     return now;
   };
-  const reading = loadConfig({ flags: { config: '/f', ...flags }, env: { NODE_NAME: 'node-a', ...env }, readText });
+  const loaded = loadConfig({ flags: { config: '/f', ...flags }, env: { NODE_NAME: 'node-a', ...env }, readText });
   return {
-    ...follow(reading),
+    ...follow(loaded),
     write: (next: string | Error): void => {
       now = next;
     },
   };
 }
 
-function follow(reading: ReturnType<typeof loadConfig>) {
+function follow(loaded: ReturnType<typeof loadConfig>) {
   const logged: Logged[] = [];
   const applied: Config[] = [];
   const writer = (level: Logged[0]) => (fields: unknown, line?: string) =>
     logged.push([level, line ?? '', fields as Record<string, unknown>]);
   const reload = createReload({
-    reading,
+    loaded,
     log: { info: writer('info'), warn: writer('warn'), error: writer('error') },
     apply: (config) => applied.push(config),
   });
@@ -41,7 +41,7 @@ function follow(reading: ReturnType<typeof loadConfig>) {
     logged,
     applied,
     reload,
-    config: reading.config,
+    config: loaded.config,
     look: (times = 2): void => {
       for (let i = 0; i < times; i++) reload.look();
     },
@@ -57,8 +57,8 @@ test('while the file does not change, nothing is logged or applied', () => {
 });
 
 test('without a config file, nothing is logged', () => {
-  const reading = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
-  const { look, logged, reload } = follow(reading);
+  const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+  const { look, logged, reload } = follow(loaded);
   look(3);
   expect(logged).toEqual([]);
   expect(reload.counts).toEqual({ ok: 0, failed: 0 });
@@ -250,8 +250,8 @@ describe('a mounted ConfigMap', () => {
 describe('whether what the file says holds', () => {
   test('from the start, and without a file', () => {
     expect(scene('logLevel: info').reload.inForce).toBe(true);
-    const reading = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
-    expect(follow(reading).reload.inForce).toBe(true);
+    const loaded = loadConfig({ flags: { node: 'node-a' }, env: {}, readText: () => '' });
+    expect(follow(loaded).reload.inForce).toBe(true);
   });
 
   test.each<[string, string | Error]>([
