@@ -64,8 +64,7 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
 
   return {
     get counts() {
-      const sum = (name: keyof JoinerCounts): number => joiners.reduce((all, { counts }) => all + counts[name], 0);
-      return { ...own, cut: sum('cut'), dangling: sum('dangling') };
+      return { ...own, cut: total('cut'), dangling: total('dangling') };
     },
     get position() {
       if (complete.length === 0 && !joiners.some(({ isOpen }) => isOpen)) return null;
@@ -109,13 +108,18 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
     return createRecordJoiner({ saved: saved[name], onRecord: onComplete, timeout, now, schedule });
   }
 
+  function total(name: keyof JoinerCounts): number {
+    return joiners.reduce((sum, { counts }) => sum + counts[name], 0);
+  }
+
   function add(record: OrderedLine): void {
     complete.splice(complete.findLastIndex((other) => other.order < record.order) + 1, 0, record);
     length += record.text.length;
   }
 
   function deliver(): void {
-    for (let next = complete[0]; next !== undefined && !isStopped; next = complete[0]) {
+    for (let next = complete[0]; next !== undefined; next = complete[0]) {
+      if (isStopped) return;
       const { order: turn } = next;
       const earlier = joiners.find(({ waiting }) => waiting !== undefined && waiting.order < turn);
       if (earlier === undefined) {
