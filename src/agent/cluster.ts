@@ -32,12 +32,12 @@ export function createClusterContext({ config, troubles, onNews, clock }: Cluste
     load: () => loadConfig(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
     onRequest: troubles.request,
-    now: clock.wall,
+    clock,
   });
   const remote = createRemoteLookups({
     findPods:
       config.podCache === 'node'
-        ? createPodLookup(connection, (address) => lists.directory.homeOf(address))
+        ? createPodLookup(connection, (address) => lists.directory.homeOf(address), clock.fromWall)
         : undefined,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
     onChange() {
@@ -66,7 +66,7 @@ export function createClusterContext({ config, troubles, onNews, clock }: Cluste
     },
     onUnusable: troubles.unusable,
     onTooMany: troubles.tooMany,
-    now,
+    clock,
     random: Math.random,
   });
   return { connection, lists, remote, cluster };

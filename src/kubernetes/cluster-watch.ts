@@ -1,10 +1,16 @@
 import { backOff } from 'exponential-backoff';
-import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection, RefusedError } from './connection.ts';
-import { createInformer, type Informer, type InformerTrouble, retryIntervals } from './informer.ts';
+import {
+  createInformer,
+  type Informer,
+  type InformerOptions,
+  type InformerTrouble,
+  retryIntervals,
+} from './informer.ts';
 import { countAll } from './paged-list.ts';
-import { slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
+import { onSteadyClock, slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
 
 /** What Findings are made of: the agent is not ready without. */
 const required = ['pods', 'nodes', 'services'] as const;
@@ -35,7 +41,7 @@ export interface ClusterWatchOptions {
   onUnusable: (resource: WatchedResource, error: unknown) => void;
   /** There are too many of them to be watched from every node. */
   onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
-  now: () => Millis;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
 }
 
@@ -56,9 +62,10 @@ const pageSize = 100;
 
 /** Keeps the lists of a node's agent as they are at the API server. */
 export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
-  const { connection, lists, ownNode, podCache, limits, now } = options;
+  const { connection, limits } = options;
   const informers = new Map<WatchedResource, Informer>();
-  let stopped = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
 
   return {
     informers,
@@ -70,16 +77,18 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     },
     watches: (resource) => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start() {
-      add('pods', pods());
-      void whereFew('nodes', limits.nodes).then((few) => add('nodes', nodes(few)));
-      void whereFew('services', limits.services).then((few) => add('services', few ? services() : undefined));
+      begin('pods', false);
+      void isFew('nodes', limits.nodes, options, signal).then((few) => begin('nodes', few));
+      void isFew('services', limits.services, options, signal).then((few) =>
+        few ? begin('services', true) : doWithout('services'),
+      );
       if (limits.endpointSlices > 0)
-        void whereFew('endpointslices', limits.endpointSlices).then(
-          (few) => few && add('endpointslices', endpointSlices()),
+        void isFew('endpointslices', limits.endpointSlices, options, signal).then(
+          (few) => few && begin('endpointslices', true),
         );
     },
     stop() {
-      stopped = true;
+      stopping.abort();
       for (const informer of informers.values()) informer.stop();
     },
   };
@@ -88,99 +97,114 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     return informers.get(resource)?.synced ?? false;
   }
 
-  function add(resource: WatchedResource, informer: Informer | undefined): void {
-    if (stopped) return;
-    if (informer === undefined) {
-      informers.set(resource, nothingToWatch);
-      return options.onSynced(resource);
-    }
+  function begin(resource: WatchedResource, all: boolean): void {
+    if (signal.aborted) return;
+    const informer = informerOf(resource, all, options, {
+      connection,
+      path: paths[resource],
+      now: options.clock.now,
+      random: options.random,
+      onTrouble(trouble) {
+        options.onTrouble(resource, trouble);
+        if (isFinal(resource, trouble.refusal?.status)) giveUp(resource);
+      },
+      onSynced: () => options.onSynced(resource),
+      onUnusable: (error) => options.onUnusable(resource, error),
+    });
     informers.set(resource, informer);
     informer.start();
   }
 
-  function pods(): Informer {
-    return createInformer({
-      ...common('pods'),
-      slim: slimPod,
-      ...(podCache === 'node'
-        ? { fieldSelector: `spec.nodeName=${ownNode}`, pageSize: undefined }
-        : { fieldSelector: undefined, pageSize }),
-      onSet: (pod) => lists.setPod(pod, now()),
-      onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
-    });
-  }
-
-  function nodes(all: boolean): Informer {
-    return createInformer({
-      ...common('nodes'),
-      slim: slimNode,
-      fieldSelector: all ? undefined : `metadata.name=${ownNode}`,
-      pageSize: all ? pageSize : undefined,
-      onSet: (node) => lists.setNode(node),
-      onDelete: (_, name) => lists.removeNode(name),
-    });
-  }
-
-  function services(): Informer {
-    return createInformer({
-      ...common('services'),
-      slim: slimService,
-      pageSize,
-      onSet: (service) => lists.setService(service, now()),
-      onDelete: (namespace, name) => lists.removeService(namespace, name, now()),
-    });
-  }
-
-  function endpointSlices(): Informer {
-    return createInformer({
-      ...common('endpointslices'),
-      slim: slimEndpointSlice,
-      pageSize,
-      onSet: (slice) => lists.chains.setSlice(slice, now()),
-      onDelete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
-      onTrouble(trouble) {
-        options.onTrouble('endpointslices', trouble);
-        if (isFinal('endpointslices', trouble.refusal?.status)) giveUp('endpointslices');
-      },
-    });
+  function doWithout(resource: WatchedResource): void {
+    if (signal.aborted) return;
+    informers.set(resource, nothingToWatch);
+    options.onSynced(resource);
   }
 
   function giveUp(resource: WatchedResource): void {
-    const informer = informers.get(resource);
+    informers.get(resource)?.stop();
     informers.delete(resource);
-    informer?.stop();
   }
+}
 
-  function common(resource: WatchedResource) {
-    return {
-      connection,
-      path: paths[resource],
-      now,
-      random: options.random,
-      onTrouble: (trouble: InformerTrouble) => options.onTrouble(resource, trouble),
-      onSynced: () => options.onSynced(resource),
-      onUnusable: (error: unknown) => options.onUnusable(resource, error),
-    };
-  }
+type Common = Pick<
+  InformerOptions<never>,
+  'connection' | 'path' | 'now' | 'random' | 'onTrouble' | 'onSynced' | 'onUnusable'
+>;
 
-  /** Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
-  async function whereFew(resource: WatchedResource, limit: number): Promise<boolean> {
-    const count = await backOff(() => countAll(connection, paths[resource]), {
-      ...retryIntervals,
-      jitter: 'full',
-      numOfAttempts: Number.MAX_SAFE_INTEGER,
-      retry: (error) => {
-        if (stopped) return false;
-        const { refusal } = error as RefusedError;
-        options.onTrouble(resource, { verb: 'list', refusal });
-        if (refusal.status === 401) connection.reload();
-        return refusal.status !== 403 && !isFinal(resource, refusal.status);
-      },
-    }).catch((error: unknown) => (isFinal(resource, (error as RefusedError).refusal.status) ? undefined : 0));
-    if (count === undefined) return false;
-    if (count > limit) options.onTooMany(resource, count, limit);
-    return count <= limit;
+/** Hands one kind of object to the lists. `all`: not only our own Node. */
+function informerOf(
+  resource: WatchedResource,
+  all: boolean,
+  { lists, ownNode, podCache, clock: { now, fromWall } }: ClusterWatchOptions,
+  common: Common,
+): Informer {
+  switch (resource) {
+    case 'pods':
+      return createInformer({
+        ...common,
+        ...(podCache === 'node' ? selection(`spec.nodeName=${ownNode}`) : everything),
+        slim: (object) => onSteadyClock(slimPod(object), fromWall),
+        onSet: (pod) => lists.setPod(pod, now()),
+        onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
+      });
+    case 'nodes':
+      return createInformer({
+        ...common,
+        ...(all ? everything : selection(`metadata.name=${ownNode}`)),
+        slim: slimNode,
+        onSet: (node) => lists.setNode(node),
+        onDelete: (_, name) => lists.removeNode(name),
+      });
+    case 'services':
+      return createInformer({
+        ...common,
+        ...everything,
+        slim: slimService,
+        onSet: (service) => lists.setService(service, now()),
+        onDelete: (namespace, name) => lists.removeService(namespace, name, now()),
+      });
+    case 'endpointslices':
+      return createInformer({
+        ...common,
+        ...everything,
+        slim: slimEndpointSlice,
+        onSet: (slice) => lists.chains.setSlice(slice, now()),
+        onDelete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
+      });
+    default:
+      return resource satisfies never;
   }
+}
+
+const everything = { pageSize };
+
+function selection(fieldSelector: string) {
+  return { fieldSelector, pageSize: undefined };
+}
+
+/** Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
+async function isFew(
+  resource: WatchedResource,
+  limit: number,
+  { connection, onTrouble, onTooMany }: ClusterWatchOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const count = await backOff(() => countAll(connection, paths[resource]), {
+    ...retryIntervals,
+    jitter: 'full',
+    numOfAttempts: Number.MAX_SAFE_INTEGER,
+    retry: (error) => {
+      if (signal.aborted) return false;
+      const { refusal } = error as RefusedError;
+      onTrouble(resource, { verb: 'list', refusal });
+      if (refusal.status === 401) connection.reload();
+      return refusal.status !== 403 && !isFinal(resource, refusal.status);
+    },
+  }).catch((error: unknown) => (isFinal(resource, (error as RefusedError).refusal.status) ? undefined : 0));
+  if (count === undefined) return false;
+  if (count > limit) onTooMany(resource, count, limit);
+  return count <= limit;
 }
 
 /** Who may not read what is of use only now and then, or runs an API server that has none of it, does not go on asking for it. */
@@ -188,9 +212,4 @@ function isFinal(resource: WatchedResource, status: number | undefined): boolean
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }
 
-const nothingToWatch: Informer = {
-  start: () => {},
-  stop: () => {},
-  synced: true,
-  lastHeard: undefined,
-};
+const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };

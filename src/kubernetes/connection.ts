@@ -6,6 +6,7 @@ import {
   type ResponseContext,
 } from '@kubernetes/client-node';
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Json } from './slim.ts';
@@ -46,7 +47,7 @@ export interface ConnectionOptions {
   load: () => KubeConfig;
   userAgent: string;
   onRequest: (report: RequestReport) => void;
-  now: () => Millis;
+  clock: Pick<Clock, 'now' | 'wall'>;
   /** How long an answer is waited for. */
   timeout?: Millis;
 }
@@ -68,7 +69,13 @@ const reloadInterval: Millis = 5000;
  * object of a list into classes with dates, of which we keep a dozen fields (docs/decisions.md has the figures).
  * Throws when `load` does.
  */
-export function createConnection({ load, userAgent, onRequest, now, timeout = 30_000 }: ConnectionOptions): Connection {
+export function createConnection({
+  load,
+  userAgent,
+  onRequest,
+  clock: { now, wall },
+  timeout = 30_000,
+}: ConnectionOptions): Connection {
   const http = new IsomorphicFetchHttpLibrary();
   let config = load();
   let loaded = now();
@@ -138,7 +145,7 @@ export function createConnection({ load, userAgent, onRequest, now, timeout = 30
     const response = await http.send(context).toPromise();
     const date = Date.parse(response.headers['date'] ?? '');
     // The header is cut to seconds.
-    if (!Number.isNaN(date)) clockSkew = now() - (date + 500);
+    if (!Number.isNaN(date)) clockSkew = wall() - (date + 500);
     return response;
   }
 }

@@ -40,7 +40,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
 
   return {
     read() {
-      if (known !== undefined && Math.abs(now() - known.at) < cachedFor) return Promise.resolve(known.felix);
+      if (known !== undefined && now() - known.at < cachedFor) return Promise.resolve(known.felix);
       return (running ??= readAnew());
     },
   };

@@ -1,8 +1,9 @@
 import { isIPv6 } from '../platform/address.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Pod } from '../resolving/objects.ts';
 import type { Connection } from './connection.ts';
 import { listAll } from './paged-list.ts';
-import { type Json, slimPod, UnusableObject } from './slim.ts';
+import { ifUsable, onSteadyClock, slimPod } from './slim.ts';
 
 /**
  * Finds the Pods that use an address, those on the host's network too. Rejects with a `RefusedError`.
@@ -13,6 +14,7 @@ import { type Json, slimPod, UnusableObject } from './slim.ts';
 export function createPodLookup(
   connection: Pick<Connection, 'request'>,
   homeOf: (address: string) => string | undefined,
+  fromWall: Clock['fromWall'],
 ): (address: string) => Promise<Pod[]> {
   return async (address) => {
     const found = await select(`status.podIP=${address}`);
@@ -23,16 +25,8 @@ export function createPodLookup(
   };
 
   async function select(fieldSelector: string): Promise<Pod[]> {
-    const { items } = await listAll(connection, '/api/v1/pods', { fieldSelector, pageSize: undefined }, usable);
-    return items;
-  }
-}
-
-function usable(object: Json): Pod | undefined {
-  try {
-    return slimPod(object);
-  } catch (error) {
-    if (error instanceof UnusableObject) return undefined;
-    throw error;
+    const options = { fieldSelector, pageSize: undefined };
+    const { items } = await listAll(connection, '/api/v1/pods', options, ifUsable(slimPod));
+    return items.map((pod) => onSteadyClock(pod, fromWall));
   }
 }

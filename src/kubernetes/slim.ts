@@ -24,6 +24,18 @@ export class UnusableObject extends Error {
   }
 }
 
+/** Undefined instead of an `UnusableObject`. */
+export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | undefined {
+  return (object) => {
+    try {
+      return slim(object);
+    } catch (error) {
+      if (error instanceof UnusableObject) return undefined;
+      throw error;
+    }
+  };
+}
+
 /** v1 Pod → the fields that are kept. */
 export function slimPod(object: Json): Pod {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
@@ -53,6 +65,16 @@ export function slimPod(object: Json): Pod {
     until: endOf(object, from),
     ...healthOf(object),
   };
+}
+
+/** The same Pod, its times mapped: the API server's are of a wall clock, those of packets and of the lists are not. */
+export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
+  const { from, until, restarted } = pod;
+  return Object.assign(pod, {
+    from: fromWall(from),
+    until: fromWall(until),
+    restarted: restarted === undefined ? undefined : fromWall(restarted),
+  });
 }
 
 /** The API server takes any text for an owner, of any length, from whoever may make a Pod. */

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { type ChainIndex, createChainIndex } from './service-chains/chain-index.ts';
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
 import type { Node, Pod, Service } from './objects.ts';
-import { createPodIndex, slack } from './pod-index.ts';
+import { createPodIndex } from './pod-index.ts';
 
 export interface LiveLimits {
   /** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
@@ -33,7 +33,7 @@ export interface LiveLists {
   removeService: (namespace: string, name: string, now: Millis) => void;
   /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
   podsHere: (now: Millis) => Pod[];
-  /** Forgets tombstones that are too old, and takes back times that are ahead of a clock that was set back. */
+  /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
 }
@@ -128,7 +128,6 @@ export function createLiveLists(
     },
     sweep(now) {
       chains.sweep(now);
-      followClock(now);
       for (const [pod, since] of tombstones) {
         if (since > now - limits.tombstoneAge && tombstones.size <= limits.tombstones) break;
         bury(pod);
@@ -148,19 +147,6 @@ export function createLiveLists(
     index.add(past, lost);
     tombstones.set(past, now);
     if (tombstones.size > limits.tombstones) for (const oldest of tombstones.keys()) return bury(oldest);
-  }
-
-  function followClock(now: Millis): void {
-    for (const pod of pods.values()) {
-      if (pod.from <= now + slack) continue;
-      index.remove(pod);
-      // It is there now, so it cannot have begun later.
-      pod.from = now;
-      index.add(pod);
-      directory.changed('pods');
-    }
-    // Until when they had their addresses, nobody knows any more.
-    for (const [pod, since] of tombstones) if (since > now + slack) bury(pod);
   }
 
   function bury(pod: Pod): void {

@@ -73,14 +73,16 @@ describe('lists', () => {
 
 describe('a look-up', () => {
   test('finds Pods on the host’s network by the address of their node', async () => {
-    const find = createPodLookup(connection, () => undefined);
+    const find = createPodLookup(connection, () => undefined, fromWall);
     expect(await find('192.168.90.1')).toMatchObject([{ name: 'host', hostNetwork: true, node: 'answers-node' }]);
     expect(await find('10.90.0.99')).toEqual([]);
   });
 
   test('does not find a second address, unless it is known on which node it must be', async () => {
-    expect(await createPodLookup(connection, () => undefined)('fd00:90::1')).toEqual([]);
-    expect(await createPodLookup(connection, () => 'answers-node')('fd00:90::1')).toMatchObject([{ name: 'one' }]);
+    expect(await createPodLookup(connection, () => undefined, fromWall)('fd00:90::1')).toEqual([]);
+    expect(await createPodLookup(connection, () => 'answers-node', fromWall)('fd00:90::1')).toMatchObject([
+      { name: 'one' },
+    ]);
   });
 });
 
@@ -275,12 +277,16 @@ test('its clock is ours: both run on this machine', async () => {
   expect(frozen.clockSkew).toBeGreaterThanOrEqual(-500 - lasted);
 });
 
+function fromWall(stamp: number): number {
+  return stamp;
+}
+
 function connectAs(kubeconfig: string, now = Date.now): Connection {
   return createConnection({
     load: () => loadConfig(kubeconfig),
     userAgent: 'test',
     onRequest: () => {},
-    now,
+    clock: { now, wall: now },
   });
 }
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ClusterWatch, createClusterWatch, type WatchedResource } from '../../src/kubernetes/cluster-watch.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import { nine } from '../builders.ts';
 import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
@@ -64,7 +65,7 @@ function start(endpointSlices: number): void {
       load: () => server.config(),
       userAgent: 'test',
       onRequest: () => {},
-      now: Date.now,
+      clock: createSteadyClock(),
     }),
     lists,
     ownNode: 'node-a',
@@ -77,7 +78,7 @@ function start(endpointSlices: number): void {
     },
     onUnusable: about('unusable'),
     onTooMany: (resource, count, limit) => about(`${count} of ${limit}`)(resource),
-    now: () => nine,
+    clock: { now: () => nine, fromWall: (stamp) => stamp },
     random: () => 0,
   });
   cluster.start();

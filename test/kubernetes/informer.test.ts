@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import { createInformer, type Informer, type InformerTrouble } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
 
@@ -58,7 +59,7 @@ function start(options: Options = {}): void {
     },
     userAgent: 'test',
     onRequest: () => {},
-    now: Date.now,
+    clock: createSteadyClock(),
     ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
   });
   const reload = connection.reload;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
+import { onSteadyClock, slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { clock, cluster } from '../builders.ts';
 
@@ -47,6 +47,18 @@ function savedPod({
 const terminated = (finishedAt: string | null): Fields => ({
   name: 'web',
   state: { terminated: { exitCode: 0, finishedAt, startedAt: '2026-11-21T09:00:05Z' } },
+});
+
+test('times of the API server are mapped to the clock of packets, after a step of the wall clock', () => {
+  const hours = 3_600_000;
+  const restart = { name: 'web', lastState: { terminated: { finishedAt: '2026-11-21T09:10:00Z' } } };
+  const running = onSteadyClock(
+    slimPod(savedPod({ status: { containerStatuses: [restart] } })),
+    (wall) => wall - 8 * hours,
+  );
+  expect(running).toMatchObject({ from: clock('01:00:00'), until: Infinity, restarted: clock('01:10:00') });
+  const done = savedPod({ status: { phase: 'Succeeded', containerStatuses: [terminated('2026-11-21T09:30:00Z')] } });
+  expect(onSteadyClock(slimPod(done), (wall) => wall + 8 * hours)).toMatchObject({ until: clock('17:30:01') });
 });
 
 describe('slimPod', () => {

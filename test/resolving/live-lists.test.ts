@@ -638,35 +638,3 @@ describe('tombstones', () => {
       expect(lists.directory.byAddress(addressOf(number), at(nine)).kind).toBe('external');
   });
 });
-
-describe('a clock that was set back by eight hours', () => {
-  const ahead = nine + 8 * 60 * minute;
-
-  test('leaves a Pod that was started before its addresses and its interface', () => {
-    const lists = create();
-    lists.setPod(pod({ from: ahead }), ahead);
-    lists.sweep(nine);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBe('uid-of-web-0');
-    expect(uidOf(lists.directory.podByInterface(veths[0] ?? '', '10.65.1.4', at(nine)))).toBe('uid-of-web-0');
-    lists.removePod('shop', 'web-0', nine + minute);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + minute)))).toBeUndefined();
-  });
-
-  test('does not leave an address with a Pod that is gone', () => {
-    const lists = create();
-    lists.setPod(pod(), nine);
-    lists.removePod('shop', 'web-0', ahead);
-    lists.setPod(pod({ name: 'web-1', from: nine }), nine + minute);
-    lists.sweep(nine + minute);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 2 * minute)))).toBe('uid-of-web-1');
-    expect(lists.sizes.tombstones).toBe(0);
-  });
-
-  test('is none where it was a moment', () => {
-    const lists = create();
-    lists.setPod(pod(), nine);
-    lists.removePod('shop', 'web-0', nine + minute);
-    lists.sweep(nine + minute - slack);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBe('uid-of-web-0');
-  });
-});

@@ -76,14 +76,6 @@ describe('an answer', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('is as old when the clock was set back as when it goes on', async () => {
-    const { lookup, open, clock } = scene();
-    lookup.ask('10.0.0.1');
-    await open[0]?.answer('web-0');
-    clock.now -= 3_600 * second;
-    expect(lookup.ask('10.0.0.1')).toBe('pending');
-  });
-
   test('that is old is given until there is a newer one, which may be that it is nobody’s now', async () => {
     const { lookup, open, clock } = scene();
     lookup.ask('10.0.0.1');

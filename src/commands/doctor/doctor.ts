@@ -3,6 +3,7 @@ import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
 import { loadConfig } from '../../kubernetes/config.ts';
 import { createConnection } from '../../kubernetes/connection.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
@@ -57,7 +58,7 @@ function reach({ kubeconfig, node }: Config): Api {
       load: () => loadConfig(kubeconfig),
       userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
       onRequest: () => {},
-      now: Date.now,
+      clock: createSteadyClock(),
       timeout: requestTimeout,
     });
   } catch (error) {

@@ -79,9 +79,8 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     },
   };
 
-  /** A clock that was set back makes an answer as old as one that went on. */
   function isFresh({ at, age }: Answer<V>): boolean {
-    return Math.abs(now() - at) < age;
+    return now() - at < age;
   }
 
   /** It came along with another answer meanwhile. */
