@@ -5,10 +5,10 @@ import type { InformerTrouble } from '../kubernetes/informer.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
-import type { Series } from '../model/series.ts';
+import type { Series, WriteResult } from '../model/series.ts';
 import { type Denier, denierOf } from '../events/denial.ts';
 import type { Refusal } from '../events/event-store.ts';
-import type { Result } from '../events/publisher.ts';
+
 import type { Loss, Notice } from '../sources/source.ts';
 import type { Log } from '../telemetry/logger.ts';
 import { type AnswersOptions, createAnswers } from './api-answers.ts';
@@ -19,9 +19,14 @@ export interface Troubles {
   synced: (resource: WatchedResource) => void;
   unusable: (resource: WatchedResource, error: unknown) => void;
   tooMany: (resource: WatchedResource, count: number, limit: number) => void;
-  write: (verb: 'create' | 'update' | 'read', result: Result, series: Series, refusal: Refusal | undefined) => void;
+  write: (
+    verb: 'create' | 'update' | 'read',
+    result: WriteResult,
+    series: Series,
+    refusal: Refusal | undefined,
+  ) => void;
   /** Nothing more is tried for a problem. */
-  abandoned: (reason: Result | 'muted') => void;
+  abandoned: (reason: WriteResult | 'muted') => void;
   source: (name: string, notice: Notice) => void;
   lost: (source: string, loss: Loss) => void;
   request: (report: RequestReport) => void;

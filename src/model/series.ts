@@ -39,6 +39,23 @@ export interface Written extends Published {
   at: Millis;
 }
 
+/** How a write ended, as metrics and logs name it. */
+export const writeResults = [
+  'ok',
+  'conflict',
+  'gone',
+  'forbidden',
+  'denied',
+  'invalid',
+  'terminating',
+  'throttled',
+  'unavailable',
+  'unauthorized',
+  'failed',
+  'foreign',
+] as const;
+export type WriteResult = (typeof writeResults)[number];
+
 /** One problem of one object on one node in one window of time, counted. */
 export interface Series {
   finding: Finding;
