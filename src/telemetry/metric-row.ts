@@ -1,12 +1,35 @@
-/** Values of a label: all of them, or what they are. */
-type LabelValues = readonly string[] | string;
+/** Labels with all of their values, or with what these are. */
+type Labels = Readonly<Record<string, readonly string[] | string>>;
 
-export interface MetricRow {
-  type: 'counter' | 'gauge' | 'histogram';
+/** What a metric is, for a scrape and for docs/metrics.md. */
+export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogram', Of extends Labels = Labels> {
+  type: Type;
   /** In `metricTable` without the prefix that all have. */
   name: string;
-  labels: Readonly<Record<string, LabelValues>>;
   help: string;
+  labels: Of;
   /** Upper bounds of a histogram. */
   buckets?: readonly number[];
+}
+
+/** Without labels where none are given. */
+export function counter<const Of extends Labels = {}>(
+  name: string,
+  help: string,
+  labels?: Of,
+): MetricRow<'counter', Of> {
+  return { type: 'counter', name, help, labels: labels ?? ({} as Of) };
+}
+
+export function gauge<const Of extends Labels = {}>(name: string, help: string, labels?: Of): MetricRow<'gauge', Of> {
+  return { type: 'gauge', name, help, labels: labels ?? ({} as Of) };
+}
+
+export function histogram<const Of extends Labels>(
+  name: string,
+  help: string,
+  labels: Of,
+  buckets: readonly number[] = [],
+): MetricRow<'histogram', Of> {
+  return { type: 'histogram', name, help, labels, buckets };
 }

@@ -1,16 +1,162 @@
-import type { MetricRow } from './metric-row.ts';
-import { counting } from './tables/ingest.ts';
-import { knowing } from './tables/cluster.ts';
-import { own } from './tables/own.ts';
-import { publishing } from './tables/publishing.ts';
-import { reading } from './tables/reading.ts';
+import { verdicts } from '../model/packet.ts';
+import { writeResults } from '../model/series.ts';
+import { counter, gauge, histogram } from './metric-row.ts';
 
 export const prefix = 'kube_netfilter_tailer_';
 
-/** Every metric of the program itself; docs/metrics.md is checked against it. */
-export const metricTable = { ...reading, ...counting, ...publishing, ...knowing, ...own } as const satisfies Record<
-  string,
-  MetricRow
->;
+const source = 'a source of lines';
+const code = 'a cause: KN102, …; see docs/causes';
+const resource = 'a kind of object: pods, events, …';
+const found = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
+
+/** Every metric of the program itself, without those of the process; docs/metrics.md is checked against it. */
+export const metricTable = {
+  // Reading the logs.
+  lines: counter('lines_total', 'Lines read, relevant or not.', { source }),
+  readBytes: counter('read_bytes_total', 'Bytes of log read.', { source }),
+  lostRecords: counter(
+    'lost_records_total',
+    'Log records that were overwritten or suppressed before they could be read.',
+    { source },
+  ),
+  lostBytes: counter('lost_bytes_total', 'Bytes of log that were truncated or deleted before they could be read.', {
+    source,
+  }),
+  longLines: counter('long_lines_total', 'Lines over 64 KiB, of which the rest was skipped.', { source }),
+  repeatedLines: counter(
+    'repeated_lines_total',
+    "Lines of the kernel's log that another source had shown already, and that were not counted again.",
+  ),
+  forgottenLines: counter(
+    'forgotten_lines_total',
+    'Lines that another source was to show, and that there was no room to wait for: they may be counted twice.',
+  ),
+  sourceState: gauge('source_state', '1 for the state that a source is in, 0 for the others.', {
+    source,
+    state: ['waiting', 'reading', 'failed', 'stopped'],
+  }),
+  lastLine: gauge(
+    'last_line_timestamp_seconds',
+    'When a line was last read, relevant or not (Unix time, good to five seconds); missing: none since the start.',
+    { source },
+  ),
+  // What is found in them.
+  packets: counter(
+    'packets_total',
+    'Packets that were logged, by what became of them as far as the LOG prefix tells.',
+    { verdict: verdicts },
+  ),
+  lastDrop: gauge(
+    'last_drop_timestamp_seconds',
+    'When a lost packet was last seen (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
+  ),
+  unparsable: counter('unparsable_total', 'Lines of a known format that could not be understood.'),
+  dropsWithoutPod: counter('drops_without_pod_total', 'Lost packets with no known Pod at either end.'),
+  noise: counter(
+    'noise_total',
+    'Lost packets that are chatter of the link (multicast, broadcast, DHCP, …) and make no Event.',
+  ),
+  programRecords: counter(
+    'program_records_total',
+    'Records that kube-proxy and calico-node wrote about their own work and that could be read.',
+  ),
+  failures: counter(
+    'failures_total',
+    'Failures of kube-proxy, calico-node and kernel tables, also those that happened once and are no incident.',
+    { code },
+  ),
+  failuresUnrepeated: counter(
+    'failures_unrepeated_total',
+    'Attempts that failed once and were forgotten 15 minutes later, or longer where it is tried again more rarely: no Event tells of them.',
+    { code },
+  ),
+  incidentsOpen: gauge('incident_open', '1 while an incident lasts, else 0.', { code }),
+  incidentsOpened: counter('incidents_opened_total', 'Incidents: failures that came again.', { code }),
+  series: gauge('series', 'Problems that are being counted.'),
+  seriesUncountedPackets: counter(
+    'series_uncounted_packets_total',
+    'Lost packets that no Event tells of, because there were too many problems at once.',
+  ),
+  seriesOverflowPackets: counter(
+    'series_overflow_packets_total',
+    'Lost packets counted in the Event "and N other peers" of a Pod with too many problems.',
+  ),
+  waitingFlows: gauge('waiting_flows', 'Flows that wait until it is known whose they are.'),
+  waitingOverflowPackets: counter(
+    'waiting_overflow_packets_total',
+    'Lost packets that found no room to wait and were counted with what was known.',
+  ),
+  // What the API server is given.
+  eventWrites: counter('event_writes_total', 'Attempts to write an Event, and how they ended.', {
+    verb: ['create', 'update', 'read'],
+    result: writeResults,
+  }),
+  eventsAbandoned: counter('events_abandoned_total', 'Events given up, because trying again would not help.', {
+    reason: 'how the last attempt to write it ended',
+  }),
+  eventPacketsPublished: counter('event_packets_published_total', 'Lost packets that the API server was told of.'),
+  lastEvent: gauge(
+    'last_event_timestamp_seconds',
+    'When an Event was last written (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
+  ),
+  eventsDue: gauge('events_due', 'Events that are due to be written now.'),
+  oldestDue: gauge('oldest_due_seconds', 'How long the Event that has waited longest has been due.'),
+  // What is asked of the API server and the DNS.
+  apiRequests: counter('api_requests_total', 'Requests to the API server.', {
+    verb: 'an HTTP method',
+    resource,
+    code: 'the HTTP status; 0 if there was no answer',
+  }),
+  apiRequestSeconds: histogram(
+    'api_request_seconds',
+    'How long requests to the API server took.',
+    { verb: 'an HTTP method' },
+    [0.01, 0.05, 0.25, 1, 5, 30],
+  ),
+  watchLastHeard: gauge(
+    'watch_last_heard_timestamp_seconds',
+    'When a watch last heard from the API server, if only a bookmark (Unix time).',
+    { resource },
+  ),
+  watchRestarts: counter('watch_restarts_total', 'Watches that had to be started anew after an error.', { resource }),
+  cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
+  tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
+  podLookups: counter(
+    'pod_lookups_total',
+    'Questions to the API server whose Pod a remote address is; refused: past the budget.',
+    { result: found },
+  ),
+  dnsLookups: counter(
+    'dns_lookups_total',
+    'Questions to the DNS for the host name of an address; refused: past the budget.',
+    { result: found },
+  ),
+  missingPermission: gauge(
+    'missing_permission',
+    '1 while a right that is needed is missing (a 403 of RBAC; what admission denies is a write with the result "denied").',
+    { verb: 'a verb of RBAC', resource },
+  ),
+  clockSkew: gauge('clock_skew_seconds', 'Clock of this node minus clock of the API server, good to a second.'),
+  // The program's own settings and state.
+  configReloads: counter('config_reloads_total', 'Changes of the config file that were followed, or refused.', {
+    result: ['ok', 'failed'],
+  }),
+  configInForce: gauge(
+    'config_in_force',
+    '1 while what the config file says holds, and where there is none; 0: it is wrong, cannot be read, or needs a restart.',
+  ),
+  stateSaved: gauge(
+    'state_saved_timestamp_seconds',
+    'When the snapshot of counts and positions was last saved (Unix time); 0: not yet.',
+  ),
+  stateSize: gauge('state_size_bytes', 'Size of the last snapshot.'),
+  stateErrors: counter('state_errors_total', 'Failures to read or write the snapshot.', {
+    operation: 'what was done with the snapshot: load, save',
+  }),
+  buildInfo: gauge('build_info', 'Always 1; the labels tell what is running.', {
+    version: 'of the program',
+    node_version: 'of Node.js',
+  }),
+};
 
 export type MetricTable = typeof metricTable;
