@@ -27,7 +27,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const bucket = createTokenBucket(options.budget ?? nodeBudget);
   const attempts = createAttempts(options);
   const [untilDue, backOff] = [createPause(), createPause()];
-  let stopping = false;
+  const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
 
   return {
@@ -35,7 +35,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     wake: untilDue.end,
     async stop(grace) {
       const deadline = now() + grace;
-      stopping = true;
+      stopping.abort();
       untilDue.end();
       backOff.end();
       const timeOut = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   async function run(): Promise<void> {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       const wait = table.nextDue() - now();
       if (wait > 0) await untilDue.wait(Math.min(wait, longestSleep));
       else await publishDue();
@@ -55,7 +55,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   async function publishDue(): Promise<void> {
     for (const series of table.due(now())) {
-      if (stopping) return;
+      if (stopping.signal.aborted) return;
       const vain = attempts.isVain(series);
       if (vain !== false) {
         table.abandon(series);
@@ -67,11 +67,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   /** Tries until the server has answered with something that trying again would not change. */
   async function publish(series: Series): Promise<void> {
-    for (let longest = shortestBackOff; !stopping; longest = Math.min(longest * 2, longestBackOff)) {
+    for (let longest = shortestBackOff; !stopping.signal.aborted; longest = Math.min(longest * 2, longestBackOff)) {
       const refusal = await attempts.write(series);
       if (refusal === 'done') return;
+      if (stopping.signal.aborted) return;
       // Agents that were refused together must not come again together.
-      if (!stopping) await backOff.wait((refusal.retryAfter ?? 0) + Math.random() * longest);
+      await backOff.wait((refusal.retryAfter ?? 0) + Math.random() * longest);
     }
   }
 
