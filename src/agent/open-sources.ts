@@ -1,6 +1,7 @@
 import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
+import { schedule } from '../platform/schedule.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
 import { programNeedles } from '../incidents/catalogue/needles.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -58,7 +59,11 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
 
   const sources = found.map((setting): Source => {
     const name = nameOf(setting);
-    const common = { saved: positions[name], listener: listenerOf(name, each, options), now: wall };
+    const common = {
+      saved: positions[name],
+      listener: listenerOf(name, each, options),
+      timing: { ...options.clock, schedule },
+    };
     switch (setting.kind) {
       case 'file':
         return createFollowFile({ ...common, path: setting.path, needles: needlesOfAll, from: 'end', zone });

@@ -1,4 +1,6 @@
 import type { LogLine, Millis } from '../model/log-line.ts';
+import { steadyNow } from '../platform/clock.ts';
+import { type Schedule, schedule } from '../platform/schedule.ts';
 import type { Origin } from './envelopes/envelope.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -54,3 +56,12 @@ export interface Source {
   /** Closes everything at once; what was handed over is all there is. */
   stop: () => void;
 }
+
+/** The clocks of a source: intervals are measured by `now`, which is steady; `wall` is for stamps, as those of lines and files are. */
+export interface Timing {
+  now: () => Millis;
+  wall: () => Millis;
+  schedule: Schedule;
+}
+
+export const systemTiming: Timing = { now: steadyNow, wall: Date.now, schedule };

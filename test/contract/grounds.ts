@@ -32,7 +32,7 @@ export const grounds: Record<string, (path: string) => Ground> = {
       time,
       write: (text) => appendFileSync(path, `Nov 21 12:00:00 node-a kernel: ${text}\n`),
       open: (saved, listener) =>
-        createFollowFile({ path, needles, saved, from: 'start', listener, ...time, openContent: openAtOnce }),
+        createFollowFile({ path, needles, saved, from: 'start', listener, timing: time, openContent: openAtOnce }),
       settle: () => time.advance(seconds),
     };
   },
@@ -55,7 +55,7 @@ export const grounds: Record<string, (path: string) => Ground> = {
           saved,
           from: 'start',
           listener,
-          ...time,
+          timing: time,
           openContent: openAtOnce,
         }),
       settle: () => time.advance(seconds),
@@ -73,7 +73,7 @@ export const grounds: Record<string, (path: string) => Ground> = {
           saved,
           since: 0,
           listener,
-          ...time,
+          timing: time,
           monotonic: time.elapsed,
           bootId: () => 'this boot',
           device: ring,
@@ -105,7 +105,7 @@ export const grounds: Record<string, (path: string) => Ground> = {
           root: path,
           saved,
           listener,
-          ...time,
+          timing: time,
           createLog: (options) => createRotatedLog({ ...options, openContent: openAtOnce }),
         }),
       settle: () => time.advance(seconds),
@@ -128,7 +128,7 @@ function journal(recordOf: (text: string) => Required<Omit<JournalRecord, 'numbe
       const stamp = { __REALTIME_TIMESTAMP: String(time.now() * 1000) };
       records.push({ number: records.length + 1, message, fields: { ...stamp, ...fields } });
     },
-    open: (saved, listener) => createJournal({ saved, since: 0, listener, needles, units, ...time, spawn }),
+    open: (saved, listener) => createJournal({ saved, since: 0, listener, needles, units, timing: time, spawn }),
     settle() {
       time.advance(seconds);
       const child = started.at(-1);

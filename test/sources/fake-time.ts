@@ -1,17 +1,15 @@
 import type { Millis } from '../../src/model/log-line.ts';
-import type { Schedule } from '../../src/platform/schedule.ts';
+import type { Timing } from '../../src/sources/source.ts';
 
-export interface FakeTime {
-  now: () => Millis;
-  /** Since it was made, whatever the clock is set to. */
+export interface FakeTime extends Timing {
+  /** Since it was made. */
   elapsed: () => Millis;
-  schedule: Schedule;
   /** Runs what is due by then, in order. Throws if that never ends. */
   advance: (time: Millis) => void;
   /** Runs the one task that is next, and tells how long was waited for it. */
   step: () => Millis;
-  /** The clock is set; what is scheduled stays as far away as it was. */
-  setClock: (time: Millis) => void;
+  /** The wall clock is set; the steady one is not. */
+  setWallClock: (time: Millis) => void;
   readonly pending: number;
 }
 
@@ -24,7 +22,8 @@ export function fakeTime(start: Millis): FakeTime {
   let clock = start;
 
   return {
-    now: () => clock + elapsed,
+    now: () => start + elapsed,
+    wall: () => clock + elapsed,
     elapsed: () => elapsed,
     schedule(task, delay) {
       const entry = { at: elapsed + delay, task };
@@ -48,7 +47,7 @@ export function fakeTime(start: Millis): FakeTime {
       run(next);
       return waited;
     },
-    setClock(time) {
+    setWallClock(time) {
       clock = time - elapsed;
     },
     get pending() {

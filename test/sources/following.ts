@@ -66,9 +66,8 @@ export function followingTools(): {
       saved: undefined,
       from: 'start',
       listener,
-      now: time.now,
+      timing: time,
       openContent: openAtOnce,
-      schedule: time.schedule,
       ...options,
     });
     sources.add(source);

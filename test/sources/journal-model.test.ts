@@ -36,14 +36,13 @@ test('whatever the chunks, however often journalctl or the source dies: every re
       const journal: JournalRecord[] = [];
       const { heard, listener } = listening();
       const time = fakeTime(0);
-      const { now, schedule } = time;
       const { spawn, started } = fakeJournalctl();
       /** Bytes that the journalctl started last has printed. */
       let at = 0;
       let running = 0;
       let lines = 0;
       const open = (saved: Position | undefined): Source => {
-        const source = createJournal({ saved, since: 0, listener, needles: [needle], now, schedule, spawn });
+        const source = createJournal({ saved, since: 0, listener, needles: [needle], timing: time, spawn });
         source.start();
         return source;
       };

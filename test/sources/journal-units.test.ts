@@ -23,10 +23,9 @@ function scene(options: Partial<JournalOptions> = {}): Scene {
   const { heard, listener } = listening();
   const time = fakeTime(start);
   const { spawn, started } = fakeJournalctl();
-  const { now, schedule } = time;
   const units = { names, needles: ['tables-restore'] };
   const common = { saved: undefined, since: start, listener, needles: ['IN='], units };
-  const source = createJournal({ ...common, now, schedule, spawn, ...options });
+  const source = createJournal({ ...common, timing: time, spawn, ...options });
   source.start();
   const journalctl = started[0] as FakeJournalctl;
   return {

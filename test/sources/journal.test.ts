@@ -29,8 +29,7 @@ function scene(options: Partial<JournalOptions> = {}, onLine?: () => void): Scen
   const { heard, listener } = listening(onLine);
   const time = fakeTime(start);
   const { spawn, started } = fakeJournalctl();
-  const { now, schedule } = time;
-  const source = createJournal({ saved: undefined, since: start, listener, needles, now, schedule, spawn, ...options });
+  const source = createJournal({ saved: undefined, since: start, listener, needles, timing: time, spawn, ...options });
   source.start();
   return {
     source,
@@ -270,13 +269,12 @@ test('without journalctl: one error that says what to do, and it is looked for a
 test('a system that cannot start it, at once or later', () => {
   const time = fakeTime(start);
   const { heard, listener } = listening();
-  const { now, schedule } = time;
   let attempts = 0;
   const spawn = (): never => {
     attempts++;
     throw Object.assign(new Error('spawn EMFILE'), { code: 'EMFILE' });
   };
-  const source = createJournal({ saved: undefined, since: start, listener, needles, now, schedule, spawn });
+  const source = createJournal({ saved: undefined, since: start, listener, needles, timing: time, spawn });
   source.start();
   time.advance(1000);
   expect(attempts).toBe(2);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
-import type { SourceListener } from '../../src/sources/source.ts';
+import { type SourceListener, systemTiming } from '../../src/sources/source.ts';
 import { printed } from './fake-journalctl.ts';
 import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -132,10 +132,13 @@ test('records of a process that is killed again and again come once each, in ord
       needles: ['IN='],
       spawn,
       // Started again without a wait; what runs for long is not called well for that.
-      schedule(task, delay) {
-        if (delay === 5000) return () => {};
-        const timer = setImmediate(task);
-        return () => clearImmediate(timer);
+      timing: {
+        ...systemTiming,
+        schedule(task, delay) {
+          if (delay === 5000) return () => {};
+          const timer = setImmediate(task);
+          return () => clearImmediate(timer);
+        },
       },
     });
     source.start();

@@ -8,7 +8,7 @@ const hour: Millis = 3_600_000;
 /** A machine whose three clocks can be set: of the day, since boot, and that of the kernel's log. */
 function machine(): KernelClock & { wall: Millis; monotonic: Millis } {
   const clocks = { wall: noon, monotonic: 10 * hour };
-  return Object.assign(clocks, createKernelClock({ now: () => clocks.wall, monotonic: () => clocks.monotonic }));
+  return Object.assign(clocks, createKernelClock({ wall: () => clocks.wall, monotonic: () => clocks.monotonic }));
 }
 
 type Machine = ReturnType<typeof machine>;

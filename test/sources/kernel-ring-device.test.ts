@@ -44,7 +44,7 @@ test('every record that is there is handed over once, in order, with its number,
   const before = recordsNow(context);
   const { heard, listener } = listening();
   const time = fakeTime(Date.now());
-  const source = createKernelRing({ saved: undefined, since: -Infinity, listener, schedule: time.schedule });
+  const source = createKernelRing({ saved: undefined, since: -Infinity, listener, timing: time });
   source.start();
   // Nothing here waits for real: were a read to block, this would never end.
   time.advance(0);

@@ -33,23 +33,22 @@ afterEach(() => {
   running.clear();
 });
 
-interface LoadedConfig extends Heard {
+interface RingHeard extends Heard {
   source: Source;
   texts: () => string[];
 }
 
 /** A source that has not been started. */
-function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Options = {}): LoadedConfig {
+function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Options = {}): RingHeard {
   const { heard, listener } = listening(() => onLine?.(source));
   const source: Source = createKernelRing({
     saved: undefined,
     since: 0,
     listener,
-    now: time.now,
+    timing: time,
     monotonic,
     bootId: () => 'this boot',
     device: ring,
-    schedule: time.schedule,
     ...options,
   });
   running.add(source);
@@ -57,7 +56,7 @@ function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Opt
 }
 
 /** One that is started and has read what is there. */
-function read(all: Machine, options?: Options): LoadedConfig {
+function read(all: Machine, options?: Options): RingHeard {
   const reading = prepare(all, options);
   reading.source.start();
   all.time.advance(0);
@@ -124,7 +123,7 @@ describe('records', () => {
     const all = machine();
     const { lines } = read(all);
     all.time.advance(1000);
-    all.time.setClock(all.time.now() + 480 * minute);
+    all.time.setWallClock(all.time.wall() + 480 * minute);
     all.ring.log('PM: suspend exit');
     all.time.advance(1000);
     all.ring.log('IN=');
@@ -244,7 +243,7 @@ describe('where it begins', () => {
     const all = machine();
     all.ring.log('IN=old', { stamp: 0 });
     const { texts } = read(all, { since: noon });
-    all.time.setClock(noon - 60 * minute);
+    all.time.setWallClock(noon - 60 * minute);
     all.ring.log('IN=new');
     all.time.advance(minute);
     expect(texts()).toStrictEqual(['IN=new']);
@@ -340,10 +339,9 @@ describe('where it begins', () => {
       saved: undefined,
       since: 0,
       listener,
-      now: time.now,
+      timing: time,
       monotonic,
       device: ring,
-      schedule: time.schedule,
     });
     running.add(source);
     source.start();

@@ -79,9 +79,8 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
         saved: kept.position,
         from: 'start',
         listener,
-        now: time.now,
+        timing: time,
         openContent: contents.open,
-        schedule: time.schedule,
       });
       source.start();
       keep();

@@ -7,12 +7,12 @@ const clockLife: Millis = 3_600_000;
 
 /** The clock for stamps of a log that is being written. `zone`: how stamps without one are read; default: UTC. */
 export function createClockOfNow(zone: ToInstant = Date.UTC): (present: Millis) => Clock {
-  let made: Millis = -Infinity;
+  let hour: number | undefined;
   let clock: Clock;
   return (present) => {
-    // Also when the node's clock was set back.
-    if (Math.abs(present - made) >= clockLife) {
-      made = present;
+    const current = Math.floor(present / clockLife);
+    if (current !== hour) {
+      hour = current;
       clock = createClock({ latest: present, zone });
     }
     return clock;

@@ -9,19 +9,19 @@ export interface LiveLineOptions {
   source: string;
   /** How stamps without a zone are read. Default: UTC. */
   zone: ToInstant | undefined;
-  now: () => Millis;
+  wall: () => Millis;
 }
 
 /** Makes a line of text from a log that is being written into a `LogLine`. `cut`: as in `createScanner`. */
 export type ReadLiveLine = (text: string, number: number, cut: boolean) => { line: LogLine; origin: Origin };
 
 /** A line without a time of its own has that of the line before; the first has the present. */
-export function createLiveLineReader({ source, zone, now }: LiveLineOptions): ReadLiveLine {
+export function createLiveLineReader({ source, zone, wall }: LiveLineOptions): ReadLiveLine {
   const clockAt = createClockOfNow(zone);
   let lastTime: Millis | undefined;
 
   return (text, number, cut) => {
-    const present = now();
+    const present = wall();
     const envelope = readEnvelope(text, clockAt(present));
     if (cut) envelope.text = withoutHalfValue(envelope.text);
     const time = (lastTime = envelope.time ?? lastTime ?? present);

@@ -1,8 +1,7 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { fatalNeedles } from '../records/record-kinds.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
-import { type Schedule, schedule as inTime } from '../../platform/schedule.ts';
-import type { Position, Source, SourceListener } from '../source.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import { isOwnDoing, noticeOf } from './ending.ts';
 import { createErrorOutput } from './error-output.ts';
 import { type Ending, journalctlArguments, runJournalctl, type Spawn, spawnJournalctl } from './journalctl.ts';
@@ -22,8 +21,7 @@ export interface JournalOptions {
   needles: readonly string[];
   /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
   units?: { names: readonly string[]; needles: readonly string[] };
-  now?: () => Millis;
-  schedule?: Schedule;
+  timing?: Timing;
   spawn?: Spawn;
 }
 
@@ -47,7 +45,8 @@ const byteArrayMessage = '"MESSAGE":[';
  * not seen.
  */
 export function createJournal(options: JournalOptions): Source {
-  const { directory, saved, since, listener, now = Date.now, schedule = inTime, spawn = spawnJournalctl } = options;
+  const { directory, saved, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
+  const { wall, schedule } = timing;
   const names = options.units?.names ?? [];
   // Words of programs are sought in records of units alone: in all of them it would cost the kernel's a tenth of their time.
   const search = createNeedleSearch([
@@ -56,7 +55,7 @@ export function createJournal(options: JournalOptions): Source {
     ...(names.length === 0 ? [] : [unitMark, driverMark]),
   ]);
   const wordSearch = createNeedleSearch([...(options.units?.needles ?? []), ...fatalNeedles, byteArrayMessage]);
-  const units = createUnits({ names, saved: saved?.['units'], onLine: handOfUnit, now, schedule });
+  const units = createUnits({ names, saved: saved?.['units'], onLine: handOfUnit, timing });
   const blocks = createLineBlocks({ longest: longestRecord, onLines: takeLines, onTooLong: tooLong });
   const errors = createErrorOutput();
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
@@ -153,7 +152,7 @@ export function createJournal(options: JournalOptions): Source {
   }
 
   function hand(record: string): void {
-    const read = readRecord(record, counts.lines, now());
+    const read = readRecord(record, counts.lines, wall());
     if (read === undefined) {
       const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
       return listener.onNotice({ level: 'warn', key: 'unreadable', text });
@@ -217,7 +216,7 @@ export function createJournal(options: JournalOptions): Source {
 
   function lost(reason: string): void {
     units.forget();
-    listener.onLost({ count: undefined, unit: 'records', time: now(), reason });
+    listener.onLost({ count: undefined, unit: 'records', time: wall(), reason });
   }
 
   function isStopped(): boolean {

@@ -1,8 +1,7 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
 import { opensBlock } from '../records/record-kinds.ts';
-import type { Schedule } from '../../platform/schedule.ts';
-import type { Json, Position } from '../source.ts';
+import type { Json, Position, Timing } from '../source.ts';
 import { createLineStarts } from './line-starts.ts';
 import { valueOf } from './record.ts';
 
@@ -14,8 +13,7 @@ export interface UnitsOptions {
   onLine: (line: LogLine) => void;
   /** As in `createRecordJoiner`. */
   timeout?: Millis;
-  now: () => Millis;
-  schedule: Schedule;
+  timing: Timing;
 }
 
 /** What units wrote into the journal, which has a record for each line. */
@@ -48,15 +46,16 @@ export const driverMark = '"_TRANSPORT":"driver"';
 /** At the end of a message: what matters may stand in the next records. */
 const opensMore = `${opensBlock}"`;
 
-export function createUnits({ names, saved, onLine, timeout, now, schedule }: UnitsOptions): Units {
+export function createUnits({ names, saved, onLine, timeout, timing }: UnitsOptions): Units {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner<RecordLine>>();
+  const counts = { cut: 0, dangling: 0 };
   const hosts = new Map<string, string | undefined>();
   // Before the first record of a stream may have been the beginning of its line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
     const onRecord = (record: RecordLine): void => onLine(lineOf(name, record));
-    joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timeout, now, schedule }));
+    joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timeout, timing, counts }));
   }
 
   return {
@@ -94,7 +93,15 @@ export function createUnits({ names, saved, onLine, timeout, now, schedule }: Un
   function lineOf(name: string, { text, time, number }: RecordLine): LogLine {
     const timeIsExact = time !== undefined;
     const program = name.replace(/\.service$/, '');
-    return { source: 'journal', line: number, text, time: time ?? now(), timeIsExact, host: hosts.get(name), program };
+    return {
+      source: 'journal',
+      line: number,
+      text,
+      time: time ?? timing.wall(),
+      timeIsExact,
+      host: hosts.get(name),
+      program,
+    };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 
 export interface KernelClockOptions {
-  now: () => Millis;
+  wall: () => Millis;
   /** CLOCK_MONOTONIC: since boot, sleep not counted. */
   monotonic: () => Millis;
 }
@@ -26,14 +26,14 @@ const tolerable: Millis = 1000;
  *
  * Records from before the first such one are as far off as the drift was by then; those from before a sleep by its length.
  */
-export function createKernelClock({ now, monotonic }: KernelClockOptions): KernelClock {
+export function createKernelClock({ wall, monotonic }: KernelClockOptions): KernelClock {
   let emptyAt: Millis = -Infinity;
   let correction: Millis = 0;
 
   return {
     // The time of day may be set at any moment, so it is asked each time.
     timeOf(stamp) {
-      const present = now();
+      const present = wall();
       return Math.min(present, present - monotonic() + stamp + correction);
     },
     foundEmpty() {

@@ -5,8 +5,7 @@ import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createKernelClock } from './kernel-clock.ts';
 import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './device.ts';
-import { type Schedule, schedule as inTime } from '../../platform/schedule.ts';
-import type { Position, Source, SourceListener } from '../source.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export interface KernelRingOptions {
   path?: string;
@@ -18,13 +17,12 @@ export interface KernelRingOptions {
    */
   since: Millis;
   listener: SourceListener;
-  now?: () => Millis;
+  timing?: Timing;
   /** CLOCK_MONOTONIC: since boot, sleep not counted. */
   monotonic?: () => Millis;
   /** Tells one boot from another; empty if unknown. */
   bootId?: () => string;
   device?: Device;
-  schedule?: Schedule;
 }
 
 /** Taken before other work has its turn: a few milliseconds. */
@@ -45,10 +43,11 @@ const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
  * It is polled: a read that waits, in whatever thread, keeps the process from ending.
  */
 export function createKernelRing(options: KernelRingOptions): Source {
-  const { path = '/dev/kmsg', saved, since, listener, now = Date.now, monotonic = clockMonotonic } = options;
-  const { bootId = readBootId, device = kmsgDevice, schedule = inTime } = options;
+  const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = clockMonotonic } = options;
+  const { bootId = readBootId, device = kmsgDevice } = options;
+  const { wall, schedule } = timing;
   const boot = bootId();
-  const clock = createKernelClock({ now, monotonic });
+  const clock = createKernelClock({ wall, monotonic });
   // Times are taken from the records; nothing else in them is read by a clock.
   const noClock = createClock({ latest: 0, boot: 0 });
   const buffer = Buffer.alloc(recordSize);

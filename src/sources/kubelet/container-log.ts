@@ -1,7 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { RotatedLog, RotatedLogOptions } from '../tail/followed-log.ts';
-import type { Schedule } from '../../platform/schedule.ts';
-import type { Json, Position, Source, SourceListener } from '../source.ts';
+import type { Json, Position, Source, SourceListener, Timing } from '../source.ts';
 import { type ContainerCounts, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
 
@@ -14,8 +13,7 @@ export interface ContainerLogOptions {
   from: 'start' | 'end';
   listener: SourceListener;
   createLog: CreateLog;
-  now: () => Millis;
-  schedule: Schedule;
+  timing: Timing;
   /** As in `createRecordJoiner`. */
   timeout: Millis | undefined;
 }
@@ -39,14 +37,14 @@ export interface ContainerLog {
 const origin = 'container';
 
 export function createContainerLog(options: ContainerLogOptions): ContainerLog {
-  const { path, from, listener, createLog, now, schedule, timeout } = options;
+  const { path, from, listener, createLog, timing, timeout } = options;
   const saved = (options.saved ?? {}) as Position;
   const savedLog = saved['log'] as Position | undefined;
   let latest: Millis | undefined;
   /** It could not be read, and a notice has said so. */
   let isInTrouble = false;
 
-  const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, now, schedule });
+  const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, timing });
   const log = createLog({
     path,
     needles: undefined,
@@ -54,7 +52,7 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     // It was found by an earlier run, which did not come to read it.
     from: saved['from'] === 'end' ? 'end' : from,
     onLine: records.take,
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: timing.wall(), reason }),
     onNotice(notice) {
       // Containers come and go.
       if (notice.key === 'missing' || notice.key === 'deleted') return;
@@ -63,8 +61,7 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
       else if (notice.key === 'well') isInTrouble = false;
       listener.onNotice(notice);
     },
-    now,
-    schedule,
+    timing,
   });
 
   return {
@@ -80,9 +77,7 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
       const { lines, bytes, tooLong } = log.counts;
       return { lines, bytes, tooLong: tooLong + records.counts.cut };
     },
-    get recordCounts() {
-      return records.counts;
-    },
+    recordCounts: records.counts,
     get atEnd() {
       return log.atEnd;
     },
@@ -100,6 +95,9 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
   function deliver({ time, text, number }: RecordLine): void {
     latest = time ?? latest;
     const timeIsExact = time !== undefined;
-    listener.onLine({ source: path, line: number, text, time: latest ?? now(), timeIsExact, host: undefined }, origin);
+    listener.onLine(
+      { source: path, line: number, text, time: latest ?? timing.wall(), timeIsExact, host: undefined },
+      origin,
+    );
   }
 }

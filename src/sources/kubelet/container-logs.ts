@@ -1,7 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
-import { type Schedule, schedule as inTime } from '../../platform/schedule.ts';
-import type { Json, Position, Source, SourceListener } from '../source.ts';
+import { type Json, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import type { CreateLog } from './container-log.ts';
 import { createDiscovery } from './discovery.ts';
 import { createOpenLogs, type OpenLogs } from './open-logs.ts';
@@ -21,8 +20,7 @@ export interface ContainerLogsOptions {
   maxLogs?: number;
   createLog?: CreateLog;
   folders?: Folders;
-  now?: () => Millis;
-  schedule?: Schedule;
+  timing?: Timing;
 }
 
 /** All that is read now. */
@@ -42,7 +40,7 @@ const looksPerList = 20;
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, timeout, maxLogs = 256 } = options;
-  const { createLog = createRotatedLog, folders = systemFolders, now = Date.now, schedule = inTime } = options;
+  const { createLog = createRotatedLog, folders = systemFolders, timing = systemTiming } = options;
   const listener = whileRunning(options.listener, () => state !== 'stopped');
   const discovery = createDiscovery({
     root,
@@ -55,7 +53,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     saved: (saved?.['logs'] ?? {}) as { readonly [key: string]: Json },
     maxLogs,
     listener,
-    log: { createLog, timeout, now, schedule },
+    log: { createLog, timeout, timing },
   });
   const troubles = createTroubles({ root, onNotice: listener.onNotice });
 
@@ -87,7 +85,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
   };
 
   function look(): void {
-    cancel = schedule(look, lookInterval);
+    cancel = timing.schedule(look, lookInterval);
     const result = discovery.look(looks++ % looksPerList === 0);
     if (typeof result.root === 'string') hasListed = true;
     state = typeof result.root === 'object' ? 'failed' : 'waiting';

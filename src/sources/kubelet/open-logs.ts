@@ -9,7 +9,7 @@ export interface OpenLogsOptions {
   saved: Position;
   maxLogs: number;
   listener: SourceListener;
-  log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'now' | 'schedule'>;
+  log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'timing'>;
 }
 
 /** The logs that are followed, and what is remembered of others. */

@@ -45,7 +45,6 @@ export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): Sav
     saved: undefined,
     onRecord,
     readBare: (line) => readSavedText(line, clock),
-    now: () => 0,
-    schedule: () => () => {},
+    timing: { now: () => 0, schedule: () => () => {} },
   });
 }

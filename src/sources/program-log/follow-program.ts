@@ -8,8 +8,7 @@ import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
 import type { FollowFileOptions } from '../tail/follow-file.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
-import { schedule as inTime } from '../../platform/schedule.ts';
-import type { Source } from '../source.ts';
+import { type Source, systemTiming } from '../source.ts';
 import { createRecordJoiner, type RecordLine } from '../records/joiner.ts';
 import { opensBlock } from '../records/record-kinds.ts';
 
@@ -26,24 +25,25 @@ export interface FollowProgramOptions extends FollowFileOptions {
  * or of its end. Lines are numbered within their file, from where reading began.
  */
 export function createFollowProgram(options: FollowProgramOptions): Source {
-  const { path, program, needles, saved, listener, zone, now = Date.now, schedule = inTime, ...rest } = options;
+  const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
+  const { wall } = timing;
+  const counts = { cut: 0, dangling: 0 };
   const search = createNeedleSearch(needles);
   const clockAt = createClockOfNow(zone);
   let latest: Millis | undefined;
 
-  const records = createRecordJoiner({ saved: saved?.['record'], onRecord: hand, now, schedule });
+  const records = createRecordJoiner({ saved: saved?.['record'], onRecord: hand, timing, counts });
   const log = createRotatedLog({
     ...rest,
     path,
     saved,
     needles: undefined,
-    now,
-    schedule,
+    timing,
     onLine(line, number) {
-      const { text, time } = withoutSyslog(line, clockAt(now()));
+      const { text, time } = withoutSyslog(line, clockAt(wall()));
       records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
     },
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: wall(), reason }),
     onNotice: listener.onNotice,
   });
 
@@ -58,7 +58,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
     },
     get counts() {
       const { lines, bytes, tooLong } = log.counts;
-      return { lines, bytes, tooLong: tooLong + records.counts.cut };
+      return { lines, bytes, tooLong: tooLong + counts.cut };
     },
     start() {
       records.start();
@@ -78,13 +78,13 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
   }
 
   function hand({ text, time, number }: RecordLine): void {
-    const stamp = time ?? readOwnStamp(text, clockAt(now()));
+    const stamp = time ?? readOwnStamp(text, clockAt(wall()));
     latest = stamp ?? latest;
     const line = {
       source: path,
       line: number,
       text: decodeText(text),
-      time: latest ?? now(),
+      time: latest ?? wall(),
       host: undefined,
       program,
     };

@@ -1,7 +1,6 @@
 import { decodeText, readRecord } from '../../log-formats/cri.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
-import type { Json, Position } from '../source.ts';
+import type { Json, Position, Timing } from '../source.ts';
 import { createRecordJoiner, type JoinerCounts, type RecordJoiner, type RecordLine } from './joiner.ts';
 
 export interface ContainerRecordsOptions {
@@ -13,8 +12,7 @@ export interface ContainerRecordsOptions {
   readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
   /** As in `createRecordJoiner`. */
   timeout?: Millis | undefined;
-  now: () => Millis;
-  schedule: Schedule;
+  timing: Omit<Timing, 'wall'>;
 }
 
 export interface ContainerCounts extends JoinerCounts {
@@ -53,9 +51,9 @@ const maxWaitingLength = 256 * 1024;
 export function createContainerRecords(options: ContainerRecordsOptions): ContainerRecords {
   const { onRecord, readBare } = options;
   const saved = (options.saved ?? {}) as Position;
+  const counts = { unreadable: 0, cut: 0, dangling: 0, hurried: 0 };
   const streams = { stdout: joinerOf('stdout'), stderr: joinerOf('stderr'), bare: joinerOf('bare') };
   const joiners = Object.values(streams);
-  const own = { unreadable: 0, hurried: 0 };
   const complete = (Array.isArray(saved['complete']) ? [...saved['complete']] : []) as OrderedLine[];
   let length = complete.reduce((sum, { text }) => sum + text.length, 0);
   let order = typeof saved['order'] === 'number' ? saved['order'] : 0;
@@ -63,9 +61,7 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
   let isStopped = false;
 
   return {
-    get counts() {
-      return { ...own, cut: total('cut'), dangling: total('dangling') };
-    },
+    counts,
     get position() {
       if (complete.length === 0 && !joiners.some(({ isOpen }) => isOpen)) return null;
       const open = Object.entries(streams).map(([name, { position }]) => [name, position] as const);
@@ -81,7 +77,7 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
       } else if (!isOfRuntime && readBare !== undefined) {
         streams.bare.take({ ...readBare(line), number, order }, false, true);
       } else {
-        own.unreadable++;
+        counts.unreadable++;
         add({ text: line, time: undefined, number, order });
       }
       deliver();
@@ -100,16 +96,12 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
   };
 
   function joinerOf(name: string): RecordJoiner<OrderedLine> {
-    const { timeout, now, schedule } = options;
+    const { timeout, timing } = options;
     const onComplete = (record: OrderedLine): void => {
       add(record);
       deliver();
     };
-    return createRecordJoiner({ saved: saved[name], onRecord: onComplete, timeout, now, schedule });
-  }
-
-  function total(name: keyof JoinerCounts): number {
-    return joiners.reduce((sum, { counts }) => sum + counts[name], 0);
+    return createRecordJoiner({ saved: saved[name], onRecord: onComplete, timeout, timing, counts });
   }
 
   function add(record: OrderedLine): void {
@@ -118,8 +110,7 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
   }
 
   function deliver(): void {
-    for (let next = complete[0]; next !== undefined; next = complete[0]) {
-      if (isStopped) return;
+    for (let next = nextComplete(); next !== undefined; next = nextComplete()) {
       const { order: turn } = next;
       const earlier = joiners.find(({ waiting }) => waiting !== undefined && waiting.order < turn);
       if (earlier === undefined) {
@@ -128,9 +119,13 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
         const { text, time, number } = next;
         onRecord({ text: decodeText(text), time, number });
       } else if (complete.length >= maxWaiting || length > maxWaitingLength) {
-        own.hurried++;
+        counts.hurried++;
         earlier.hurry();
       } else return;
     }
+  }
+
+  function nextComplete(): OrderedLine | undefined {
+    return isStopped ? undefined : complete[0];
   }
 }

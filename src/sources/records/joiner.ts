@@ -1,7 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
 import { createTimer } from '../../platform/timer.ts';
-import type { Json } from '../source.ts';
+import type { Json, Timing } from '../source.ts';
 import { closes, continues, headerOf, type RecordKind } from './record-kinds.ts';
 
 /** A physical line, or a record with its first line's time and number and all its lines joined by `\n`. */
@@ -18,8 +17,9 @@ export interface RecordJoinerOptions<Line extends RecordLine> {
   onRecord: (record: Line) => void;
   /** A record to which nothing was added for so long is complete. */
   timeout?: Millis | undefined;
-  now: () => Millis;
-  schedule: Schedule;
+  timing: Omit<Timing, 'wall'>;
+  /** Counts of this joiner and others. */
+  counts: JoinerCounts;
 }
 
 export interface RecordJoiner<Line extends RecordLine> {
@@ -29,7 +29,6 @@ export interface RecordJoiner<Line extends RecordLine> {
   readonly waiting: Line | undefined;
   /** What `saved` is to be: null, or what waits. Belongs to the place after the last line that was taken. */
   readonly position: Json;
-  readonly counts: Readonly<JoinerCounts>;
   /** `isPartial`: its rest comes with the next line. `matters` false: if this line begins a record, that is passed over. */
   take: (line: Line, isPartial: boolean, matters: boolean) => void;
   /** Goes on to wait for what an earlier run had waited for. */
@@ -65,8 +64,8 @@ const partTimeout: Millis = 5000;
  * position, so that its lines need not be read again.
  */
 export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>): RecordJoiner<Line> {
-  const { onRecord, timeout = 500, now, schedule } = options;
-  const counts = { cut: 0, dangling: 0 };
+  const { onRecord, timeout = 500, counts } = options;
+  const { now, schedule } = options.timing;
   let { part, open } = readSaved<Line>(options.saved);
   let latest = 0;
   let isStopped = false;
@@ -74,7 +73,6 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   const isWaiting = (): boolean => part !== undefined || open?.isCut === false;
 
   return {
-    counts,
     get isOpen() {
       return part !== undefined || open !== undefined;
     },

@@ -1,10 +1,8 @@
-import type { Millis } from '../../model/log-line.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import type { OpenContent } from './content.ts';
 import { createRotatedLog } from './rotated-log.ts';
 import { createLiveLineReader } from '../envelopes/live-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
-import type { Position, Source, SourceListener } from '../source.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export interface FollowFileOptions {
   path: string;
@@ -17,25 +15,24 @@ export interface FollowFileOptions {
   listener: SourceListener;
   /** How stamps without a zone are read. Default: UTC. */
   zone?: ToInstant;
-  now?: () => Millis;
-  schedule?: Schedule;
+  timing?: Timing;
   openContent?: OpenContent;
 }
 
 /** Follows a syslog daemon's log file through rotation, truncation, deletion and restarts. Lines are numbered within
  * their file, from where reading began. */
 export function createFollowFile(options: FollowFileOptions): Source {
-  const { path, listener, zone, now = Date.now, ...rest } = options;
-  const readLine = createLiveLineReader({ source: path, zone, now });
+  const { path, listener, zone, timing = systemTiming, ...rest } = options;
+  const readLine = createLiveLineReader({ source: path, zone, wall: timing.wall });
   const log = createRotatedLog({
     ...rest,
     path,
-    now,
+    timing,
     onLine(text, number, cut) {
       const { line, origin } = readLine(text, number, cut);
       listener.onLine(line, origin);
     },
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: now(), reason }),
+    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: timing.wall(), reason }),
     onNotice: listener.onNotice,
   });
 

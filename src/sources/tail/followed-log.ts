@@ -1,6 +1,4 @@
-import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
-import type { Notice, Position } from '../source.ts';
+import type { Notice, Position, Timing } from '../source.ts';
 import type { ScannerOptions } from '../framing/scanner.ts';
 import type { OpenContent } from './content.ts';
 
@@ -17,8 +15,7 @@ export interface RotatedLogOptions {
   /** Bytes that were lost before they could be read; undefined when only the fact is known. `reason` begins with the path. */
   onLost: (bytes: number | undefined, reason: string) => void;
   onNotice: (notice: Notice) => void;
-  now?: () => Millis;
-  schedule?: Schedule;
+  timing?: Timing;
   openContent?: OpenContent;
 }
 

@@ -1,6 +1,6 @@
 import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { schedule as inTime } from '../../platform/schedule.ts';
+import { systemTiming } from '../source.ts';
 import { beginLog } from './begin-log.ts';
 import type { FilePosition } from './file-position.ts';
 import { createFilesRead, maxFiles } from './files-read.ts';
@@ -38,7 +38,8 @@ const manyFiles = 32;
  * what is written and cut off before it was read; where that can be noticed it is told.
  */
 export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
-  const { path, saved, now = Date.now, schedule = inTime, openContent = openPinnedTail } = options;
+  const { path, saved, timing = systemTiming, openContent = openPinnedTail } = options;
+  const { now, wall, schedule } = timing;
   const order = createReadingOrder();
   const files = order.all;
   const report = createReport(options);
@@ -105,7 +106,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     sought = beginning.sought;
     for (const entry of beginning.entries) insert(entry, undefined);
     if (beginning.isReplaced) report.replaced();
-    stamp = stampOf(path, now());
+    stamp = stampOf(path, wall());
     turns.set(0);
     looks.set(lookInterval);
     report.well();
@@ -139,7 +140,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
 
   function seek(): void {
     const before = stamp;
-    stamp = stampOf(path, now());
+    stamp = stampOf(path, wall());
     const isAsBefore = stamp !== undefined && stamp === before && live !== undefined && !('kind' in live);
     const there = isAsBefore ? lookAt(path) : undefined;
     if (there !== undefined && !('kind' in there) && files.some(({ log }) => isSame(log.identity, there))) {
@@ -149,7 +150,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     // What was cut off goes on in a copy, which must come before other files that are found.
     for (const file of files.slice()) file.verify();
     for (let again = true; again && !report.isStopped;) {
-      const found = discoverRotated({ path, files, done, passed, sought, now: now() });
+      const found = discoverRotated({ path, files, done, passed, sought, now: wall() });
       if (found.isUndecided) stamp = undefined;
       live = found.live;
       const known = files.length;

@@ -52,8 +52,7 @@ export function timePerLine(): string[][] {
   const run = (count: number): number => {
     const records = createContainerRecords({
       saved: undefined,
-      now: Date.now,
-      schedule: () => () => {},
+      timing: { now: () => 0, schedule: () => () => {} },
       onRecord: ({ text, time, number }) =>
         pipeline.take(
           { source: 'log', line: number, text, time: time ?? 0, timeIsExact: true, host: undefined },

@@ -54,8 +54,7 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}): Follo
   if (hasRoot) mkdirSync(root, { recursive: true });
   for (const key of there) make(key);
   const { createLog } = logs;
-  const { now, schedule } = time;
-  const source = createContainerLogs({ root, saved: undefined, listener, createLog, now, schedule, ...options });
+  const source = createContainerLogs({ root, saved: undefined, listener, createLog, timing: time, ...options });
   running.add(source);
   source.start();
   return {

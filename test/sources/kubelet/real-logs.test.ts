@@ -21,9 +21,10 @@ const tenTimesAsFast: Schedule = (task, delay) => schedule(task, Math.min(delay 
 const timeout = 600_000;
 let ahead = 0;
 const now = (): number => Date.now() + ahead;
+const timing = { now, wall: Date.now, schedule: tenTimesAsFast };
 
 function start(saved: Position | undefined): ContainerLogs {
-  source = createContainerLogs({ root: path(), saved, listener, timeout, now, schedule: tenTimesAsFast });
+  source = createContainerLogs({ root: path(), saved, listener, timeout, timing });
   source.start();
   return source;
 }

@@ -35,9 +35,8 @@ function scene(options: Partial<FollowProgramOptions> = {}): Scene {
   if (options.path === undefined) writeFileSync(path, '');
   const { heard, listener } = listening();
   const time = fakeTime(present);
-  const { now, schedule } = time;
   const common = { program: 'kube-proxy', needles: programNeedles, saved: undefined, from: 'end', listener } as const;
-  const source = createFollowProgram({ ...common, path, now, schedule, openContent: openAtOnce, ...options });
+  const source = createFollowProgram({ ...common, path, timing: time, openContent: openAtOnce, ...options });
   source.start();
   return {
     source,

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/sources/source.ts';
-import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../../../src/sources/records/joiner.ts';
+import {
+  createRecordJoiner,
+  type JoinerCounts,
+  type RecordJoiner,
+  type RecordLine,
+} from '../../../src/sources/records/joiner.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 
 const header = 'E1121 09:00:00.836390       1 proxier.go:1564] ';
 
 interface Scene {
   joiner: RecordJoiner<RecordLine>;
+  counts: JoinerCounts;
   time: FakeTime;
   records: RecordLine[];
   /** Lines that all matter, but for those that begin with `-`. */
@@ -16,11 +22,12 @@ interface Scene {
 function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene {
   const time = fakeTime(1000);
   const records: RecordLine[] = [];
+  const counts = { cut: 0, dangling: 0 };
   let number = 0;
   const joiner = createRecordJoiner({
     saved,
-    now: time.now,
-    schedule: time.schedule,
+    timing: time,
+    counts,
     onRecord(record) {
       records.push(record);
       onRecord(result);
@@ -30,7 +37,7 @@ function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene
     for (const text of lines)
       joiner.take({ text: text.replace(/^-/, ''), time: 10 * ++number, number }, false, !text.startsWith('-'));
   };
-  const result: Scene = { joiner, time, records, take };
+  const result: Scene = { joiner, counts, time, records, take };
   joiner.start();
   return result;
 }
@@ -88,7 +95,7 @@ test('a record ends at 64 KiB, and what goes on with it is passed over', () => {
   here.take(`${header}"a" err=<`, `\t${'x'.repeat(40_000)}`, `\t${'y'.repeat(40_000)}`, '\tz', ' >', `${header}"b"`);
   here.time.advance(500);
   expect(here.records.map(({ text }) => text.length)).toEqual([64 * 1024, `${header}"b"`.length]);
-  expect(here.joiner.counts.cut).toBe(1);
+  expect(here.counts.cut).toBe(1);
 });
 
 describe('the next run', () => {

@@ -68,8 +68,7 @@ export function join(physical: readonly PhysicalLine[]): Joining {
         records.push(record);
         if (--left <= 0) joiner.stop();
       },
-      now: time.now,
-      schedule: time.schedule,
+      timing: time,
     });
     joiner.start();
   }

@@ -52,8 +52,7 @@ export function readingTools(): {
         onLine: (text) => void lines.push(text),
         onLost: (bytes, reason) => void losses.push([bytes, reason.replace(`${path} `, '')]),
         onNotice: (notice) => void notices.push(notice),
-        now: time.now,
-        schedule: time.schedule,
+        timing: time,
         openContent: openAtOnce,
         ...options,
       });
