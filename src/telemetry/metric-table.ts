@@ -43,7 +43,7 @@ export const metricTable = {
   // What is found in them.
   packets: counter(
     'packets_total',
-    'Packets that were logged, by what became of them as far as the LOG prefix tells.',
+    'Packets that were logged, by what became of them as far as the LOG prefix says.',
     { verdict: verdicts },
   ),
   lastDrop: gauge(
@@ -67,7 +67,7 @@ export const metricTable = {
   ),
   failuresUnrepeated: counter(
     'failures_unrepeated_total',
-    'Attempts that failed once and were forgotten 15 minutes later, or longer where it is tried again more rarely: no Event tells of them.',
+    'Attempts that failed once and were forgotten 15 minutes later, or longer where it is tried again more rarely: no Event reports them.',
     { code },
   ),
   incidentsOpen: gauge('incident_open', '1 while an incident lasts, else 0.', { code }),
@@ -75,7 +75,7 @@ export const metricTable = {
   series: gauge('series', 'Problems that are being counted.'),
   seriesUncountedPackets: counter(
     'series_uncounted_packets_total',
-    'Lost packets that no Event tells of, because there were too many problems at once.',
+    'Lost packets that no Event counts, because there were too many problems at once.',
   ),
   seriesOverflowPackets: counter(
     'series_overflow_packets_total',
@@ -94,7 +94,7 @@ export const metricTable = {
   eventsAbandoned: counter('events_abandoned_total', 'Events given up, because trying again would not help.', {
     reason: 'how the last attempt to write it ended',
   }),
-  eventPacketsPublished: counter('event_packets_published_total', 'Lost packets that the API server was told of.'),
+  eventPacketsPublished: counter('event_packets_published_total', 'Lost packets that Events on the API server count.'),
   lastEvent: gauge(
     'last_event_timestamp_seconds',
     'When an Event was last written (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
@@ -118,7 +118,7 @@ export const metricTable = {
     'When a watch last heard from the API server, if only a bookmark (Unix time).',
     { resource },
   ),
-  watchRestarts: counter('watch_restarts_total', 'Watches that had to be started anew after an error.', { resource }),
+  watchRestarts: counter('watch_restarts_total', 'Watches that had to be started again after an error.', { resource }),
   cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
   podLookups: counter(
@@ -153,7 +153,7 @@ export const metricTable = {
   stateErrors: counter('state_errors_total', 'Failures to read or write the snapshot.', {
     operation: 'what was done with the snapshot: load, save',
   }),
-  buildInfo: gauge('build_info', 'Always 1; the labels tell what is running.', {
+  buildInfo: gauge('build_info', 'Always 1; the labels say what is running.', {
     version: 'of the program',
     node_version: 'of Node.js',
   }),
