@@ -1,21 +1,19 @@
 import { release } from 'node:os';
 import type { Config } from '../config/config.ts';
-import { createFactFinder, type FactFinder } from '../incidents/facts.ts';
-import type { Incident, IncidentChange } from '../incidents/incident.ts';
-import type { Recent } from '../incidents/tracker/recent.ts';
-import { serviceLimit } from '../incidents/tracker/subjects.ts';
-import type { Backend, ServiceChains } from '../model/service-chain.ts';
+import type { IncidentChange } from '../incidents/incident.ts';
+import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../incidents/node-incidents.ts';
+import { serviceLimit } from '../incidents/reporting/services.ts';
 import { createBackendLookup } from '../kubernetes/backend-lookup.ts';
 import { createFelixReader } from '../kubernetes/felix-configuration.ts';
 import type { Finding } from '../model/finding.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
-import { createNodeIncidents, type NodeIncidents, type NodeIncidentsState } from '../incidents/node-incidents.ts';
+import type { Backend, ServiceChains } from '../model/service-chain.ts';
 import { createProc } from '../platform/proc/proc.ts';
-import { podOf } from '../resolving/program-pod.ts';
 import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookups/lookup.ts';
+import { podOf } from '../resolving/program-pod.ts';
 import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {
@@ -29,55 +27,44 @@ export interface AgentIncidentsOptions {
   now: () => Millis;
 }
 
-/** Longest wait for what explains an incident; then it is told without. */
-const longestWait: Millis = 1000;
-
 /** Of Services whose EndpointSlices are not watched: one request for each that an incident names. */
 const backendBudget = { rate: 6 / 60, burst: 8 };
 const backendAges = { hit: 300_000, miss: 60_000, failed: 60_000 };
 
 /** What is wrong with this node, with all that the agent can find out about it. */
 export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncidents {
-  const { config, context, restored, count, onChange, now } = options;
-  const { lists, connection } = context;
+  const { config, context, restored, count, onChange, onFelix, now } = options;
+  const { lists, connection, cluster } = context;
   const chains = createChains(context, now);
-  const proc = createProc(config.procRoot);
-  let finder: FactFinder | undefined;
+  const felix = createFelixReader({ connection, node: config.node, now });
+  const runs = (failing: Failing) => podOf(failing, lists.podsHere(now()));
 
   return createNodeIncidents({
     node: config.node,
     nodeRef: () => nodeRefOf(lists.directory, config.node),
-    podOf: (failing: Failing) => podOf(failing, lists.podsHere(now())),
+    podOf: runs,
     podsHere: () => lists.podsHere(now()),
     chains,
-    async findFacts(incident: Incident, recent: Recent): Promise<NodeFacts> {
-      finder ??= createFactFinder({
-        felix: createFelixReader({ connection, node: config.node, now }).read,
-        proc,
-        recent,
-        kernel: release(),
-        now,
-        kubeProxyHere: () =>
-          context.cluster.synced ? podOf('kube-proxy', lists.podsHere(now())) !== undefined : undefined,
-        nameOf,
-        timeout: longestWait,
-      });
-      const [facts] = await Promise.all([finder.find(incident), chains.prepare(incident.subjects)]);
-      options.onFelix(facts.felix);
-      return facts;
+    facts: {
+      async felix() {
+        const settings = await felix.read();
+        onFelix(settings);
+        return settings;
+      },
+      proc: { ...createProc(config.procRoot), now },
+      kernel: release(),
+      kubeProxyHere: () => (cluster.synced ? runs('kube-proxy') !== undefined : undefined),
+      nameOf(address) {
+        const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
+        return object?.namespace === undefined ? object?.name : `${object.namespace}/${object.name}`;
+      },
+      prepareChains: chains.prepare,
     },
     count,
-    isReady: () => context.cluster.synced,
-    now,
+    isReady: () => cluster.synced,
     onChange,
     restored,
   });
-
-  function nameOf(address: string): string | undefined {
-    const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
-    if (object === undefined) return undefined;
-    return object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
-  }
 }
 
 /** Services by their chains; backends as they are watched, else looked up when an incident names the Service. */
@@ -93,7 +80,10 @@ function createChains(
       const backends = await find(namespace, name);
       return backends.length === 0 ? undefined : backends;
     },
-    onSettled: settle,
+    onSettled() {
+      settled.resolve();
+      settled = Promise.withResolvers();
+    },
     budget: backendBudget,
     concurrency: 2,
     entries: 256,
@@ -111,20 +101,8 @@ function createChains(
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
       const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
-      // A clock may be set back meanwhile; a timer goes on.
-      const late = new AbortController();
-      const timer = setTimeout(() => {
-        late.abort();
-        settle();
-      }, longestWait);
       // All of them are asked before any is waited for.
-      while (!late.signal.aborted && [...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
-      clearTimeout(timer);
+      while ([...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
     },
   };
-
-  function settle(): void {
-    settled.resolve();
-    settled = Promise.withResolvers();
-  }
 }

@@ -76,7 +76,7 @@ export function collectMetrics(metrics: Metrics, observed: Observed): void {
   if (connection.clockSkew !== undefined) metrics.clockSkew.set(connection.clockSkew / 1000);
 }
 
-function collectIncidents(metrics: Metrics, { table: { counts, incidents } }: NodeIncidents): void {
+function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: NodeIncidents): void {
   for (const [code, count] of Object.entries(counts.failures)) metrics.failures.setTotal(count, { code });
   for (const [code, count] of Object.entries(counts.flaps)) metrics.failuresUnrepeated.setTotal(count, { code });
   for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.setTotal(count, { code });

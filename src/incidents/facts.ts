@@ -4,24 +4,20 @@ import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
 import type { Recent } from './tracker/recent.ts';
 
-export interface FactFinderOptions {
-  /** Reads FelixConfiguration; undefined where no API server is asked. */
-  felix: (() => Promise<NodeFacts['felix']>) | undefined;
-  /** What /proc tells; undefined where it is another machine's. */
-  proc: ConnectionTracking | undefined;
-  recent: Recent;
-  /** Linux's, as uname tells it; undefined where it is another machine's. */
-  kernel?: string | undefined;
-  /** The clock that stamps the lines. */
-  now: () => Millis;
+/** Who can be asked about the node, beside its logs; what is missing is not asked. */
+export interface FactSources {
+  /** Reads FelixConfiguration. */
+  felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
+  /** What is in /proc, and the clock that stamps the lines. */
+  proc?: ConnectionTracking & { now: () => Millis };
+  /** Linux's, as uname prints it. */
+  kernel?: string;
   /** Whether a Pod of kube-proxy runs on the node. */
-  kubeProxyHere: () => boolean | undefined;
+  kubeProxyHere?: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
-  nameOf: (address: string) => string | undefined;
-  /** As `schedule` of the sources: once, `delay` from now; returns how to call it off. */
-  schedule?: (task: () => void, delay: Millis) => () => void;
-  /** How long everything together may take. */
-  timeout?: Millis;
+  nameOf?: (address: string) => string | undefined;
+  /** Looks up what is behind the Services of these chains. */
+  prepareChains?: (chains: readonly string[]) => Promise<void>;
 }
 
 /** Of the host, or of the network namespace with that inode. */
@@ -34,13 +30,25 @@ export interface ConnectionTracking {
   podOf: (netns: number) => Promise<string | undefined>;
 }
 
-export interface FactFinder {
-  /** Asks only what bears on the cause, all at once. What is late or fails is undefined; never rejects. */
-  find: (incident: Incident) => Promise<NodeFacts>;
+/** How long everything together may take; then the incident is published without. */
+const timeout: Millis = 1000;
+
+/** Asks only what bears on the cause, all at once. What is late or fails is undefined; never throws or rejects. */
+export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
+  const felix = causeOf(incident.code).asks === undefined ? attempt(sources.felix) : undefined;
+  const { proc, kernel, kubeProxyHere } = sources;
+  const withLog = (found: Partial<NodeFacts>): NodeFacts => ({
+    ...factsOfLog(incident, recent, kernel),
+    kubeProxyHere: attempt(kubeProxyHere),
+    ...found,
+  });
+  return proc === undefined && !(felix instanceof Promise)
+    ? withLog({ felix })
+    : askInTime(incident, sources, felix).then(withLog);
 }
 
-/** What is known without asking anybody. */
-export function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
+/** What is known without asking. */
+function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
   const ebpf = recent.ebpf ?? hasEbpf(kernel);
   return {
     ...(ebpf === undefined ? {} : { ebpf }),
@@ -54,63 +62,50 @@ export function factsOfLog(incident: Incident, recent: Recent, kernel?: string):
   };
 }
 
-export function createFactFinder(options: FactFinderOptions): FactFinder {
-  const { felix, proc, recent, kernel, now, kubeProxyHere, nameOf, schedule = onTimer, timeout = 1000 } = options;
-
+async function askInTime(
+  incident: Incident,
+  { proc, nameOf, prepareChains }: FactSources,
+  felix: ReturnType<NonNullable<FactSources['felix']>>,
+): Promise<Partial<NodeFacts>> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), timeout);
+  const isTable = causeOf(incident.code).asks === 'conntrack';
+  const netns = isTable ? namespaceIn(incident.subjects) : undefined;
+  const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
+  const [settings, table, topSources, namespacePod] = await Promise.all([
+    inTime(felix),
+    inTime(attempt(() => tables?.conntrack(netns))),
+    inTime(attempt(() => tables?.topSources(netns))),
+    inTime(netns === undefined ? undefined : attempt(() => tables?.podOf(netns))),
+    inTime(attempt(() => prepareChains?.(incident.subjects))),
+  ]);
+  clearTimeout(timer);
+  // Then it is not the host's table that is full, unless it was some time ago.
+  const hasRoom = isUnnamed(incident) && isRoomy(table);
+  const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
   return {
-    async find(incident) {
-      const { promise: late, resolve } = Promise.withResolvers<undefined>();
-      const cancel = schedule(() => resolve(undefined), timeout);
-      const isTable = causeOf(incident.code).asks === 'conntrack';
-      const netns = isTable ? namespaceIn(incident.subjects) : undefined;
-      const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
-      const [configuration, table, topSources, namespacePod] = await Promise.all([
-        inTime(causeOf(incident.code).asks === undefined ? felix : undefined),
-        inTime(tables && (() => tables.conntrack(netns))),
-        inTime(tables && (() => tables.topSources(netns))),
-        inTime(tables && netns !== undefined ? () => tables.podOf(netns) : undefined),
-      ]);
-      cancel();
-      // Then it is not the host's table that is full, unless it was some time ago.
-      const hasRoom = isUnnamed(incident) && isRoomy(table);
-      const isLate = Math.abs(now() - incident.last) > shortestLife;
-      return {
-        ...factsOfLog(incident, recent, kernel),
-        felix: configuration,
-        kubeProxyHere: attempt(kubeProxyHere),
-        conntrack: hasRoom && isLate ? { count: undefined, max: table?.max } : table,
-        ...(namespacePod === undefined ? {} : { namespacePod }),
-        ...(hasRoom && !isLate ? { namespacePod: null } : {}),
-        topSources: (hasRoom ? [] : (topSources?.top ?? [])).map(({ address, connections }) => ({
-          name: named(address),
-          connections,
-        })),
-      };
-
-      async function inTime<T>(ask: (() => Promise<T | undefined>) | undefined): Promise<T | undefined> {
-        try {
-          return await Promise.race([ask?.(), late]);
-        } catch {
-          return undefined;
-        }
-      }
-    },
+    felix: settings,
+    conntrack: hasRoom && isLate ? { count: undefined, max: table?.max } : table,
+    ...(namespacePod === undefined ? {} : { namespacePod }),
+    ...(hasRoom && !isLate ? { namespacePod: null } : {}),
+    topSources: (hasRoom ? [] : (topSources?.top ?? [])).map(({ address, connections }) => {
+      const name = attempt(() => nameOf?.(address));
+      return { name: name === undefined ? address : `${name} (${address})`, connections };
+    }),
   };
 
-  function named(address: string): string {
-    const name = attempt(() => nameOf(address));
-    return name === undefined ? address : `${name} (${address})`;
+  async function inTime<T>(answer: T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await Promise.race([answer, late]);
+    } catch {
+      return undefined;
+    }
   }
 }
 
-function onTimer(task: () => void, delay: Millis): () => void {
-  const timer = setTimeout(task, delay);
-  return () => clearTimeout(timer);
-}
-
-function attempt<T>(ask: () => T): T | undefined {
+function attempt<T>(ask: (() => T) | undefined): T | undefined {
   try {
-    return ask();
+    return ask?.();
   } catch {
     return undefined;
   }
@@ -138,7 +133,7 @@ function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
-/** A namespace of its own has a table of its own: the host and other Pods do not suffer. */
+/** A namespace of its own has a table of its own: the host and other Pods are not affected. */
 function isOfNamespaces({ code, subjects }: Incident): boolean {
   return causeOf(code).asks === 'conntrack' && subjects.length > 0 && subjects.every((subject) => /\d/.test(subject));
 }

@@ -2,8 +2,11 @@ import type { ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 
-/** One cause on this node, from its first failure until some time after it is over. Plain JSON. */
-export interface Incident {
+/** One cause on this node, from its first failure until some time after it is over. Plain JSON; only the tracker changes it. */
+export type Incident = Readonly<TrackedIncident>;
+
+/** An incident as the tracker has it. */
+export interface TrackedIncident {
   /** `KN102` */
   code: string;
   failing: Failing;
@@ -17,24 +20,30 @@ export interface Incident {
   ended: Millis | undefined;
   endedBy: 'success' | 'silence' | undefined;
   failures: number;
-  /** Failures that nobody has been told of. Whoever tells sets it to 0. */
+  /** Failures that no Event counts yet. */
   unpublished: number;
-  /** It is over, and nobody has been told. Whoever tells sets it to false. */
+  /** It is over, and no Event says so yet. */
   endUnpublished: boolean;
   families: string[];
   /** The first few that differ, in order of appearance. */
   subjects: string[];
   moreSubjects: number;
   quote: string;
-  /** How often the program was started anew meanwhile. */
+  /** How often the program was restarted meanwhile. */
   restarts: number;
 }
 
-/**
- * `opened`: it is clear now. `continued`: it failed again. `closed`: it is over. `incident.untold` is how many failures are new
- * since the last call.
- */
+/** `opened`: it is clear now. `continued`: it failed again. `closed`: it is over. */
 export interface IncidentChange {
   kind: 'opened' | 'continued' | 'closed';
   incident: Incident;
+}
+
+/** There is one incident of a cause and a program at a time. */
+export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
+  return `${code} ${failing}`;
+}
+
+export function isUnpublished({ unpublished, endUnpublished }: Incident): boolean {
+  return unpublished > 0 || endUnpublished;
 }

@@ -1,40 +1,25 @@
-import { causeOf } from './catalogue/catalogue.ts';
-import { ebpfOf } from './catalogue/felix-deletes-chains.ts';
-import { signOf } from './catalogue/sign-of.ts';
-import { tellsOfStart } from './catalogue/starting.ts';
-import { diagnose } from './catalogue/diagnosis.ts';
-import type { Incident, IncidentChange } from './incident.ts';
-import type { AffectedPod } from './reporting/pod-notices.ts';
-import { createRecent, type Recent, type RecentState } from './tracker/recent.ts';
-import { createReporter, type ReporterState } from './reporting/reporter.ts';
-import { createRestarts, type RestartsState } from './tracker/restarts.ts';
-import { attemptSpan } from './tracker/rules.ts';
-import type { IncidentsState } from './tracker/state.ts';
-import type { EventTerms } from './reporting/details.ts';
-import { createIncidentTable, type IncidentTable } from './tracker/table.ts';
+import { containerOf } from '../log-formats/container-path.ts';
 import { type ObjectRef, podRef } from '../model/endpoint.ts';
-import type { Finding } from '../model/finding.ts';
-import type { NodeFacts } from '../model/incident.ts';
-import type { ServiceChains } from '../model/service-chain.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { ConntrackFull, NeighbourOverflow } from '../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../model/program-record.ts';
-import { containerOf } from '../log-formats/container-path.ts';
+import { causeOf } from './catalogue/catalogue.ts';
+import { ebpfOf } from './catalogue/felix-deletes-chains.ts';
+import { signOf } from './catalogue/sign-of.ts';
+import type { FactSources } from './facts.ts';
+import type { Incident, IncidentChange } from './incident.ts';
+import { createReporter, type Output, type ReporterState } from './reporting/reporter.ts';
+import type { Surroundings } from './reporting/details.ts';
+import { createRecent, type Recent, type RecentState } from './tracker/recent.ts';
+import { createRestarts, type Restart, type RestartsState } from './tracker/restarts.ts';
+import { attemptSpan } from './tracker/rules.ts';
+import type { TrackerState } from './tracker/state.ts';
+import { createTracker, type Tracker } from './tracker/tracker.ts';
 
-export interface NodeIncidentsOptions {
-  node: string;
-  nodeRef: () => ObjectRef;
+export interface NodeIncidentsOptions extends Surroundings, Output {
   /** The Pod that runs a program here, where `LogLine.source` is no log of the kubelet's that names it. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
-  podsHere: () => readonly AffectedPod[];
-  chains: ServiceChains;
-  /** Never rejects. */
-  findFacts: (incident: Incident, recent: Recent) => NodeFacts | Promise<NodeFacts>;
-  count: (finding: Finding, time: Millis, weight: number) => void;
-  /** As in `createReporter`. */
-  isReady: () => boolean;
-  /** The clock that stamps the lines, where they are read as they are written. */
-  now?: (() => Millis) | undefined;
+  facts: FactSources;
   /** For who runs this program; Events are made of it anyway. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
@@ -42,11 +27,11 @@ export interface NodeIncidentsOptions {
 
 /** Plain JSON. */
 export interface NodeIncidentsState {
-  table: IncidentsState;
-  told: ReporterState;
+  table: TrackerState;
+  reported: ReporterState;
   restarts: RestartsState;
   recent: RecentState;
-  /** By program, when a failure last said why. */
+  /** By program, when a failure last had a reason. */
   reasons: Partial<Record<Failing, Millis>>;
 }
 
@@ -58,121 +43,98 @@ export interface NodeIncidents {
   tick: (now: Millis) => void;
   /** When `tick` has something to do; Infinity. */
   nextTick: () => Millis;
-  /** The part of `tick` that tells Pods who suffer; nothing ends by it. */
-  point: (now: Millis) => void;
+  /** The part of `tick` that notifies Pods; nothing ends by it. */
+  notifyPods: (now: Millis) => void;
   nextPodNotice: () => Millis;
-  readonly table: Pick<IncidentTable, 'incidents' | 'counts' | 'unrepeated'>;
+  readonly tracker: Pick<Tracker, 'incidents' | 'counts' | 'unrepeated'>;
   readonly revision: number;
   state: () => NodeIncidentsState;
 }
 
-/** Rules of felix that somebody else has changed. */
-const felixOverwritten = 'KN204';
-
+/** The way of a line: is it of a restart, what is it a sign of, does that begin, continue or end an incident, who is notified. */
 export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncidents {
-  const { restored } = options;
+  const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
   const restarts = createRestarts(restored?.restarts);
-  const reasons: Partial<Record<Failing, Millis>> = { ...restored?.reasons };
-  const table = createIncidentTable({
+  const reasons: NodeIncidentsState['reasons'] = { ...restored?.reasons };
+  const tracker = createTracker({
     restored: restored?.table,
-    courseOf: causeOf,
     isNeeded: (incident) => reporter.hasPodNotices(incident),
     onChange(change) {
-      options.onChange?.(change);
-      reporter.changed(change);
+      onChange?.(change);
+      reporter.report(change.incident);
     },
   });
-  const reporter = createReporter({
-    ...options,
-    incidents: () => table.incidents,
-    termsOf,
-    diagnose: (incident, facts) => diagnose(incident.code, facts, incident),
-    findFacts: (incident) => options.findFacts(incident, recent),
-    restored: restored?.told,
-  });
+  const reporter = createReporter({ ...options, tracker, recent, restored: restored?.reported });
 
   return {
-    table,
+    tracker,
     get revision() {
-      return table.revision + reporter.revision;
+      return tracker.revision + reporter.revision;
     },
     state: () => ({
-      table: table.state(),
-      told: reporter.state(),
+      table: tracker.state(),
+      reported: reporter.state(),
       restarts: restarts.state(),
       recent: recent.state(),
       reasons: { ...reasons },
     }),
-    take(observation, line) {
-      const { time } = line;
-      const sign = signOf(observation);
-      if (observation.kind !== 'program-record') return sign && takeSign(sign, time, undefined);
-      const container = containerOf(line.source);
-      const pod =
-        container === undefined
-          ? options.podOf(observation.program, line.source)
-          : podRef({ ...container, name: container.pod, resourceVersion: undefined });
-      const died =
-        container === undefined
-          ? restarts.takeBare(line.source, tellsOfStart(observation), observation, time)
-          : restarts.take(container, observation, time);
-      if (died !== undefined) restarted(died, pod, time);
-      const ebpf = ebpfOf(observation);
-      if (ebpf !== undefined) recent.noteEbpf(ebpf);
-      if (sign !== undefined) takeSign(sign, time, pod);
+    take(observation, { source, time }) {
+      let pod: ObjectRef | undefined;
+      if (observation.kind === 'program-record') {
+        const container = containerOf(source);
+        pod =
+          container === undefined
+            ? podOf(observation.program, source)
+            : podRef({ ...container, name: container.pod, resourceVersion: undefined });
+        takeRestart(restarts.take(container, source, observation, time), pod, time);
+        const ebpf = ebpfOf(observation);
+        if (ebpf !== undefined) recent.noteEbpf(ebpf);
+      }
+      takeSign(signOf(observation), pod, time);
     },
     firewallDropped(time) {
       recent.noteFirewallDrop(time);
-      joinReload();
+      confirmReload();
     },
     tick(now) {
-      table.tick(now);
+      tracker.tick(now);
       reporter.tick(now);
     },
-    nextTick() {
-      const now = options.now?.();
-      return now !== undefined && table.wasAhead(now) ? now : Math.min(table.nextTick, reporter.nextTick());
-    },
-    point: (now) => reporter.tick(now),
-    nextPodNotice: () => reporter.nextTick(),
+    nextTick: () => Math.min(tracker.nextTick, reporter.nextTick()),
+    notifyPods: reporter.tick,
+    nextPodNotice: reporter.nextTick,
   };
 
-  function restarted(
-    { failing, lastWords }: { failing: Failing; lastWords: string | undefined },
-    pod: ObjectRef | undefined,
-    time: Millis,
-  ): void {
-    if (failing !== 'kube-proxy') recent.noteEbpf(undefined);
-    table.restarted(failing, pod, time, lastWords);
+  function takeRestart(restart: Restart | undefined, pod: ObjectRef | undefined, time: Millis): void {
+    if (restart === undefined) return;
+    if (restart.failing !== 'kube-proxy') recent.noteEbpf(undefined);
+    tracker.restarted(restart, pod, time);
   }
 
-  function takeSign(sign: Sign, time: Millis, pod: ObjectRef | undefined): void {
-    if (sign.kind === 'failure' && isToldAlready(sign, time)) return;
+  function takeSign(sign: Sign | undefined, pod: ObjectRef | undefined, time: Millis): void {
+    if (sign === undefined || (sign.kind === 'failure' && followsReason(sign, time, reasons))) return;
     if (sign.kind === 'failure' && sign.backend !== undefined) recent.noteBackend(sign.failing, sign.backend, time);
-    table.take(sign, time, pod);
-    if (sign.kind === 'failure' && sign.code === felixOverwritten) joinReload();
+    tracker.take(sign, time, pod);
+    if (sign.kind === 'failure') confirmReload();
   }
 
-  /** felix says first why its rules are refused, then that they are; the second is nothing new. */
-  function isToldAlready({ code, failing }: FailureSign, time: Millis): boolean {
-    if (causeOf(code).isConsequence !== true) {
-      reasons[failing] = time;
-      return false;
-    }
-    const reason = reasons[failing];
-    return reason !== undefined && time >= reason && time - reason <= attemptSpan;
-  }
-
-  /** A reload of the host's firewall puts its rules before Calico's once, and drops from then on: felix complains once, before or after. */
-  function joinReload(): void {
-    const overwritten = table.find(felixOverwritten, 'felix');
-    if (overwritten?.phase === 'suspected' && recent.firewallDropsSince(overwritten.first) !== undefined)
-      table.bearOut(felixOverwritten, 'felix');
+  function confirmReload(): void {
+    tracker.confirm((incident) => isReload(incident, recent));
   }
 }
 
-function termsOf(code: string): EventTerms {
-  const { severity, reason, overReason, impact } = causeOf(code);
-  return { severity, reason, overReason, impact: severity === 'serious' && impact !== undefined };
+/** felix logs first why its rules are refused, then that they are; the second is nothing new. */
+function followsReason({ code, failing }: FailureSign, time: Millis, reasons: NodeIncidentsState['reasons']): boolean {
+  if (causeOf(code).isConsequence !== true) {
+    reasons[failing] = time;
+    return false;
+  }
+  const reason = reasons[failing];
+  return reason !== undefined && time >= reason && time - reason <= attemptSpan;
+}
+
+/** A reload of the host's firewall puts its rules before Calico's once, and drops from then on: felix logs that once, before or after. */
+function isReload({ code, first }: Incident, recent: Recent): boolean {
+  return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;
 }

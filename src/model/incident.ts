@@ -27,7 +27,7 @@ export interface FelixSettings {
   cleanupFrom: string | undefined;
 }
 
-/** What was found out around an incident, beside its lines. Each part is undefined where nobody could look. */
+/** What was found out about an incident, beside its lines. Each part is undefined where it could not be read. */
 export interface NodeFacts {
   felix:
     | { kind: 'settings'; settings: FelixSettings }
@@ -35,7 +35,7 @@ export interface NodeFacts {
     | { kind: 'absent' }
     | { kind: 'unreadable'; reason: 'forbidden' | 'failed' }
     | undefined;
-  /** Whether felix can use eBPF here, as it has logged or as the kernel tells; else it goes on without, whatever its settings say. */
+  /** Whether felix can use eBPF here, as it has logged or as the kernel's version shows; else it goes on without, whatever its settings say. */
   ebpf?: boolean | undefined;
   /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere: boolean | undefined;
@@ -44,7 +44,7 @@ export interface NodeFacts {
   topSources: readonly { name: string; connections: number }[];
   /** The backends of iptables that programs of this node were seen to use in the last hour. */
   backends: Readonly<Partial<Record<Failing, 'legacy' | 'nf_tables'>>>;
-  /** uid of the Pod whose network namespace alone it is about; null: of a namespace, but nobody knows whose. */
+  /** uid of the Pod whose network namespace alone it is about; null: of a namespace of an unknown Pod. */
   namespacePod?: string | null | undefined;
   /** When the host's firewall began to drop, if it did so near the beginning of the incident. */
   firewallDropsSince: Millis | undefined;
@@ -53,8 +53,8 @@ export interface NodeFacts {
 /** Something on the node is broken for longer than a moment. */
 export interface IncidentDetails {
   kind: 'incident';
-  /** `full`: on the culprit, the Node and Services; `pointer`: short, on a Pod that suffers. */
-  role: 'full' | 'pointer';
+  /** `full`: on the failing Pod, the Node and Services; `pod-notice`: short, on a Pod that is affected. State files may have `pointer` for it. */
+  role: 'full' | 'pod-notice';
   phase: 'open' | 'over';
   /** As the lines say, and as the facts explain it: a row of the catalogue each. */
   code: string;
@@ -77,6 +77,6 @@ export interface IncidentDetails {
   services: NamedService[];
   moreServices: number;
   facts: NodeFacts;
-  /** Pods that suffer: how many there are, and the first few by name, those that are unready or restarting first. */
+  /** Pods that are affected: how many there are, and the first few by name, those that are unready or restarting first. */
   affected: { count: number; names: string[] };
 }

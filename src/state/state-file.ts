@@ -6,8 +6,10 @@ import type { Millis } from '../model/log-line.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 const format = 'kube-netfilter-tailer state';
-const version = 2;
-/** What version 1 called otherwise, wherever it stands; the rest is the same. */
+/** No two versions differ in one bit only, which damage to the header could flip. */
+const version = 4;
+const earlierVersions = new Set<unknown>([1, 2]);
+/** What versions 1 and 2 called otherwise, wherever it stands; the rest is the same. */
 const names: Readonly<Record<string, string>> = {
   story: 'details',
   culprit: 'failingPod',
@@ -15,6 +17,8 @@ const names: Readonly<Record<string, string>> = {
   untold: 'unpublished',
   endUntold: 'endUnpublished',
   pointed: 'notifiedPods',
+  told: 'reported',
+  tells: 'reportsFailures',
 };
 
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
@@ -82,10 +86,10 @@ function parse(text: string, saved: Millis): StateFile {
   try {
     const header = JSON.parse(text.slice(0, end < 0 ? undefined : end)) as Record<string, unknown> | null;
     if (header?.['format'] !== format) return refuse('it is no state file of this program');
-    if (header['version'] !== version && header['version'] !== 1)
+    if (header['version'] !== version && !earlierVersions.has(header['version']))
       return refuse(`it has version ${String(header['version'])}, this program writes ${version}`);
     if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
-    return { kind: 'state', state: JSON.parse(body, header['version'] === 1 ? renamed : undefined), saved };
+    return { kind: 'state', state: JSON.parse(body, header['version'] === version ? undefined : renamed), saved };
   } catch {
     return refuse('it is no state file of this program');
   }

@@ -55,16 +55,16 @@ test('felix says that it succeeded only when it did', () => {
 });
 
 test('a success says nothing of what is no part of a sync', () => {
-  expect(play('0 KN204\n 5 KN204\n 6 complete\n 95 tick', start(), 'felix')).toEqual([
+  expect(play('0 KN204\n 5 KN204\n 6 complete\n 545 tick', start(), 'felix')).toEqual([
     '5 opened KN204 2',
-    '95 closed KN204 by silence',
+    '545 closed KN204 by silence',
   ]);
 });
 
 test('when it ended is when it succeeded, or the first attempt that was not heard of', () => {
   const bySuccess = start();
   play(`${opened}\n 60 complete`, bySuccess);
-  expect(bySuccess.table.incidents[0]).toMatchObject({
+  expect(bySuccess.tracker.incidents[0]).toMatchObject({
     phase: 'over',
     ended: 60_000,
     endedBy: 'success',
@@ -72,7 +72,7 @@ test('when it ended is when it succeeded, or the first attempt that was not hear
   });
   const bySilence = start();
   play(`${opened}\n 500 tick`, bySilence);
-  expect(bySilence.table.incidents[0]).toMatchObject({ phase: 'over', ended: 60_000, endedBy: 'silence' });
+  expect(bySilence.tracker.incidents[0]).toMatchObject({ phase: 'over', ended: 60_000, endedBy: 'silence' });
 });
 
 test('a fight is over when it is calm for longer than ever before', () => {
@@ -83,9 +83,9 @@ test('a fight is over when it is calm for longer than ever before', () => {
     started,
   );
   expect(told).toEqual(['240 opened KN102 3', '360 continued KN102 1']);
-  expect(started.table.nextTick).toBe(600_000);
+  expect(started.tracker.nextTick).toBe(600_000);
   expect(play('599.9 tick\n 600 tick', started)).toEqual(['600 closed KN102 by success']);
-  expect(started.table.incidents[0]).toMatchObject({ ended: 390_000, failures: 4 });
+  expect(started.tracker.incidents[0]).toMatchObject({ ended: 390_000, failures: 4 });
 });
 
 test('it opens again at once within 15 minutes, and then it is a fight', () => {
@@ -95,22 +95,22 @@ test('it opens again at once within 15 minutes, and then it is a fight', () => {
     '600 opened KN102 1',
     '1500 closed KN102 by success',
   ]);
-  expect(started.table.incidents[0]).toMatchObject({ first: 0, opened: 30_000, ended: 630_000, failures: 3 });
+  expect(started.tracker.incidents[0]).toMatchObject({ first: 0, opened: 30_000, ended: 630_000, failures: 3 });
 });
 
 test('it is forgotten after 15 minutes', () => {
   const started = start();
   play(`${opened}\n 60 complete`, started);
-  expect(started.table.nextTick).toBe(960_000);
+  expect(started.tracker.nextTick).toBe(960_000);
   expect(play('960 KN102', started)).toEqual([]);
-  expect(started.table.incidents[0]).toMatchObject({ phase: 'suspected', first: 960_000, failures: 1 });
+  expect(started.tracker.incidents[0]).toMatchObject({ phase: 'suspected', first: 960_000, failures: 1 });
 });
 
 test('a failure that is not told of is one more of what failed last, and keeps the others alive', () => {
   const started = start();
   play('0 KN102\n 1 KN104\n 30 KN104\n 31 KN102', started);
   expect(play('100 failed\n 125 tick', started)).toEqual(['100 continued KN102 1']);
-  expect(started.table.incidents.map(({ code, failures, last }) => [code, failures, last])).toEqual([
+  expect(started.tracker.incidents.map(({ code, failures, last }) => [code, failures, last])).toEqual([
     ['KN102', 3, 100_000],
     ['KN104', 2, 100_000],
   ]);
@@ -128,14 +128,6 @@ test('a fight that is calm is not kept alive by a failure that is not told of', 
 test('after silence only what fails again needs to succeed', () => {
   const started = start();
   play('0 KN102 IPv4\n 5 KN102 IPv6\n 200 tick\n 210 attempt KN102\n 240 complete', started);
-  expect(started.table.incidents[0]).toMatchObject({ phase: 'open', families: ['IPv4', 'IPv6'] });
+  expect(started.tracker.incidents[0]).toMatchObject({ phase: 'open', families: ['IPv4', 'IPv6'] });
   expect(play('1200 tick', started)).toEqual(['1200 closed KN102 by success']);
-});
-
-test('a clock that was wrong keeps nothing open', () => {
-  const started = start();
-  const year = 365 * 86_400;
-  play(`${year} KN102\n ${year + 30} KN102`, started);
-  expect(play('0 tick\n 90 tick', started)).toEqual(['90 closed KN102 by silence']);
-  expect(started.table.incidents[0]).toMatchObject({ first: 0, last: 0, opened: 0, ended: 30_000 });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createFactFinder, factsOfLog, type FactFinderOptions } from '../../src/incidents/facts.ts';
+import { type FactSources, findFacts } from '../../src/incidents/facts.ts';
 import type { NodeFacts } from '../../src/model/incident.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import { createRecent } from '../../src/incidents/tracker/recent.ts';
@@ -33,6 +33,7 @@ const fail = (): never => {
   throw new Error('broken');
 };
 
+const now = () => nine;
 const absent = { kind: 'absent' } as const;
 const full = { count: 262_144, max: 262_144 };
 
@@ -41,41 +42,27 @@ recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
 
 /** Everything answers; `asked` says what was. */
-function finder(some: Partial<FactFinderOptions> = {}) {
+function finder(some: Partial<FactSources> = {}, seen = recent) {
   const asked: string[] = [];
-  const timers: (() => void)[] = [];
-  let waiting = 0;
-  const found = createFactFinder({
+  const sources: FactSources = {
     felix: () => note('felix', absent),
     proc: {
       conntrack: (netns) => note(`conntrack ${netns}`, full),
       topSources: (netns) =>
-        note(`talkers ${netns}`, {
+        note(`top sources ${netns}`, {
           top: [
             { address: '10.244.0.7', connections: 200_000 },
             { address: '192.0.2.1', connections: 10 },
           ],
         }),
       podOf: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
+      now: () => nine + 30_000,
     },
-    recent,
-    now: () => nine + 30_000,
     kubeProxyHere: () => true,
     nameOf: (address) => (address === '10.244.0.7' ? 'shop/crawler-0' : undefined),
-    schedule(task, delay) {
-      expect(delay).toBe(1000);
-      timers.push(task);
-      waiting++;
-      return () => waiting--;
-    },
     ...some,
-  });
-  return {
-    ...found,
-    asked,
-    timeOut: () => timers.forEach((task) => task()),
-    waiting: () => waiting,
   };
+  return { find: (one: Incident) => findFacts(one, seen, sources), asked };
 
   function note<T>(what: string, answer: T): Promise<T> {
     asked.push(what);
@@ -84,7 +71,7 @@ function finder(some: Partial<FactFinderOptions> = {}) {
 }
 
 test('of a failure of kube-proxy: what felix is told, and what was seen of late', async () => {
-  const { find, asked, waiting } = finder();
+  const { find, asked } = finder();
   expect(await find(incident())).toEqual({
     felix: absent,
     kubeProxyHere: true,
@@ -94,7 +81,6 @@ test('of a failure of kube-proxy: what felix is told, and what was seen of late'
     firewallDropsSince: nine + 5000,
   });
   expect(asked).toEqual(['felix']);
-  expect(waiting()).toBe(0);
 });
 
 test.each([
@@ -112,7 +98,7 @@ test.each([
 test('of a full table: how full, and by whom', async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel' }));
-  expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
+  expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
   expect(facts.conntrack).toEqual(full);
   expect(facts.topSources).toEqual([
     { name: 'shop/crawler-0 (10.244.0.7)', connections: 200_000 },
@@ -123,25 +109,25 @@ test('of a full table: how full, and by whom', async () => {
 test.each([['4026532317'], ['netns 4026532317']])("of a Pod's table the subject names: %s", async (subject) => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: [subject] }));
-  expect(asked).toEqual(['conntrack 4026532317', 'talkers 4026532317', 'Pod of 4026532317']);
+  expect(asked).toEqual(['conntrack 4026532317', 'top sources 4026532317', 'Pod of 4026532317']);
   expect(facts.namespacePod).toBe('uid-of-web-0');
 });
 
 test('of several tables: that of the host', async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: ['4026532317', 'the host'] }));
-  expect(asked).toEqual(['conntrack undefined', 'talkers undefined']);
+  expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
   expect(facts.namespacePod).toBeUndefined();
 });
 
-const tableOf = (conntrack: NodeFacts['conntrack'], some: Partial<FactFinderOptions> = {}) =>
+const tableOf = (conntrack: NodeFacts['conntrack'], after = 0) =>
   finder({
     proc: {
       conntrack: () => Promise.resolve(conntrack),
       topSources: () => Promise.resolve({ top: [{ address: '10.244.0.7', connections: 100 }] }),
       podOf: never,
+      now: () => nine + 30_000 + after,
     },
-    ...some,
   }).find(incident({ code: 'KN401', failing: 'kernel', subjects: ['the host'] }));
 
 describe('a full table that no line calls a namespace’s', () => {
@@ -159,18 +145,21 @@ describe('a full table that no line calls a namespace’s', () => {
 
   test.each([
     ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
-    ['long before it, by a clock that was set back', { count: 120, max: 262_144 }, -31_000],
     ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
   ])('is nobody knows whose %s', async (_, conntrack, after) => {
-    const facts = await tableOf(conntrack, { now: () => nine + 30_000 + after });
+    const facts = await tableOf(conntrack, after);
     expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
     expect(facts.namespacePod).toBeUndefined();
   });
 
   test('is the host’s own where the kernel does name namespaces', async () => {
     const { find } = finder({
-      proc: { conntrack: () => Promise.resolve({ count: 120, max: 262_144 }), topSources: never, podOf: never },
-      schedule: (task) => (task(), () => undefined),
+      proc: {
+        conntrack: () => Promise.resolve({ count: 120, max: 262_144 }),
+        topSources: () => Promise.resolve(undefined),
+        podOf: never,
+        now: () => nine,
+      },
     });
     const subjects = ['network namespace 4026532317', 'the host'];
     const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects }));
@@ -189,45 +178,47 @@ test('of the tables of several namespaces: the host’s is none of them', async 
   expect(asked).toEqual([]);
 });
 
-test('where nobody can be asked, what the log tells is left', async () => {
-  const { find } = finder({ felix: undefined, proc: undefined, kubeProxyHere: () => undefined });
-  expect(await find(incident())).toEqual(factsOfLog(incident(), recent));
-  expect(await find(incident({ code: 'KN401', failing: 'kernel' }))).toEqual(factsOfLog(incident(), recent));
+const logged = {
+  felix: undefined,
+  kubeProxyHere: undefined,
+  conntrack: undefined,
+  topSources: [],
+  backends: { felix: 'legacy' },
+  firewallDropsSince: nine + 5000,
+};
+
+test('without sources, what was logged is left, at once', () => {
+  expect(findFacts(incident(), recent, {})).toEqual(logged);
+  expect(findFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
 });
 
-test('the log tells of the time of the incident, not of now', () => {
+test('what was logged counts at the time of the incident, not now', () => {
   const later = nine + 3 * 3_600_000;
-  expect(factsOfLog(incident({ first: later, last: later }), recent)).toMatchObject({
+  expect(findFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
     backends: {},
     firewallDropsSince: undefined,
   });
 });
 
 describe('never waits for long, never rejects', () => {
-  test('what is late is undefined, the rest is there', async () => {
-    const late = finder({ proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never } });
-    const facts = late.find(incident({ code: 'KN401', failing: 'kernel' }));
-    late.timeOut();
-    expect(await facts).toMatchObject({ conntrack: full, topSources: [] });
-  });
-
-  test('FelixConfiguration', async () => {
-    const late = finder({ felix: never });
-    const facts = late.find(incident());
-    late.timeOut();
-    expect(await facts).toMatchObject({ felix: undefined, kubeProxyHere: true });
-  });
-
-  test('a second, when nothing else is said', async () => {
+  test.each<[string, FactSources, Partial<Incident>, Partial<NodeFacts>]>([
+    [
+      'one question about a table',
+      { proc: { conntrack: () => Promise.resolve(full), topSources: never, podOf: never, now } },
+      { code: 'KN401', failing: 'kernel' },
+      { conntrack: full, topSources: [] },
+    ],
+    ['FelixConfiguration', { felix: never }, {}, { felix: undefined, kubeProxyHere: true }],
+    ['a look-up of what is behind Services', { prepareChains: never }, {}, { felix: absent }],
+  ])('%s: what is late is undefined after a second, the rest is there', async (_, sources, some, expected) => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const late = finder({ felix: never, schedule: undefined as never });
-    const facts = late.find(incident());
+    const facts = finder(sources).find(incident(some));
     await vi.advanceTimersByTimeAsync(999);
     expect(await Promise.race([facts, Promise.resolve('waiting')])).toBe('waiting');
     await vi.advanceTimersByTimeAsync(1);
-    expect(await facts).toMatchObject({ felix: undefined, kubeProxyHere: true });
-    await finder({ schedule: undefined as never }).find(incident());
+    expect(await facts).toMatchObject(expected);
+    await finder().find(incident());
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -238,16 +229,17 @@ describe('never waits for long, never rejects', () => {
         conntrack: fail,
         topSources: () => Promise.resolve({ top: [{ address: '10.0.0.1', connections: 1 }] }),
         podOf: fail,
+        now,
       },
       kubeProxyHere: fail,
       nameOf: fail,
+      prepareChains: fail,
     });
     expect(await failing.find(incident())).toMatchObject({ felix: undefined, kubeProxyHere: undefined });
     expect(await failing.find(incident({ code: 'KN401', failing: 'kernel' }))).toMatchObject({
       conntrack: undefined,
       topSources: [{ name: '10.0.0.1', connections: 1 }],
     });
-    expect(failing.waiting()).toBe(0);
   });
 });
 
@@ -264,11 +256,11 @@ describe('whether felix can use eBPF', () => {
     expect((await finder({ kernel }).find(incident())).ebpf).toBe(expected);
   });
 
-  test.each([true, false])('what felix says counts more: %s', async (on) => {
-    const said = createRecent();
-    said.noteEbpf(on);
-    const restored = createRecent(JSON.parse(JSON.stringify(said.state())) as ReturnType<typeof said.state>);
+  test.each([true, false])('what felix logs counts more: %s', async (on) => {
+    const before = createRecent();
+    before.noteEbpf(on);
+    const restored = createRecent(JSON.parse(JSON.stringify(before.state())) as ReturnType<typeof before.state>);
     for (const kernel of ['6.18.5', '3.10.0', undefined])
-      expect((await finder({ kernel, recent: restored }).find(incident())).ebpf).toBe(on);
+      expect((await finder(kernel === undefined ? {} : { kernel }, restored).find(incident())).ebpf).toBe(on);
   });
 });

@@ -1,4 +1,3 @@
-import { factsOfLog } from '../../src/incidents/facts.ts';
 import {
   createNodeIncidents,
   type NodeIncidents,
@@ -19,7 +18,7 @@ export function nodeIncidents(
     podOf: () => undefined,
     podsHere: () => [],
     chains: { ownerOf: () => undefined, backendsOf: () => [] },
-    findFacts: factsOfLog,
+    facts: {},
     count,
     isReady: () => true,
     ...given,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
+import type { TrackerState } from '../../src/incidents/tracker/state.ts';
 import { failure, play, start, sync } from './scripts.ts';
 
 test.each([
@@ -52,64 +52,64 @@ test.each([
 });
 
 test('what kube-proxy says of its next attempt is the rhythm', () => {
-  const { heard, table } = start();
-  table.take(failure(), 0, undefined);
-  table.take(sync('sync-failed', 'IPv4', { retry: 600_000 }), 1, undefined);
-  table.take(failure(), 1_200_000, undefined);
-  table.take(sync('sync-failed'), 1_200_001, undefined);
+  const { heard, tracker } = start();
+  tracker.take(failure(), 0, undefined);
+  tracker.take(sync('sync-failed', 'IPv4', { retry: 600_000 }), 1, undefined);
+  tracker.take(failure(), 1_200_000, undefined);
+  tracker.take(sync('sync-failed'), 1_200_001, undefined);
   expect(heard).toEqual(['opened KN102 2']);
 });
 
 test('a flap is forgotten after 15 minutes and counted', () => {
   const started = start();
   play('0 KN102\n 899.9 tick', started);
-  expect(started.table.incidents).toHaveLength(1);
-  expect(started.table.nextTick).toBe(900_000);
+  expect(started.tracker.incidents).toHaveLength(1);
+  expect(started.tracker.nextTick).toBe(900_000);
   play('900 tick', started);
-  expect(started.table.incidents).toEqual([]);
-  expect(started.table.nextTick).toBe(Infinity);
-  expect(started.table.counts).toMatchObject({ failures: { KN102: 1 }, flaps: { KN102: 1 }, opened: {} });
+  expect(started.tracker.incidents).toEqual([]);
+  expect(started.tracker.nextTick).toBe(Infinity);
+  expect(started.tracker.counts).toMatchObject({ failures: { KN102: 1 }, flaps: { KN102: 1 }, opened: {} });
 });
 
 test('flaps of long ago are no part of what opens', () => {
   const started = start();
   play('0 KN102\n 800 KN102\n 1600 KN102\n 2400 KN102\n 2401 KN102\n 2430 KN102', started);
-  const [incident] = started.table.incidents;
+  const [incident] = started.tracker.incidents;
   expect(incident).toMatchObject({ phase: 'open', first: 1_600_000, opened: 2_430_000, failures: 4 });
-  expect(started.table.counts).toMatchObject({ flaps: { KN102: 2 }, failures: { KN102: 6 } });
+  expect(started.tracker.counts).toMatchObject({ flaps: { KN102: 2 }, failures: { KN102: 6 } });
 });
 
 test('a late line counts, and nothing is negative', () => {
   const started = start();
   expect(play('100 KN102\n 60 KN102\n 20 KN102', started)).toEqual(['60 opened KN102 2', '20 continued KN102 1']);
-  expect(started.table.incidents[0]).toMatchObject({ first: 20_000, last: 100_000, opened: 100_000 });
+  expect(started.tracker.incidents[0]).toMatchObject({ first: 20_000, last: 100_000, opened: 100_000 });
 });
 
 test('what differs is gathered, within bounds', () => {
-  const { table } = start();
-  for (let i = 0; i < 1000; i++) table.take(failure({ subject: `chain-${i % 20}` }), i * 100, undefined);
-  const [incident] = table.incidents;
+  const { tracker } = start();
+  for (let i = 0; i < 1000; i++) tracker.take(failure({ subject: `chain-${i % 20}` }), i * 100, undefined);
+  const [incident] = tracker.incidents;
   expect(incident?.subjects).toEqual(Array.from({ length: 16 }, (_, i) => `chain-${i}`));
   expect(incident?.moreSubjects).toBe(4);
-  for (let i = 0; i < 10_000; i++) table.take(failure({ subject: `other-${i}` }), 200_000 + i, undefined);
+  for (let i = 0; i < 10_000; i++) tracker.take(failure({ subject: `other-${i}` }), 200_000 + i, undefined);
   expect(incident?.moreSubjects).toBe(240);
-  expect(JSON.stringify(table.state()).length).toBeLessThan(5000);
+  expect(JSON.stringify(tracker.state()).length).toBeLessThan(5000);
 });
 
 test('the line that it opened with stays', () => {
-  const { table } = start();
-  for (let i = 0; i < 5; i++) table.take(failure({ quote: `line ${i}` }), i * 10_000, undefined);
-  expect(table.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
+  const { tracker } = start();
+  for (let i = 0; i < 5; i++) tracker.take(failure({ quote: `line ${i}` }), i * 10_000, undefined);
+  expect(tracker.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
 });
 
 test('what is doubtful until its attempt has ended begins with its first failure, however many attempts there are', () => {
-  const { table } = start();
-  table.take(failure({ code: 'KN104' }), 0, undefined);
-  table.take(sync('sync-failed'), 100, undefined);
+  const { tracker } = start();
+  tracker.take(failure({ code: 'KN104' }), 0, undefined);
+  tracker.take(sync('sync-failed'), 100, undefined);
   // Each waits 5 s for the lock, and IPv6 with it: the sync of IPv4 has not ended yet.
-  for (const later of [15, 18, 21, 24]) table.take(failure({ code: 'KN104' }), later * 1000, undefined);
-  table.take(sync('sync-failed'), 24_500, undefined);
-  expect(table.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
+  for (const later of [15, 18, 21, 24]) tracker.take(failure({ code: 'KN104' }), later * 1000, undefined);
+  tracker.take(sync('sync-failed'), 24_500, undefined);
+  expect(tracker.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
 });
 
 describe('a chain that only somebody else can have deleted', () => {
@@ -126,43 +126,43 @@ describe('a chain that only somebody else can have deleted', () => {
     ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
     ['one that nothing names', [failure()], 6, []],
   ])('%s: whatever succeeds in between', (_, [before = first, after = before], seconds, changes) => {
-    const { heard, table } = start();
-    table.take(before, 0, undefined);
-    table.take(sync('sync-failed'), 1, undefined);
-    table.take(sync('sync-complete'), 2, undefined);
-    table.take(sync('sync-complete'), 1500, undefined);
-    table.take(after, seconds * 1000, undefined);
-    table.take(sync('sync-failed'), seconds * 1000 + 1, undefined);
-    table.take(sync('sync-complete'), seconds * 1000 + 2, undefined);
-    table.take(sync('sync-complete'), seconds * 1000 + 3000, undefined);
+    const { heard, tracker } = start();
+    tracker.take(before, 0, undefined);
+    tracker.take(sync('sync-failed'), 1, undefined);
+    tracker.take(sync('sync-complete'), 2, undefined);
+    tracker.take(sync('sync-complete'), 1500, undefined);
+    tracker.take(after, seconds * 1000, undefined);
+    tracker.take(sync('sync-failed'), seconds * 1000 + 1, undefined);
+    tracker.take(sync('sync-complete'), seconds * 1000 + 2, undefined);
+    tracker.take(sync('sync-complete'), seconds * 1000 + 3000, undefined);
     expect(heard).toEqual(changes);
   });
 
   test('also where a release says of no sync that it failed', () => {
-    const { heard, table } = start();
-    table.take(first, 0, undefined);
-    table.take(sync('sync-complete'), 3000, undefined);
-    table.take(other, 6000, undefined);
-    table.take(sync('sync-complete'), 9000, undefined);
+    const { heard, tracker } = start();
+    tracker.take(first, 0, undefined);
+    tracker.take(sync('sync-complete'), 3000, undefined);
+    tracker.take(other, 6000, undefined);
+    tracker.take(sync('sync-complete'), 9000, undefined);
     expect(heard).toEqual(['opened KN102 2']);
-    expect(table.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
+    expect(tracker.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
   });
 
   test('a complaint in a sync that succeeds is no second time', () => {
-    const { heard, table } = start();
-    table.take(first, 0, undefined);
-    table.take(sync('sync-failed'), 1, undefined);
-    table.take(sync('sync-complete'), 2, undefined);
-    table.take(other, 6000, undefined);
-    table.take(sync('sync-complete'), 6001, undefined);
+    const { heard, tracker } = start();
+    tracker.take(first, 0, undefined);
+    tracker.take(sync('sync-failed'), 1, undefined);
+    tracker.take(sync('sync-complete'), 2, undefined);
+    tracker.take(other, 6000, undefined);
+    tracker.take(sync('sync-complete'), 6001, undefined);
     expect(heard).toEqual([]);
-    expect(table.counts.flaps).toEqual({ KN102: 1 });
+    expect(tracker.counts.flaps).toEqual({ KN102: 1 });
   });
 
   test('also with the state of before a restart', () => {
-    const { table } = start();
-    table.take(first, 0, undefined);
-    const { heard, table: next } = start(JSON.parse(JSON.stringify(table.state())) as IncidentsState);
+    const { tracker } = start();
+    tracker.take(first, 0, undefined);
+    const { heard, tracker: next } = start(JSON.parse(JSON.stringify(tracker.state())) as TrackerState);
     next.take(sync('sync-complete'), 3000, undefined);
     next.take(other, 6000, undefined);
     expect(heard).toEqual(['opened KN102 2']);

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, test } from 'vitest';
-import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createRecent } from '../../src/incidents/tracker/recent.ts';
+import type { Incident, TrackedIncident } from '../../src/incidents/incident.ts';
 import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
 import {
   createReporter,
@@ -10,9 +11,10 @@ import {
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
-import { felixSettings, nine, nodeRef, noFacts } from '../builders.ts';
-import { affectedPod } from './sufferer.ts';
+import { felixSettings, nine, nodeRef } from '../builders.ts';
+import { affectedPod } from './affected-pod.ts';
 
+const none = () => Promise.resolve(undefined);
 const second = 1000;
 const minute = 60 * second;
 
@@ -34,7 +36,7 @@ interface Counted {
 }
 
 let counted: Counted[];
-let incidents: Incident[];
+let incidents: TrackedIncident[];
 let pods: AffectedPod[];
 
 beforeEach(() => {
@@ -43,8 +45,8 @@ beforeEach(() => {
   pods = [];
 });
 
-function incident(given: Partial<Incident> = {}): Incident {
-  const made: Incident = {
+function incident(given: Partial<Incident> = {}): TrackedIncident {
+  const made: TrackedIncident = {
     code: 'KN102',
     failing: 'kube-proxy',
     failingPod: proxy,
@@ -72,15 +74,14 @@ function reporter(given: Partial<ReporterOptions> = {}): Reporter {
   return createReporter({
     node: 'node-a',
     nodeRef,
-    incidents: () => incidents,
-    termsOf: () => ({
-      severity: 'serious',
-      reason: 'ProxySyncFailed',
-      overReason: 'ProxySyncRecovered',
-      impact: true,
-    }),
-    diagnose: ({ code }, { felix }) => (felix?.kind === 'settings' ? 'KN101' : code),
-    findFacts: () => noFacts,
+    tracker: {
+      get incidents() {
+        return incidents;
+      },
+      acknowledge: (one) => Object.assign(one, { unpublished: 0, endUnpublished: false }),
+    },
+    recent: createRecent(),
+    facts: {},
     chains: {
       ownerOf: (name) => (name === chain ? { service: database, port: 'sql', deleted: false } : undefined),
       backendsOf: () => [],
@@ -108,34 +109,22 @@ function totals(): Record<string, number> {
   return sums;
 }
 
-const opened = (one: Incident): IncidentChange => ({ kind: 'opened', incident: one });
-const continued = (one: Incident): IncidentChange => ({ kind: 'continued', incident: one });
-const closed = (one: Incident): IncidentChange => ({ kind: 'closed', incident: one });
-
-function over(one: Incident): Incident {
+function over(one: TrackedIncident): TrackedIncident {
   return Object.assign(one, { phase: 'over', endedBy: 'success', ended: one.last + 5 * second, endUnpublished: true });
-}
-
-function merelyWarn(): ReturnType<ReporterOptions['termsOf']> {
-  return { severity: 'warning', reason: 'A', overReason: 'B', impact: false };
-}
-
-function byCode(code: string): ReturnType<ReporterOptions['termsOf']> {
-  return { severity: 'serious', reason: `Reason${code}`, overReason: `Over${code}`, impact: true };
 }
 
 function runUntil({ tick, nextTick }: Reporter, until: number): void {
   for (let now = nine + 30 * second; now <= until; now += 5 * second) if (nextTick() <= now) tick(now);
 }
 
-describe('the whole story', () => {
-  test('is told on the culprit, the Node and the Service whose chain was named', () => {
-    reporter().changed(opened(incident()));
+describe('the details of an incident', () => {
+  test('are on the failing Pod, the Node and the Service whose chain was named', () => {
+    reporter().report(incident());
     expect(new Set(objects())).toEqual(
       new Set([
-        'ProxySyncFailed Pod kube-proxy-x7k2p',
-        'ProxySyncFailed Node node-a',
-        'ProxySyncFailed Service postgres',
+        'ServiceChainMissing Pod kube-proxy-x7k2p',
+        'ServiceChainMissing Node node-a',
+        'ServiceChainMissing Service postgres',
       ]),
     );
     expect(detailsOf(0)).toMatchObject({
@@ -147,52 +136,52 @@ describe('the whole story', () => {
     });
   });
 
-  test('begins with the first failure and counts them all', () => {
-    reporter().changed(opened(incident({ failures: 5, unpublished: 5 })));
+  test('begin with the first failure and count them all', () => {
+    reporter().report(incident({ failures: 5, unpublished: 5 }));
     expect(counted.filter(({ finding }) => finding.regarding === proxy)).toMatchObject([
       { time: nine, weight: 1 },
       { time: nine + 30 * second, weight: 4 },
     ]);
   });
 
-  test('goes on with each failure, in the same Event', () => {
+  test('count each further failure in the same Event', () => {
     const one = incident();
-    const { changed } = reporter();
-    changed(opened(one));
+    const { report } = reporter();
+    report(one);
     Object.assign(one, { failures: 3, unpublished: 1, last: nine + minute });
-    changed(continued(one));
+    report(one);
     expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
     expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
   });
 
-  test('the Service’s Event is one for all nodes, the others are of this node', () => {
-    reporter().changed(opened(incident()));
+  test('on the Service are one Event for all nodes, the others are of this node', () => {
+    reporter().report(incident());
     for (const { finding } of counted) {
       expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
       expect(finding.identity.includes('node-a')).toBe(finding.regarding.kind !== 'Service');
     }
   });
 
-  test('a mere warning is not told to Services', () => {
-    reporter({ termsOf: merelyWarn }).changed(opened(incident()));
+  test('of a warning are not on Services', () => {
+    reporter().report(incident({ code: 'KN204', failing: 'felix' }));
     expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
   });
 
-  test('the kernel has no Pod', () => {
-    reporter().changed(opened(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] })));
-    expect(new Set(objects())).toEqual(new Set(['ProxySyncFailed Node node-a']));
+  test('of the kernel are on the Node alone', () => {
+    reporter().report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] }));
+    expect(new Set(objects())).toEqual(new Set(['ConntrackTableFull Node node-a']));
   });
 
-  test('the end is told on the same objects, with how often and how it was seen', () => {
+  test('of its end are on the same objects, with how often it failed and how it ended', () => {
     const one = incident();
-    const { changed } = reporter();
-    changed(opened(one));
+    const { report } = reporter();
+    report(one);
     counted = [];
-    changed(closed(over(one)));
+    report(over(one));
     expect(objects()).toEqual([
-      'ProxySyncRecovered Pod kube-proxy-x7k2p',
-      'ProxySyncRecovered Node node-a',
-      'ProxySyncRecovered Service postgres',
+      'ServiceChainsRestored Pod kube-proxy-x7k2p',
+      'ServiceChainsRestored Node node-a',
+      'ServiceChainsRestored Service postgres',
     ]);
     expect(counted.map(({ finding: { type }, weight }) => [type, weight])).toEqual([
       ['Normal', 1],
@@ -204,100 +193,97 @@ describe('the whole story', () => {
   });
 });
 
-describe('what has to be found out first', () => {
-  test('is waited for, and what comes meanwhile is counted then', async () => {
-    const found = Promise.withResolvers<NodeFacts>();
+describe('facts that come later', () => {
+  test('are waited for, and what failed meanwhile is counted then', async () => {
+    const found = Promise.withResolvers<NodeFacts['felix']>();
     const one = incident();
-    const { changed } = reporter({ findFacts: () => found.promise });
-    changed(opened(one));
+    const { report } = reporter({ facts: { felix: () => found.promise } });
+    report(one);
     Object.assign(one, { failures: 4, unpublished: 4 });
-    changed(continued(one));
-    changed(closed(over(one)));
+    report(one);
+    report(over(one));
     expect(counted).toEqual([]);
     const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-    found.resolve({ ...noFacts, felix: { kind: 'settings', settings } });
-    await found.promise;
-    await Promise.resolve();
+    found.resolve({ kind: 'settings', settings });
+    await vi.waitFor(() => expect(counted).not.toEqual([]));
     expect(totals()).toEqual({ 'kube-proxy-x7k2p': 5, 'node-a': 5, postgres: 5 });
     expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
   });
 
-  test('is asked once, and again when it may have changed', () => {
+  test('are asked for once, and again after five minutes', () => {
     let asked = 0;
-    const findFacts = (): NodeFacts => {
-      asked++;
-      return noFacts;
-    };
     const one = incident();
-    const { changed } = reporter({ findFacts });
+    const { report } = reporter({ facts: { felix: () => void asked++ } });
     for (let i = 0; i < 20; i++) {
       Object.assign(one, { unpublished: 1, failures: 2 + i, last: nine + i * 30 * second });
-      changed(continued(one));
+      report(one);
     }
     expect(asked).toBe(2);
   });
 });
 
-describe('Pods that suffer', () => {
-  test('are pointed to it over minutes, those in trouble first and as a warning', () => {
+describe('affected Pods', () => {
+  test('are notified over minutes, restarting ones first and as a warning', () => {
     pods = [
       affectedPod('well'),
       affectedPod('crashing', { trouble: 'restarting' }),
       affectedPod('host', { hostNetwork: true }),
     ];
     const one = reporter();
-    one.changed(opened(incident()));
+    one.report(incident());
     counted = [];
     runUntil(one, nine + 5 * minute);
     expect(counted.map(({ finding: { regarding, type, reason } }) => [regarding.name, type, reason])).toEqual([
       ['crashing', 'Warning', 'NodeNetworkDegraded'],
       ['well', 'Normal', 'NodeNetworkDegraded'],
     ]);
-    expect(detailsOf(0)).toMatchObject({ role: 'pointer', phase: 'open' });
+    expect(detailsOf(0)).toMatchObject({ role: 'pod-notice', phase: 'open' });
   });
 
-  test('are counted in the whole story', () => {
+  test('are counted in the details', () => {
     pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
-    reporter().changed(opened(incident()));
+    reporter().report(incident());
     expect(detailsOf(0).affected.count).toBe(30);
     expect(detailsOf(0).affected.names).toHaveLength(3);
   });
 
-  test('are told when it is over, each that was pointed to it and nobody else', () => {
+  test('are notified of the end if they were notified of the beginning', () => {
     pods = [affectedPod('a', { trouble: 'unready' }), affectedPod('b')];
     const subject = incident();
     const one = reporter();
-    one.changed(opened(subject));
+    one.report(subject);
     runUntil(one, nine + 40 * second);
     counted = [];
-    one.changed(closed(over(subject)));
+    one.report(over(subject));
     counted = [];
     runUntil(one, nine + 10 * minute);
     expect(objects()).toEqual(['NodeNetworkRecovered Pod a']);
   });
 
-  test('of a network namespace with a table of its own: that Pod alone', () => {
+  test('of a network namespace with a table of its own: that Pod alone', async () => {
     pods = [affectedPod('a'), affectedPod('b')];
-    const one = reporter({ findFacts: () => ({ ...noFacts, namespacePod: 'uid-of-b' }) });
-    one.changed(opened(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] })));
+    const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
+    const one = reporter({ facts: { proc } });
+    one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
+    await vi.waitFor(() => expect(counted).not.toEqual([]));
     counted = [];
     runUntil(one, nine + 10 * minute);
     expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
   });
 
-  test('there is nothing to do where nobody suffers', () => {
+  test('of a warning are not notified', () => {
     pods = [affectedPod('a')];
-    const one = reporter({ termsOf: merelyWarn });
-    one.changed(opened(incident()));
+    const one = reporter();
+    one.report(incident({ code: 'KN204', failing: 'felix' }));
     expect(one.nextTick()).toBe(Infinity);
   });
 });
 
-test('after a restart nothing is told twice, and who is still to be told is', () => {
+test('after a restart no Pod is notified twice, and the next one is notified', () => {
   pods = [affectedPod('a'), affectedPod('b')];
   const subject = incident();
   const before = reporter();
-  before.changed(opened(subject));
+  before.report(subject);
   before.tick(nine + 45 * second);
   counted = [];
   const restored = JSON.parse(JSON.stringify(before.state())) as ReporterState;
@@ -308,12 +294,12 @@ test('after a restart nothing is told twice, and who is still to be told is', ()
   expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
 });
 
-test('what comes before the objects are known is told as soon as they are', () => {
+test('what fails before the objects are known is published as soon as they are', () => {
   let ready = false;
   const one = incident();
-  const { changed, tick, nextTick } = reporter({ isReady: () => ready });
-  changed(opened(one));
-  changed(closed(over(one)));
+  const { report, tick, nextTick } = reporter({ isReady: () => ready });
+  report(one);
+  report(over(one));
   tick(nine + minute);
   expect([counted, nextTick()]).toEqual([[], Infinity]);
   ready = true;
@@ -324,21 +310,33 @@ test('what comes before the objects are known is told as soon as they are', () =
 });
 
 test('another explanation is another Event', () => {
-  let settings = 'KN101';
+  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+  let felix: NodeFacts['felix'] = { kind: 'settings', settings };
   const one = incident();
-  const { changed } = reporter({ termsOf: byCode, diagnose: () => settings });
-  changed(opened(one));
-  settings = 'KN102';
-  Object.assign(one, { failures: 3, unpublished: 1 });
-  changed(continued(one));
+  const { report } = reporter({ facts: { felix: () => felix } });
+  report(one);
+  felix = { kind: 'absent' };
+  Object.assign(one, { failures: 3, unpublished: 1, last: nine + 10 * minute });
+  report(one);
   const ofNode = counted.filter(({ finding }) => finding.regarding.kind === 'Node').map(({ finding }) => finding);
-  expect(new Set(ofNode.map(({ reason, identity }) => `${reason} ${identity}`)).size).toBe(2);
-  expect(ofNode.at(-1)?.reason).toBe('ReasonKN102');
+  expect(new Set(ofNode.map(({ reason }) => reason))).toEqual(
+    new Set(['CalicoDeletesServiceChains', 'ServiceChainMissing']),
+  );
+  expect(new Set(ofNode.map(({ identity }) => identity)).size).toBe(2);
+});
+
+test('what an earlier run had not published is published at the first tick', () => {
+  const one = incident({ failures: 5, unpublished: 5 });
+  const { tick, nextTick } = reporter();
+  expect(nextTick()).toBe(0);
+  tick(nine + minute);
+  expect([totals()['node-a'], one.unpublished]).toEqual([5, 0]);
+  expect(nextTick()).toBe(Infinity);
 });
 
 test('an incident that is forgotten leaves nothing behind', () => {
   const one = reporter();
-  one.changed(opened(incident()));
+  one.report(incident());
   incidents = [];
   one.tick(nine + minute);
   expect(one.state()).toEqual({});

@@ -54,33 +54,32 @@ test.each([
 test('the incident has the Pod, its last words and how often', () => {
   const started = start();
   play('0 restart\n 10 restart\n 20 restart', started);
-  expect(started.table.incidents[0]).toMatchObject({
+  expect(started.tracker.incidents[0]).toMatchObject({
     failingPod: kubeProxy,
     quote: 'its last words',
     restarts: 3,
     failures: 3,
     families: [],
   });
-  expect(started.table.counts.restarts).toEqual({ 'kube-proxy': 3 });
 });
 
 test('felix takes the container of calico-node with it', () => {
-  const { heard, table } = start();
+  const { heard, tracker } = start();
   const panic = failure({ code: 'KN202', failing: 'felix' });
-  table.take(panic, 0, undefined);
-  table.restarted('calico-node', undefined, 10 * second, undefined);
-  table.take(panic, 40 * second, undefined);
-  table.restarted('bird', undefined, 50 * second, undefined);
+  tracker.take(panic, 0, undefined);
+  tracker.restarted({ failing: 'calico-node', lastWords: undefined }, undefined, 10 * second);
+  tracker.take(panic, 40 * second, undefined);
+  tracker.restarted({ failing: 'bird', lastWords: undefined }, undefined, 50 * second);
   expect(heard).toEqual(['opened KN202 3', 'continued KN202 1']);
-  expect(table.incidents).toHaveLength(1);
-  expect(table.incidents[0]).toMatchObject({ restarts: 2, code: 'KN202' });
+  expect(tracker.incidents).toHaveLength(1);
+  expect(tracker.incidents[0]).toMatchObject({ restarts: 2, code: 'KN202' });
 });
 
 test('a new life may try again after another time', () => {
-  const { table } = start();
-  table.take(failure(), 0, undefined);
-  table.take(sync('sync-failed', 'IPv4', { retry: 3_600_000 }), 1, undefined);
-  expect(table.nextTick).toBe(7_202_000);
-  table.restarted('kube-proxy', undefined, 10 * second, undefined);
-  expect(table.nextTick).toBe(910_000);
+  const { tracker } = start();
+  tracker.take(failure(), 0, undefined);
+  tracker.take(sync('sync-failed', 'IPv4', { retry: 3_600_000 }), 1, undefined);
+  expect(tracker.nextTick).toBe(7_202_000);
+  tracker.restarted({ failing: 'kube-proxy', lastWords: undefined }, undefined, 10 * second);
+  expect(tracker.nextTick).toBe(910_000);
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
 import type { Finding } from '../../src/model/finding.ts';
-import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
+import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { NodeIncidents, NodeIncidentsOptions } from '../../src/incidents/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { felixSettings, line, nine, nodeRef, noFacts, postgresService } from '../builders.ts';
+import { felixSettings, line, nine, nodeRef, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/affected-pod.ts';
 import { nastyLines } from './nasty-lines.ts';
 
 const second = 1000;
@@ -45,7 +45,7 @@ interface Scene {
 function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
   const told: Told[] = [];
   let now = 0;
-  const incidents = nodeIncidents((finding, time) => told.push({ finding, time }), { now: () => now, ...given });
+  const incidents = nodeIncidents((finding, time) => told.push({ finding, time }), given);
   const say: Scene['say'] = (text, at, path = proxyLog()) => {
     const record = parseProgramRecord(text);
     if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
@@ -80,48 +80,6 @@ function toldOf(told: readonly Told[], role: IncidentDetails['role'] = 'full'): 
 
 const manyPods = (count: number): AffectedPod[] => Array.from({ length: count }, (_, i) => affectedPod(`pod-${i}`));
 
-describe('a clock that was ahead when the node came up', () => {
-  const ahead = 8 * hour;
-
-  test('keeps no incident open: what succeeds after it was set back ends it', () => {
-    const { fail, say, look, told } = scene();
-    fail(nine + ahead);
-    fail(nine + ahead + 30 * second);
-    look(nine + minute, nine + 2 * minute);
-    say(complete, nine + 2 * minute + second);
-    expect(toldOf(told)).toContain('over Node node-a');
-  });
-
-  test('nor by silence', () => {
-    const { fail, look, told, incidents } = scene();
-    fail(nine + ahead);
-    fail(nine + ahead + 30 * second);
-    look(nine + minute, nine + 10 * minute);
-    expect(toldOf(told)).toContain('over Node node-a');
-    expect(incidents.table.incidents.every(({ last }) => last < nine + 10 * minute)).toBe(true);
-  });
-
-  test('does not keep Pods from being told', () => {
-    const { fail, look, told } = scene({ podsHere: () => manyPods(20) });
-    fail(nine + ahead);
-    fail(nine + ahead + 30 * second);
-    look(nine + ahead + 31 * second, nine + ahead + 50 * second);
-    expect(toldOf(told, 'pointer')).toHaveLength(1);
-    for (let at = nine; at < nine + 5 * minute; at += 30 * second) {
-      fail(at);
-      look(at, at + 25 * second);
-    }
-    expect(toldOf(told, 'pointer').length).toBeGreaterThan(10);
-  });
-
-  test('a line that is stamped minutes ahead of the others is none', () => {
-    const { fail, look, incidents } = scene();
-    for (const at of [0, 30, 60]) fail(nine + at * second);
-    look(nine - 4 * minute, nine - 4 * minute);
-    expect(incidents.table.incidents).toMatchObject([{ first: nine, last: nine + 60 * second }]);
-  });
-});
-
 describe('an API server that is away', () => {
   test('while an incident opens and closes is told of both when it is back, however long that took', () => {
     let ready = false;
@@ -139,17 +97,16 @@ describe('an API server that is away', () => {
       'over Pod kube-proxy-x7k2p',
       'over Node node-a',
     ]);
-    expect(incidents.table.incidents).toEqual([]);
+    expect(incidents.tracker.incidents).toEqual([]);
   });
 
   test('is asked for what explains an incident when it is back, not before', () => {
     let ready = false;
     const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-    const findFacts = (): NodeFacts => ({
-      ...noFacts,
-      felix: ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' },
-    });
-    const { fail, look, told } = scene({ isReady: () => ready, findFacts });
+    const facts: NodeIncidentsOptions['facts'] = {
+      felix: () => (ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' }),
+    };
+    const { fail, look, told } = scene({ isReady: () => ready, facts });
     fail(nine);
     fail(nine + 30 * second);
     ready = true;
@@ -169,7 +126,7 @@ describe('an API server that is away', () => {
     look(nine + 11 * minute, nine + 2 * hour);
     ready = true;
     look(nine + 2 * hour, nine + 2 * hour + 10 * minute);
-    const pointers = toldOf(told, 'pointer').toSorted();
+    const pointers = toldOf(told, 'pod-notice').toSorted();
     const [open, over] = ['open', 'over'].map((phase) => pointers.filter((each) => each.startsWith(phase)));
     expect(open).toHaveLength(20);
     expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
@@ -178,7 +135,7 @@ describe('an API server that is away', () => {
 
 describe('an incident of five hours on a node whose Pods come and go', () => {
   const { told, alive } = fiveHours();
-  const pointers = told.filter((one) => detailsOf(one).role === 'pointer');
+  const pointers = told.filter((one) => detailsOf(one).role === 'pod-notice');
   const byPod = Map.groupBy(pointers, ({ finding }) => finding.regarding.name);
 
   test('each Pod is told at most once an hour', () => {
@@ -279,7 +236,7 @@ test('felix and kube-proxy that fail for the same reason at the same time are tw
     say(locked, at + 50);
     say(felix('Failed to program iptables, will retry error=exit status 4 ipVersion=0x4'), at + 100, calicoLog);
   }
-  expect(incidents.table.incidents.map(({ code, failing }) => `${code} ${failing}`)).toEqual([
+  expect(incidents.tracker.incidents.map(({ code, failing }) => `${code} ${failing}`)).toEqual([
     'KN104 felix',
     'KN104 kube-proxy',
   ]);
@@ -314,6 +271,6 @@ describe('sixty lines that only resemble errors are no incident:', () => {
     for (const [i, text] of [...texts, ...texts, ...texts].entries()) say(text, nine + i * 10 * second, path);
     look(nine + 30 * minute, nine + 2 * hour);
     expect(told).toEqual([]);
-    expect(incidents.table.counts.failures).toEqual({});
+    expect(incidents.tracker.counts.failures).toEqual({});
   });
 });

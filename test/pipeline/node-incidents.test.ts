@@ -3,10 +3,9 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { factsOfLog } from '../../src/incidents/facts.ts';
 import { felixSettings, line, nine, postgresService } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/affected-pod.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -91,7 +90,7 @@ describe('kube-proxy that is started again and again', () => {
   test('for a reason that it tells is one incident of that', () => {
     const one = scene();
     for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
-    const open = one.incidents.table.incidents.filter(({ phase }) => phase === 'open');
+    const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
     expect(open).toMatchObject([{ failing: 'kube-proxy', restarts: 5 }]);
     expect(open[0]?.code).not.toBe('KN117');
   });
@@ -100,8 +99,8 @@ describe('kube-proxy that is started again and again', () => {
     const one = scene();
     const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
     for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
-    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
-    expect(one.incidents.table.incidents[0]?.quote).toContain('Something that nobody has seen before');
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 5 }]);
+    expect(one.incidents.tracker.incidents[0]?.quote).toContain('Something that nobody has seen before');
   });
 });
 
@@ -142,7 +141,7 @@ describe('bad input', () => {
         ),
         nine + i * 6,
       );
-    const { incidents } = one.incidents.table;
+    const { incidents } = one.incidents.tracker;
     expect(incidents).toHaveLength(1);
     expect(incidents[0]?.subjects.length).toBeLessThanOrEqual(16);
     expect(JSON.stringify(one.incidents.state()).length).toBeLessThan(20_000);
@@ -157,7 +156,7 @@ describe('bad input', () => {
         failed('KUBE-SVC-L6LPUQKLZFD5NUFY').replace(' > ipFamily', ` > rules=<\n${dump} > ipFamily`),
         nine + at * second,
       );
-    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN102', subjects: ['KUBE-SVC-L6LPUQKLZFD5NUFY'] }]);
   });
 
   test('a chain that is no Service’s is named, and that is all', () => {
@@ -225,7 +224,7 @@ describe('a kube-proxy that is no container', () => {
       one.say(started, nine + life * minute, source);
       one.say(complete, nine + life * minute + 5 * second, source);
     }
-    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', failing: 'kube-proxy', restarts: 4 }]);
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', failing: 'kube-proxy', restarts: 4 }]);
     expect(one.counts()).toEqual({ 'Node node-a': 4 });
   });
 
@@ -235,8 +234,8 @@ describe('a kube-proxy that is no container', () => {
       one.say(started, nine + life * minute, 'journal');
       one.say(crashed, nine + life * minute + second, 'journal');
     }
-    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', phase: 'open' }]);
-    expect(one.incidents.table.incidents[0]?.quote).toContain('no such device');
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', phase: 'open' }]);
+    expect(one.incidents.tracker.incidents[0]?.quote).toContain('no such device');
   });
 
   test('once is none', () => {
@@ -251,7 +250,7 @@ describe('a kube-proxy that is no container', () => {
       one.say(started, nine + life * minute, 'journal');
       failAt(one, nine + life * minute + second);
     }
-    expect(one.incidents.table.incidents.filter(({ phase }) => phase === 'open').map(({ code }) => code)).toEqual([
+    expect(one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open').map(({ code }) => code)).toEqual([
       'KN102',
     ]);
   });
@@ -262,7 +261,8 @@ describe('a kube-proxy that is no container', () => {
       one.say(complete, nine + life * minute, log(life));
       one.say(started, nine + life * minute, '/var/log/kube-proxy.log');
     }
-    expect(one.incidents.table.counts.restarts).toEqual({ 'kube-proxy': 2 });
+    one.say(complete, nine + 3 * minute, log(3));
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 3 }]);
   });
 
   test('it goes on where the state of before had stopped', () => {
@@ -271,7 +271,7 @@ describe('a kube-proxy that is no container', () => {
     const restored = JSON.parse(JSON.stringify(before.incidents.state())) as NodeIncidentsState;
     const one = scene({ restored });
     one.say(started, nine + 3 * minute, 'journal');
-    expect(one.incidents.table.incidents).toMatchObject([{ code: 'KN117', phase: 'open', restarts: 3 }]);
+    expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', phase: 'open', restarts: 3 }]);
   });
 });
 
@@ -279,10 +279,7 @@ const felixSays = (text: string): string => `2026-11-21 09:00:00.101 [ERROR][61]
 
 describe('eBPF that the kernel does not have', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-  const findFacts: NodeIncidentsOptions['findFacts'] = (...args) => ({
-    ...factsOfLog(...args),
-    felix: { kind: 'settings', settings },
-  });
+  const facts: NodeIncidentsOptions['facts'] = { felix: () => ({ kind: 'settings', settings }) };
   const unsupported = felixSays(
     'BPF dataplane mode enabled but not supported by the kernel.  Disabling BPF mode. error=x',
   );
@@ -294,7 +291,7 @@ describe('eBPF that the kernel does not have', () => {
     ['felix says so after it was started again', [unsupported, on], 'CalicoDeletesServiceChains'],
     ['nobody says', [], 'CalicoDeletesServiceChains'],
   ])('%s', async (_, said, reason) => {
-    const one = scene({ findFacts });
+    const one = scene({ facts });
     for (const text of said) one.say(text, nine, calicoLog);
     failAt(one, nine + minute);
     failAt(one, nine + minute + 30 * second);
@@ -303,7 +300,7 @@ describe('eBPF that the kernel does not have', () => {
   });
 
   test('what an earlier felix said is not said by the next', async () => {
-    const one = scene({ findFacts });
+    const one = scene({ facts });
     one.say(unsupported, nine, calicoLog);
     one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));
     failAt(one, nine + minute);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
-import { createIncidentTable, type IncidentTable } from '../../src/incidents/tracker/table.ts';
-import type { IncidentsState } from '../../src/incidents/tracker/state.ts';
+import { createTracker, type Tracker } from '../../src/incidents/tracker/tracker.ts';
+import type { TrackerState } from '../../src/incidents/tracker/state.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing, Sign } from '../../src/model/program-record.ts';
-import { failure, courseOf, sync } from '../incidents/scripts.ts';
+import { failure, sync } from '../incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
 
 const runs = { numRuns: 500 };
@@ -47,51 +47,56 @@ const disordered = fc.oneof(
   fc.record({ wait: fc.integer({ min: -300_000, max: 0 }), happens: sign }),
 );
 
-function step(table: IncidentTable, { happens }: Step, time: Millis): void {
-  if (happens === 'tick') table.tick(time);
-  else if (happens === 'restart') table.restarted('kube-proxy', undefined, time, undefined);
-  else table.take(happens, time, undefined);
+function step(tracker: Tracker, { happens }: Step, time: Millis): void {
+  if (happens === 'tick') tracker.tick(time);
+  else if (happens === 'restart') tracker.restarted({ failing: 'kube-proxy', lastWords: undefined }, undefined, time);
+  else tracker.take(happens, time, undefined);
 }
 
-/** Takes the steps one after the other; `after` sees the table after each and may give another to go on with. */
+/** Hears of each change; gives whether it is published at once. */
+type Listener = (change: IncidentChange) => boolean;
+
+function trackerWith(listener: Listener, restored?: TrackerState): Tracker {
+  const tracker = createTracker({
+    restored,
+    onChange(change) {
+      if (listener(change)) tracker.acknowledge(change.incident);
+    },
+  });
+  return tracker;
+}
+
+/** Takes the steps one after the other; `after` sees the tracker after each and may give another to go on with. */
 function run(
   steps: readonly Step[],
-  onChange: (change: IncidentChange) => void,
-  after: (table: IncidentTable, time: Millis, index: number) => IncidentTable = (table) => table,
-): IncidentTable {
-  let table = createIncidentTable({ courseOf, onChange });
+  listener: Listener,
+  after: (tracker: Tracker, time: Millis, index: number) => Tracker = (tracker) => tracker,
+): Tracker {
+  let tracker = trackerWith(listener);
   let time = 1_800_000_000_000;
   for (const [i, next] of steps.entries()) {
     time += next.wait;
-    step(table, next, time);
-    table = after(table, time, i);
+    step(tracker, next, time);
+    tracker = after(tracker, time, i);
   }
-  return table;
+  return tracker;
 }
 
-function told({ kind, incident }: IncidentChange): string {
+function textOf({ kind, incident }: IncidentChange): string {
   const { code, failing: program, unpublished, last, ended, endedBy, failures } = incident;
   return `${kind} ${code} ${program} ${unpublished} of ${failures} until ${last}, ${ended} ${endedBy}`;
-}
-
-function tell(incident: Incident): void {
-  incident.unpublished = 0;
-  incident.endUnpublished = false;
 }
 
 function sum(of: Record<string, number>): number {
   return Object.values(of).reduce((a, b) => a + b, 0);
 }
 
-/** Tells at once, and writes it down. */
-function listen(into: string[]): (change: IncidentChange) => void {
-  return (change) => {
-    into.push(told(change));
-    tell(change.incident);
-  };
+/** Publishes each change at once. */
+function publishInto(published: string[]): Listener {
+  return (change) => published.push(textOf(change)) > 0;
 }
 
-const throughDisk = (table: IncidentTable) => JSON.parse(JSON.stringify(table.state())) as IncidentsState;
+const throughDisk = (tracker: Tracker) => JSON.parse(JSON.stringify(tracker.state())) as TrackerState;
 
 test('one cause alone is as a slow and obvious reference has it', () => {
   fc.assert(
@@ -101,19 +106,16 @@ test('one cause alone is as a slow and obvious reference has it', () => {
       const end = time + 4_000_000;
       const changes: string[] = [];
       let now = 0;
-      const table = createIncidentTable({
-        courseOf,
-        onChange({ kind, incident }) {
-          changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.unpublished}`);
-          tell(incident);
-        },
-      });
+      const tracker = trackerWith(
+        ({ kind, incident }) =>
+          changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.unpublished}`) > 0,
+      );
       const tickUntil = (until: Millis) => {
-        while (table.nextTick <= until) table.tick((now = table.nextTick));
+        while (tracker.nextTick <= until) tracker.tick((now = tracker.nextTick));
       };
       for (const at of times) {
         tickUntil(at);
-        table.take(failure({ code: 'KN401', failing: 'kernel', family: '' }), (now = at), undefined);
+        tracker.take(failure({ code: 'KN401', failing: 'kernel', family: '' }), (now = at), undefined);
       }
       tickUntil(end);
       expect(changes).toEqual(referenceChanges(times, 30_000, end));
@@ -125,22 +127,22 @@ test('one cause alone is as a slow and obvious reference has it', () => {
 describe('whatever comes, in whatever order', () => {
   const steps = fc.array(disordered, { maxLength: 60 });
 
-  test('every failure of an incident is told once, at once or later', () => {
+  test('every failure of an incident is published once, at once or later', () => {
     fc.assert(
       fc.property(steps, fc.func(fc.boolean()), (all, isHeardAt) => {
-        const tells = new Map<Incident, number>();
+        const published = new Map<Incident, number>();
         const bases = new Map<Incident, number>();
-        const table = run(all, ({ incident }) => {
+        const tracker = run(all, ({ incident }) => {
           if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
-          if (!isHeardAt(incident.failures)) return;
-          tells.set(incident, (tells.get(incident) ?? 0) + incident.unpublished);
-          incident.unpublished = 0;
+          const isPublished = isHeardAt(incident.failures);
+          if (isPublished) published.set(incident, (published.get(incident) ?? 0) + incident.unpublished);
+          return isPublished;
         });
-        for (const incident of table.incidents) {
+        for (const incident of tracker.incidents) {
           if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
           else {
             expect(bases.get(incident)).toBe(0);
-            expect((tells.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
+            expect((published.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
           }
         }
       }),
@@ -159,9 +161,10 @@ describe('whatever comes, in whatever order', () => {
             expect(open.has(key)).toBe(kind !== 'opened');
             if (kind === 'closed') open.delete(key);
             else open.add(key);
+            return false;
           },
-          (table) => {
-            const { incidents } = table;
+          (tracker) => {
+            const { incidents } = tracker;
             expect(new Set(incidents.map((each) => `${each.code} ${each.failing}`)).size).toBe(incidents.length);
             expect(incidents.filter(({ phase }) => phase === 'open')).toHaveLength(open.size);
             for (const { first, last, opened = first, ended, endedBy, phase, failures, restarts } of incidents) {
@@ -171,7 +174,7 @@ describe('whatever comes, in whatever order', () => {
               expect([ended === undefined, endedBy === undefined]).toEqual([phase !== 'over', phase !== 'over']);
               if (ended !== undefined) expect(ended).toBeGreaterThanOrEqual(last);
             }
-            return table;
+            return tracker;
           },
         );
       }),
@@ -182,11 +185,10 @@ describe('whatever comes, in whatever order', () => {
   test('all failures are counted, and opened are those closed and those open', () => {
     fc.assert(
       fc.property(steps, (all) => {
-        const { counts, incidents } = run(all, ({ incident }) => tell(incident));
+        const { counts, incidents } = run(all, () => true);
         const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
         expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
         expect(sum(counts.opened) - sum(counts.closed)).toBe(incidents.filter(({ phase }) => phase === 'open').length);
-        expect(sum(counts.restarts)).toBe(all.filter(({ happens }) => happens === 'restart').length);
       }),
       runs,
     );
@@ -196,9 +198,9 @@ describe('whatever comes, in whatever order', () => {
     fc.assert(
       fc.property(steps, fc.nat({ max: 60 }), (all, at) => {
         const [whole, parted]: [string[], string[]] = [[], []];
-        const one = run(all, listen(whole));
-        const other = run(all, listen(parted), (table, _, i) =>
-          i === at ? createIncidentTable({ courseOf, onChange: listen(parted), restored: throughDisk(table) }) : table,
+        const one = run(all, publishInto(whole));
+        const other = run(all, publishInto(parted), (tracker, _, i) =>
+          i === at ? trackerWith(publishInto(parted), throughDisk(tracker)) : tracker,
         );
         expect(parted).toEqual(whole);
         expect(throughDisk(other)).toEqual(throughDisk(one));
@@ -207,26 +209,14 @@ describe('whatever comes, in whatever order', () => {
     );
   });
 
-  test('after a crash every change that was not told is offered, and no failure is told twice', () => {
+  test('after a crash everything is unpublished that was, and no failure is published twice', () => {
     fc.assert(
       fc.property(steps, fc.nat({ max: 60 }), (all, at) => {
-        const sums = new Map<string, number>();
-        const hear = ({ incident }: IncidentChange) => {
-          const key = `${incident.code} ${incident.failing} ${incident.first}`;
-          sums.set(key, (sums.get(key) ?? 0) + incident.unpublished);
-          tell(incident);
-        };
-        const silent = run(all.slice(0, at), () => undefined);
-        const kept = throughDisk(silent);
-        const next = createIncidentTable({ courseOf, onChange: hear, restored: kept });
-        expect(next.nextTick === 0).toBe(
-          silent.incidents.some(({ unpublished, endUnpublished }) => unpublished > 0 || endUnpublished),
-        );
-        next.tick(0);
-        for (const { incident } of kept.incidents) {
-          const key = `${incident.code} ${incident.failing} ${incident.first}`;
-          expect(sums.get(key) ?? 0).toBe(incident.phase === 'suspected' ? 0 : incident.failures);
-        }
+        const before = run(all.slice(0, at), () => false);
+        const after = trackerWith(() => false, throughDisk(before));
+        expect(after.incidents).toEqual(before.incidents);
+        for (const { phase, unpublished, failures } of after.incidents)
+          expect(unpublished).toBe(phase === 'suspected' ? 0 : failures);
       }),
       runs,
     );
@@ -238,15 +228,13 @@ describe('whatever comes, in whatever order', () => {
         const states = new Map<number, string>();
         run(
           all,
-          ({ incident }) => {
-            if (isHeardAt(incident.failures)) tell(incident);
-          },
-          (table) => {
-            const state = JSON.stringify(table.state());
-            const { revision } = table;
+          ({ incident }) => isHeardAt(incident.failures),
+          (tracker) => {
+            const state = JSON.stringify(tracker.state());
+            const { revision } = tracker;
             expect(states.get(revision) ?? state).toBe(state);
             states.set(revision, state);
-            return table;
+            return tracker;
           },
         );
       }),
@@ -264,42 +252,38 @@ test('how often it ticks only decides how soon an end is known', () => {
   );
 });
 
-/** What was heard of each cause when there is a tick every `interval` beside the steps that are signs. */
+/** The changes of each cause when there is a tick every `interval` beside the steps that are signs. */
 function trace(steps: readonly Step[], interval: Millis): unknown {
   const changes: Record<string, string[]> = {};
-  const table = createIncidentTable({
-    courseOf,
-    onChange(change) {
-      (changes[`${change.incident.code} ${change.incident.failing}`] ??= []).push(told(change));
-      tell(change.incident);
-    },
-  });
+  const tracker = trackerWith(
+    (change) => (changes[`${change.incident.code} ${change.incident.failing}`] ??= []).push(textOf(change)) > 0,
+  );
   let time = 1_800_000_000_000;
   for (const next of steps) {
-    for (let tick = time + interval; tick <= time + next.wait; tick += interval) table.tick(tick);
+    for (let tick = time + interval; tick <= time + next.wait; tick += interval) tracker.tick(tick);
     time += next.wait;
-    if (next.happens !== 'tick') step(table, next, time);
+    if (next.happens !== 'tick') step(tracker, next, time);
   }
-  table.tick(time + 10_000_000);
-  return { changes, counts: table.counts, left: table.incidents };
+  tracker.tick(time + 10_000_000);
+  return { changes, counts: tracker.counts, left: tracker.incidents };
 }
 
-test('100,000 signs of any kind are a small table', () => {
+test('100,000 signs of any kind are few incidents', () => {
   const [first] = fc.sample(fc.array(disordered, { minLength: 1000, maxLength: 1000 }), { numRuns: 1, seed: 7 });
-  const table = createIncidentTable({ courseOf, onChange: ({ incident }) => tell(incident) });
+  const tracker = trackerWith(() => true);
   let time = 1_800_000_000_000;
   for (let i = 0; i < 100_000; i++) {
     const next = first?.[i % 1000] as Step;
     time += next.wait % 5000;
     const { happens } = next;
     if (typeof happens === 'object' && happens.kind === 'failure')
-      table.take(
+      tracker.take(
         { ...happens, family: `family ${i}`, subject: `${i} `.repeat(1000), quote: 'x'.repeat(5000) },
         time,
         undefined,
       );
-    else step(table, next, time);
+    else step(tracker, next, time);
   }
-  expect(table.incidents.length).toBeLessThanOrEqual(failings.length * codes.length + 1);
-  expect(JSON.stringify(table.state()).length).toBeLessThan(10_000 * table.incidents.length);
+  expect(tracker.incidents.length).toBeLessThanOrEqual(failings.length * codes.length + 1);
+  expect(JSON.stringify(tracker.state()).length).toBeLessThan(10_000 * tracker.incidents.length);
 });

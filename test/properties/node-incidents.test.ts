@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { factsOfLog } from '../../src/incidents/facts.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
-import type { IncidentDetails, NodeFacts } from '../../src/model/incident.ts';
+import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing } from '../../src/model/program-record.ts';
 import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/node-incidents.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
-import { affectedPod } from '../incidents/sufferer.ts';
+import { affectedPod } from '../incidents/affected-pod.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -179,12 +178,13 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
         ...surroundings(() => now),
         isReady: () => !away,
         restored,
-        findFacts: (incident, recent): NodeFacts | Promise<NodeFacts> => {
-          const facts = factsOfLog(incident, recent);
-          if (!late) return facts;
-          const { promise, resolve } = Promise.withResolvers<NodeFacts>();
-          waiting.push(() => resolve(facts));
-          return promise;
+        facts: {
+          felix() {
+            if (!late) return undefined;
+            const { promise, resolve } = Promise.withResolvers<undefined>();
+            waiting.push(() => resolve(undefined));
+            return promise;
+          },
         },
       },
     );
@@ -231,7 +231,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
 
   /** Sums up the failures of incidents that are gone; those that were never open are flaps. */
   function note(): void {
-    const here = new Map(incidents.table.incidents.map((incident) => [keyOf(incident), incident]));
+    const here = new Map(incidents.tracker.incidents.map((incident) => [keyOf(incident), incident]));
     for (const [key, { failures: before }] of alive) {
       const incident = here.get(key);
       if (incident !== undefined && incident.phase !== 'suspected' && incident.failures >= before) continue;
@@ -332,8 +332,8 @@ describe('whatever a node goes through', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const { incidents } = await play(all, { late: true });
-        const { table, told } = incidents.state();
-        expect([table.incidents, told]).toEqual([[], {}]);
+        const { table, reported } = incidents.state();
+        expect([table.incidents, reported]).toEqual([[], {}]);
         expect(JSON.stringify(incidents.state()).length).toBeLessThan(20_000);
       }),
       { numRuns: 20 },

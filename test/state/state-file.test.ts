@@ -142,23 +142,24 @@ test.each([0, 3, '1', null, undefined])(
     writeFileSync(file, `${JSON.stringify({ ...JSON.parse(header), version })}\n${body}`);
     expect(load(file)).toEqual({
       kind: 'unusable',
-      reason: `it has version ${String(version)}, this program writes 2`,
+      reason: `it has version ${String(version)}, this program writes 4`,
       aside: expect.stringContaining(file),
     });
   },
 );
 
-test('what version 1 has kept is taken over under the names of today', async () => {
+test.each([1, 2])('what version %i has kept is taken over under the names of today', async (version) => {
   const file = await written();
   const body = JSON.stringify({
     series: [{ finding: { story: { kind: 'incident', culprit: 'kube-system/kube-proxy-x', facts: { talkers: [] } } } }],
     incidents: {
       table: [{ incident: { untold: 2, endUntold: false } }],
       told: { KN102: { pointed: { uid: { at: 1 } } } },
+      syncs: { felix: { tells: true, told: {} } },
     },
   });
   const sha256 = createHash('sha256').update(body).digest('hex');
-  writeFileSync(file, `${JSON.stringify({ format: 'kube-netfilter-tailer state', version: 1, sha256 })}\n${body}`);
+  writeFileSync(file, `${JSON.stringify({ format: 'kube-netfilter-tailer state', version, sha256 })}\n${body}`);
   const details = { kind: 'incident', failingPod: 'kube-system/kube-proxy-x', facts: { topSources: [] } };
   expect(load(file)).toEqual({
     kind: 'restored',
@@ -166,7 +167,8 @@ test('what version 1 has kept is taken over under the names of today', async () 
       series: [{ finding: { details } }],
       incidents: {
         table: [{ incident: { unpublished: 2, endUnpublished: false } }],
-        told: { KN102: { notifiedPods: { uid: { at: 1 } } } },
+        reported: { KN102: { notifiedPods: { uid: { at: 1 } } } },
+        syncs: { felix: { reportsFailures: true, reported: {} } },
       },
     },
   });

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { factsOfLog } from '../../incidents/facts.ts';
 import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -56,17 +55,17 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     advance,
     finish() {
       for (const [node, { incidents, latest }] of nodes)
-        run(node, latest + afterwards, incidents.nextPodNotice, (at) => incidents.point(Math.max(at, latest)));
+        run(node, latest + afterwards, incidents.nextPodNotice, (at) => incidents.notifyPods(Math.max(at, latest)));
     },
     nodeOfLog: (path) => podOfLog(path)?.node,
     opened() {
-      const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.table.counts.opened));
+      const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.tracker.counts.opened));
       return counts.reduce((sum, count) => sum + count, 0);
     },
     unrepeated() {
       const all: Record<string, number> = {};
       for (const { incidents } of nodes.values())
-        for (const [code, count] of Object.entries(incidents.table.unrepeated)) all[code] = (all[code] ?? 0) + count;
+        for (const [code, count] of Object.entries(incidents.tracker.unrepeated)) all[code] = (all[code] ?? 0) + count;
       return all;
     },
   };
@@ -127,11 +126,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
       },
       podsHere: () => here,
       chains,
-      findFacts: (incident, recent) => ({
-        ...factsOfLog(incident, recent),
-        felix: felixOf(node),
-        kubeProxyHere: podOf('kube-proxy', here) !== undefined,
-      }),
+      facts: { felix: () => felixOf(node), kubeProxyHere: () => podOf('kube-proxy', here) !== undefined },
       isReady: () => true,
       count: (finding, time, weight) => series(node).count(finding, time, weight),
     });

@@ -64,8 +64,8 @@ export const cannotStart: CauseRow = {
 /** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]; nothing else in a k3s writes it. */
 const startNeedle = 'Version info';
 
-/** Whether kube-proxy says that it has been started. */
-export function tellsOfStart({ program: writer, caller, message }: ProgramRecord): boolean {
+/** Whether kube-proxy logs that it was started. */
+export function isStart({ program: writer, caller, message }: ProgramRecord): boolean {
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 

@@ -2,70 +2,49 @@ import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { ServiceChains } from '../../model/service-chain.ts';
 import { objectKey } from '../../model/object-key.ts';
-import type { Incident } from '../incident.ts';
+import type { ServiceChains } from '../../model/service-chain.ts';
+import { causeOf } from '../catalogue/catalogue.ts';
+import { diagnose } from '../catalogue/diagnosis.ts';
+import { type Incident, keyOf } from '../incident.ts';
 import { type AffectedPod, affectedPodsOf } from './pod-notices.ts';
-import { keyOf } from '../tracker/state.ts';
-import { servicesOf } from '../tracker/subjects.ts';
+import { servicesOf } from './services.ts';
 
-/** What the catalogue says of a cause, as far as it decides who is told. */
-export interface EventTerms {
-  severity: 'serious' | 'warning';
-  reason: string;
-  overReason: string;
-  /** Whether the Pods of the node suffer. */
-  impact: boolean;
-}
-
-export interface IncidentDetailsOptions {
+/** The node and what is around it. */
+export interface Surroundings {
   node: string;
   /** The Node as the API server has it; by its name alone as long as it is not known. */
   nodeRef: () => ObjectRef;
-  termsOf: (code: string) => EventTerms;
-  diagnose: (incident: Incident, facts: NodeFacts) => string;
   chains: ServiceChains;
   podsHere: () => readonly AffectedPod[];
 }
 
-/** What is told of an incident, by what was found out about it. */
-export interface IncidentDetailsBuilder {
-  /** The whole story on all that it is about, or on `told`. */
-  whole: (
-    incident: Incident,
-    facts: NodeFacts,
-    phase: IncidentDetails['phase'],
-    told?: readonly ObjectRef[],
-  ) => Finding[];
-  /** A short one on a Pod. */
-  pointer: (
-    incident: Incident,
-    facts: NodeFacts,
-    phase: IncidentDetails['phase'],
-    pod: { object: ObjectRef; troubled: boolean },
-  ) => Finding;
-  /** Pods that it hits, those in trouble first. */
-  affectedPods: (incident: Incident, facts: NodeFacts) => AffectedPod[];
+/** What Events say of an incident, by what was found out about it. */
+export interface FindingBuilder {
+  /** All details, on all objects that it is about, or on `objects`. */
+  full: (incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]) => Finding[];
+  podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, pod: NoticedPod) => Finding;
 }
 
-type Surroundings = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
+type Phase = IncidentDetails['phase'];
+type NoticedPod = { object: ObjectRef; troubled: boolean };
+type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
 /** A program may fail hundreds of times a second; what is around it does not change as often, and is much to look through. */
 const lookEvery: Millis = 1000;
 
-export function createIncidentDetails(options: IncidentDetailsOptions): IncidentDetailsBuilder {
-  const { node, nodeRef, termsOf } = options;
-  const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; surroundings: Surroundings }>();
+export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
+  const { node, nodeRef } = surroundings;
+  const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 
   return {
-    affectedPods,
-    whole(incident, facts, phase, told) {
-      const around = phase === 'open' ? lookAgain(incident, facts) : look(incident, facts);
-      const details = detailsOf(incident, facts, around, phase, 'full');
-      const { severity, reason, overReason } = termsOf(details.diagnosis);
+    full(incident, facts, phase, objects) {
+      const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
+      const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
+      const { severity, reason, overReason } = causeOf(details.diagnosis);
       const here = nodeRef();
       const services = severity === 'warning' ? [] : details.services.map(({ object }) => object);
-      return distinct(told ?? [incident.failingPod ?? here, here, ...services]).map((object): Finding => {
+      return distinct(objects ?? [incident.failingPod ?? here, here, ...services]).map((object): Finding => {
         const shared = object.kind === 'Service';
         return {
           identity: identityOf(phase, details.diagnosis, incident, object, shared ? '' : node),
@@ -79,73 +58,74 @@ export function createIncidentDetails(options: IncidentDetailsOptions): Incident
         };
       });
     },
-    pointer: (incident, facts, phase, { object, troubled }) => ({
+    podNotice: (incident, facts, phase, { object, troubled }) => ({
+      // The identity names the Event: it is from before Pod notices were called so.
       identity: identityOf(`${phase} pointer`, incident.code, incident, object, node),
       reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
-      // A Pod that runs well need not alarm anybody.
+      // A Pod that runs well is no reason for an alarm.
       type: phase === 'open' && troubled ? 'Warning' : 'Normal',
       regarding: object,
       related: nodeRef(),
       node,
-      details: detailsOf(incident, facts, look(incident, facts), phase, 'pointer'),
+      details: {
+        role: 'pod-notice',
+        phase,
+        ...detailsOf(incident, facts),
+        ...lookAround(incident, facts, surroundings),
+      },
     }),
   };
 
-  function affectedPods(incident: Incident, facts: NodeFacts): AffectedPod[] {
-    if (!termsOf(options.diagnose(incident, facts)).impact) return [];
-    const all = affectedPodsOf(options.podsHere());
-    // A table of a namespace of its own is that Pod's alone.
-    return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
-  }
-
-  function look(incident: Incident, facts: NodeFacts): Surroundings {
-    const { services, more } = servicesOf(incident.subjects, options.chains);
-    const hit = affectedPods(incident, facts);
-    const names = hit.slice(0, 3).map(({ namespace, name }) => `${namespace}/${name}`);
-    return { services, moreServices: more, affected: { count: hit.length, names } };
-  }
-
-  function lookAgain(incident: Incident, facts: NodeFacts): Surroundings {
+  function lookAgain(incident: Incident, facts: NodeFacts): Around {
     const key = keyOf(incident);
     const second = Math.floor(incident.last / lookEvery);
     const subjects = incident.subjects.length;
     const known = seen.get(key);
-    if (known?.second === second && known.subjects === subjects && known.facts === facts) return known.surroundings;
-    const surroundings = look(incident, facts);
-    seen.set(key, { second, subjects, facts, surroundings });
-    return surroundings;
+    if (known?.second === second && known.subjects === subjects && known.facts === facts) return known.around;
+    const around = lookAround(incident, facts, surroundings);
+    seen.set(key, { second, subjects, facts, around });
+    return around;
   }
+}
 
-  function detailsOf(
-    incident: Incident,
-    facts: NodeFacts,
-    surroundings: Surroundings,
-    phase: IncidentDetails['phase'],
-    role: IncidentDetails['role'],
-  ): IncidentDetails {
-    const { code, failing, failingPod, first, last, failures, ended, endedBy, restarts, quote } = incident;
-    return {
-      kind: 'incident',
-      role,
-      phase,
-      code,
-      diagnosis: options.diagnose(incident, facts),
-      failing,
-      failingPod: failingPod === undefined ? undefined : `${failingPod.namespace}/${failingPod.name}`,
-      since: first,
-      last,
-      failures,
-      endedBy,
-      ended,
-      families: [...incident.families],
-      subjects: [...incident.subjects],
-      moreSubjects: incident.moreSubjects,
-      restarts,
-      quote,
-      ...surroundings,
-      facts,
-    };
-  }
+/** Pods that an incident affects, those with problems of their own first. */
+export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Surroundings['podsHere']): AffectedPod[] {
+  if (causeOf(diagnose(incident.code, facts, incident)).impact === undefined) return [];
+  const all = affectedPodsOf(podsHere());
+  // A table of a namespace of its own is that Pod's alone.
+  return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
+}
+
+function lookAround(incident: Incident, facts: NodeFacts, { chains, podsHere }: Surroundings): Around {
+  const { services, more } = servicesOf(incident.subjects, chains);
+  const affected = affectedPods(incident, facts, podsHere);
+  const names = affected.slice(0, 3).map(({ namespace, name }) => `${namespace}/${name}`);
+  return { services, moreServices: more, affected: { count: affected.length, names } };
+}
+
+function detailsOf(
+  incident: Incident,
+  facts: NodeFacts,
+): Omit<IncidentDetails, 'role' | 'phase' | 'services' | 'moreServices' | 'affected'> {
+  const { code, failing, failingPod, first, last, failures, ended, endedBy, restarts, quote } = incident;
+  return {
+    kind: 'incident',
+    code,
+    diagnosis: diagnose(code, facts, incident),
+    failing,
+    failingPod: failingPod === undefined ? undefined : `${failingPod.namespace}/${failingPod.name}`,
+    since: first,
+    last,
+    failures,
+    endedBy,
+    ended,
+    families: [...incident.families],
+    subjects: [...incident.subjects],
+    moreSubjects: incident.moreSubjects,
+    restarts,
+    quote,
+    facts,
+  };
 }
 
 /** Each object once, as it is first. */

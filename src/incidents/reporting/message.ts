@@ -14,9 +14,9 @@ const room = 1024;
 /** The message of an Event about an incident, of at most 1,024 bytes: what matters least gives way. */
 export function incidentMessage(details: IncidentDetails, node: string, lowerBound = ''): string {
   const name = short(node, 253) || 'this node';
-  if (details.role === 'pointer')
-    return details.phase === 'open' ? pointer(details, name) : podNoticeOver(details, name);
-  return details.phase === 'open' ? full(details, name, lowerBound) : fullOver(details, name);
+  if (details.role === 'full')
+    return details.phase === 'open' ? full(details, name, lowerBound) : fullOver(details, name);
+  return details.phase === 'open' ? podNotice(details, name) : podNoticeOver(details, name);
 }
 
 /** How much it matters, then a sentence, then what says less in fewer words; 0 stays whatever happens. */
@@ -61,7 +61,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-function pointer(details: IncidentDetails, node: string): string {
+function podNotice(details: IncidentDetails, node: string): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
     [

@@ -1,18 +1,17 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Incident, IncidentChange } from '../incident.ts';
-import { quietPeriodOf, memory, timeoutOf, verdictTime } from './rules.ts';
+import { causeOf } from '../catalogue/catalogue.ts';
+import { type Incident, type IncidentChange, isUnpublished } from '../incident.ts';
+import { memory, quietPeriodOf, timeoutOf, verdictTime } from './rules.ts';
 import type { IncidentCounts } from './state.ts';
-import { type Noted, setClock, takeBackAttempt, type TrackedFailure } from './tracked.ts';
+import type { Syncs } from './syncs.ts';
+import { type Noted, takeBackAttempt, type TrackedFailure } from './tracked.ts';
 
 export interface LifecycleOptions {
-  /** About how long after a failure the next one comes while it lasts. */
-  retryIntervalOf: (tracked: TrackedFailure) => Millis;
-  /** Whether a line will tell that an attempt failed: a complaint before that may be of one that succeeds. */
-  willTell: (tracked: TrackedFailure) => boolean;
-  /** Whether all that is to be told of one has been: the API server may be away for longer than anything is remembered. */
-  isTold: (incident: Incident) => boolean;
+  syncs: Syncs;
   counts: IncidentCounts;
   onChange: (change: IncidentChange) => void;
+  /** Whether it is not to be forgotten, although all of it is published. */
+  isNeeded: (incident: Incident) => boolean;
 }
 
 /** How one incident begins, goes on and ends, whatever it is of. */
@@ -26,126 +25,124 @@ export interface Lifecycle {
   confirm: (tracked: TrackedFailure) => void;
   /** All that had failed has succeeded. */
   succeed: (tracked: TrackedFailure, time: Millis) => void;
-  /**
-   * Does what was due up to then: gives whether something changed, and whether it can be forgotten. `isClock`: `now` is what the
-   * clock says, and not the time of a line.
-   */
-  settle: (tracked: TrackedFailure, now: Millis, isClock: boolean) => 'same' | 'changed' | 'forgotten';
-  /** When `settle` has something to do. */
+  /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
+  settle: (tracked: TrackedFailure, now: Millis) => 'same' | 'changed' | 'forgotten';
+  /** When `settle` has something to do: when it begins without further doubt, when silence ends it, or when it is forgotten. */
   dueOf: (tracked: TrackedFailure) => Millis;
 }
 
-export function createLifecycle({ retryIntervalOf, willTell, isTold, counts, onChange }: LifecycleOptions): Lifecycle {
+export function createLifecycle({ syncs, counts, onChange, isNeeded }: LifecycleOptions): Lifecycle {
   return {
-    dueOf,
+    confirm,
     fail(tracked, time, note) {
       const { incident } = tracked;
-      const { code } = incident;
+      const { code, failing } = incident;
       increase(counts.failures, code);
       incident.failures++;
       incident.first = Math.min(incident.first, time);
       incident.last = Math.max(incident.last, time);
-      const { repeats, flaps } = note(tracked, time, retryIntervalOf(tracked));
+      const { repeats, flaps } = note(tracked, time, retryIntervalOf(incident, syncs));
       increase(counts.flaps, code, flaps);
       if (tracked.healthy !== undefined) tracked.fight = true;
       tracked.healthy = undefined;
-      switch (incident.phase) {
-        case 'suspected':
-          if (repeats) tracked.doubtful = true;
-          if (!willTell(tracked)) confirm(tracked);
-          return;
-        case 'open':
-          incident.unpublished++;
-          return onChange({ kind: 'continued', incident });
-        case 'over':
-          // Known, and back so soon: there is no doubt any more, and what flaps must not be told as many.
-          tracked.fight = true;
-          return begin(tracked, time, incident.unpublished + 1);
-        default:
-          incident.phase satisfies never;
+      if (incident.phase === 'suspected') {
+        if (repeats) tracked.doubtful = true;
+        // Where a line will say that the attempt failed, a problem logged before may be of one that succeeds.
+        if (causeOf(code).endsWithSync !== true || !syncs.reportsFailures(failing)) confirm(tracked);
+      } else if (incident.phase === 'open') {
+        incident.unpublished++;
+        onChange({ kind: 'continued', incident });
+      } else {
+        // Known, and back so soon: there is no doubt any more, and what flaps must not be published as many.
+        tracked.fight = true;
+        open(tracked, time, incident.unpublished + 1);
       }
     },
-    confirm,
     succeed(tracked, time) {
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
       tracked.doubtful = false;
       // What failed, was well and failed again is not over because it is well again.
-      if (tracked.incident.phase === 'open' && !tracked.fight) end(tracked, time, 'success', time);
+      if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    settle(tracked, now, isClock) {
+    settle(tracked, now) {
       const { incident } = tracked;
-      let outcome: 'same' | 'changed' = setClock(tracked, now, isClock) ? 'changed' : 'same';
-      if (now < dueOf(tracked)) return outcome;
-      if (tracked.doubtful) {
-        confirm(tracked);
+      let outcome: 'same' | 'changed' = 'same';
+      while (now >= dueOf(tracked, syncs)) {
+        if (tracked.doubtful) confirm(tracked);
+        else if (incident.phase === 'open') closeQuiet(tracked, dueOf(tracked, syncs));
+        else {
+          if (incident.phase === 'suspected') increase(counts.flaps, incident.code, tracked.attempts.length);
+          return isUnpublished(incident) || isNeeded(incident) ? outcome : 'forgotten';
+        }
         outcome = 'changed';
-        if (now < dueOf(tracked)) return outcome;
       }
-      if (incident.phase === 'open') {
-        endByQuietPeriod(tracked, dueOf(tracked));
-        outcome = 'changed';
-        if (now < dueOf(tracked)) return outcome;
-      }
-      if (incident.phase === 'suspected') increase(counts.flaps, incident.code, tracked.attempts.length);
-      return isTold(incident) ? 'forgotten' : outcome;
+      return outcome;
     },
+    dueOf: (tracked) => dueOf(tracked, syncs),
   };
 
   function confirm(tracked: TrackedFailure): void {
-    if (tracked.doubtful) begin(tracked, tracked.heard, tracked.incident.failures);
+    if (tracked.doubtful) open(tracked, tracked.heard, tracked.incident.failures);
   }
 
-  function begin(tracked: TrackedFailure, time: Millis, failures: number): void {
-    const { incident } = tracked;
-    tracked.doubtful = false;
-    tracked.closed = undefined;
-    incident.phase = 'open';
-    incident.opened ??= Math.max(time, incident.first);
-    incident.ended = undefined;
-    incident.endedBy = undefined;
-    incident.unpublished = failures;
-    // An end that nobody was told of was none.
-    incident.endUnpublished = false;
-    increase(counts.opened, incident.code);
-    onChange({ kind: 'opened', incident });
+  function open(tracked: TrackedFailure, time: Millis, failures: number): void {
+    setOpen(tracked, time, failures);
+    increase(counts.opened, tracked.incident.code);
+    onChange({ kind: 'opened', incident: tracked.incident });
   }
 
-  function endByQuietPeriod(tracked: TrackedFailure, due: Millis): void {
+  function close(tracked: TrackedFailure, ended: Millis, endedBy: Incident['endedBy'], closed: Millis): void {
+    setOver(tracked, ended, endedBy, closed);
+    increase(counts.closed, tracked.incident.code);
+    onChange({ kind: 'closed', incident: tracked.incident });
+  }
+
+  function closeQuiet(tracked: TrackedFailure, due: Millis): void {
     const { incident, healthy } = tracked;
-    if (healthy !== undefined) return end(tracked, healthy, 'success', due);
-    // One rhythm after its last failure it would have failed again: that it did not is the first that is known of its end.
-    end(tracked, Math.min(incident.last + retryIntervalOf(tracked), due), 'silence', due);
+    if (healthy !== undefined) return close(tracked, healthy, 'success', due);
+    // One retry interval after its last failure it would have failed again: that it did not is the first sign of its end.
+    close(tracked, Math.min(incident.last + retryIntervalOf(incident, syncs), due), 'silence', due);
   }
+}
 
-  function end(tracked: TrackedFailure, ended: Millis, endedBy: Incident['endedBy'], closed: Millis): void {
-    const { incident } = tracked;
-    tracked.healthy = undefined;
-    tracked.broken = [];
-    tracked.closed = closed;
-    incident.phase = 'over';
-    incident.ended = ended;
-    incident.endedBy = endedBy;
-    incident.endUnpublished = true;
-    increase(counts.closed, incident.code);
-    onChange({ kind: 'closed', incident });
-  }
+/** About how long after a failure the next one comes while it lasts. */
+function retryIntervalOf({ code, failing }: Incident, syncs: Syncs): Millis {
+  const { endsWithSync, retryInterval } = causeOf(code);
+  return (endsWithSync ? syncs.retryOf(failing) : undefined) ?? retryInterval;
+}
 
-  /** When it is begun without further doubt, when silence ends it, or when it is forgotten. */
-  function dueOf(tracked: TrackedFailure): Millis {
-    const { incident, closed, fight, longestGap, doubtful, heard } = tracked;
-    switch (incident.phase) {
-      case 'suspected':
-        return doubtful ? heard + verdictTime : incident.last + timeoutOf(retryIntervalOf(tracked));
-      case 'open':
-        return incident.last + quietPeriodOf(fight, longestGap, retryIntervalOf(tracked));
-      case 'over':
-        return (closed ?? incident.last) + memory;
-      default:
-        return incident.phase satisfies never;
-    }
-  }
+function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: TrackedFailure, syncs: Syncs): Millis {
+  if (incident.phase === 'over') return (closed ?? incident.last) + memory;
+  if (doubtful) return heard + verdictTime;
+  const retryInterval = retryIntervalOf(incident, syncs);
+  if (incident.phase === 'suspected') return incident.last + timeoutOf(retryInterval);
+  return incident.last + quietPeriodOf(fight, longestGap, retryInterval);
+}
+
+function setOpen(tracked: TrackedFailure, time: Millis, failures: number): void {
+  const { incident } = tracked;
+  tracked.doubtful = false;
+  tracked.closed = undefined;
+  incident.phase = 'open';
+  incident.opened ??= Math.max(time, incident.first);
+  incident.ended = undefined;
+  incident.endedBy = undefined;
+  incident.unpublished = failures;
+  // An end that was not published was none.
+  incident.endUnpublished = false;
+}
+
+function setOver(tracked: TrackedFailure, ended: Millis, endedBy: Incident['endedBy'], closed: Millis): void {
+  const { incident } = tracked;
+  tracked.healthy = undefined;
+  tracked.broken = [];
+  tracked.closed = closed;
+  incident.phase = 'over';
+  incident.ended = ended;
+  incident.endedBy = endedBy;
+  incident.endUnpublished = true;
 }
 
 export function increase(counts: Record<string, number>, what: string, by = 1): void {

@@ -15,16 +15,16 @@ export interface RecentState {
   backends: Partial<Record<Failing, { backend: 'legacy' | 'nf_tables'; time: Millis }>>;
   /** In order of time. */
   runs: Run[];
-  /** What felix said last of eBPF. */
+  /** Whether felix uses eBPF, as it logged last. */
   ebpf?: boolean | undefined;
 }
 
-/** What was seen on this node lately that may explain an incident. Times are those of the log. */
+/** What was logged on this node lately that may explain an incident. Times are those of the log. */
 export interface Recent {
   noteBackend: (failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis) => void;
   /** Of each program the last one, if it was seen in the hour before. */
   backends: (now: Millis) => NodeFacts['backends'];
-  /** felix has said that it uses eBPF, or that the kernel has none; undefined: it was started again and has not said so yet. */
+  /** felix has logged that it uses eBPF, or that the kernel has none; undefined: it was restarted and has logged neither yet. */
   noteEbpf: (on: boolean | undefined) => void;
   readonly ebpf: boolean | undefined;
   /** A packet dropped by the host's firewall. */

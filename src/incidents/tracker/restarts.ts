@@ -1,13 +1,10 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing, ProgramRecord } from '../../model/program-record.ts';
+import type { ContainerName } from '../../log-formats/container-path.ts';
+import { causeOf } from '../catalogue/catalogue.ts';
+import { isStart, restarting } from '../catalogue/starting.ts';
 import { restartSpan } from './rules.ts';
-
-/** A container whose log is read; of a program without one, the log itself. */
-export interface LoggingContainer {
-  uid: string;
-  container: string;
-  restarts: number;
-}
+import type { TrackedFailure } from './tracked.ts';
 
 /** What is remembered of each container. Plain JSON. */
 export type RestartsState = Record<
@@ -15,16 +12,21 @@ export type RestartsState = Record<
   { restarts: number; failing: Failing; lastWords: string | undefined; at: Millis }
 >;
 
-/** Notices that a program was started anew: by the number of its container's log, without a container by the record that it begins with. */
+/** A restart of a program, and the last error that it had logged. */
+export interface Restart {
+  failing: Failing;
+  lastWords: string | undefined;
+}
+
+/** Notices restarts of programs: by the number of a container's log, without a container by the record that a program begins with. */
 export interface Restarts {
-  /** What it had last complained of when it was started anew; undefined if it was not. */
+  /** The restart that a record shows. `container`: whose log it is from; undefined where `source` is no container's log. */
   take: (
-    from: LoggingContainer,
+    container: ContainerName | undefined,
+    source: string,
     record: ProgramRecord,
     time: Millis,
-  ) => { failing: Failing; lastWords: string | undefined } | undefined;
-  /** As `take`, of a program whose log is no container's. `source`: the log; `isStart`: it begins with this record. */
-  takeBare: (source: string, isStart: boolean, record: ProgramRecord, time: Millis) => ReturnType<Restarts['take']>;
+  ) => Restart | undefined;
   state: () => RestartsState;
 }
 
@@ -36,37 +38,34 @@ const bare = 'log:';
 
 export function createRestarts(restored: RestartsState = {}): Restarts {
   const containers = new Map(Object.entries(restored));
-  return { take, takeBare, state: () => Object.fromEntries(containers) };
+  return {
+    take(container, source, record, time) {
+      if (container !== undefined)
+        return note(`${container.uid}/${container.container}`, container.restarts, record, time);
+      const { program } = record;
+      // Where its Pod writes to standard error and a file, the number of the container's log counts.
+      for (const [key, { failing, at }] of containers)
+        if (failing === program && !key.startsWith(bare) && time - at <= restartSpan) return undefined;
+      const key = `${bare}${source}/${program}`;
+      return note(key, (containers.get(key)?.restarts ?? 0) + (isStart(record) ? 1 : 0), record, time);
+    },
+    state: () => Object.fromEntries(containers),
+  };
 
-  function take(
-    { uid, container, restarts }: LoggingContainer,
-    record: ProgramRecord,
-    time: Millis,
-  ): { failing: Failing; lastWords: string | undefined } | undefined {
-    const key = `${uid}/${container}`;
+  function note(key: string, restarts: number, record: ProgramRecord, time: Millis): Restart | undefined {
     const known = containers.get(key);
     const isNew = known !== undefined && restarts > known.restarts;
-    const complaint = problemOf(record);
+    const problem = problemOf(record);
     // The end of an older log may be read after the start of the next.
     if (known !== undefined && restarts < known.restarts) return undefined;
-    if (known === undefined || isNew || complaint !== undefined) {
+    if (known === undefined || isNew || problem !== undefined) {
       containers.delete(key);
       if (containers.size >= limit) for (const oldest of containers.keys()) if (containers.delete(oldest)) break;
-      const failing = complaint === undefined ? (known?.failing ?? record.program) : record.program;
-      const lastWords = complaint ?? (isNew ? undefined : known?.lastWords);
+      const failing = problem === undefined ? (known?.failing ?? record.program) : record.program;
+      const lastWords = problem ?? (isNew ? undefined : known?.lastWords);
       containers.set(key, { restarts, failing, lastWords, at: time });
     } else known.at = Math.max(known.at, time);
     return isNew ? { failing: known.failing, lastWords: known.lastWords } : undefined;
-  }
-
-  function takeBare(source: string, isStart: boolean, record: ProgramRecord, time: Millis): ReturnType<typeof take> {
-    const { program } = record;
-    // Where its Pod writes to standard error and a file, the number of the container's log tells.
-    for (const [key, { failing, at }] of containers)
-      if (failing === program && !key.startsWith(bare) && time - at <= restartSpan) return undefined;
-    const known = containers.get(`${bare}${source}/${program}`);
-    const restarts = (known?.restarts ?? 0) + (isStart ? 1 : 0);
-    return take({ uid: `${bare}${source}`, container: program, restarts }, record, time);
   }
 }
 
@@ -74,4 +73,25 @@ function problemOf({ severity, message, error }: ProgramRecord): string | undefi
   if (severity !== 'error' && severity !== 'fatal') return undefined;
   const [first = ''] = error.split('\n', 1);
   return `${message}${first === '' ? '' : `: ${first}`}`.slice(0, longestWords);
+}
+
+/**
+ * Why a container was restarted, as far as an incident of its programs shows: what is open before what is suspected, then
+ * what failed last. Undefined where none does: then the restarts are the incident.
+ */
+export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFailure | undefined {
+  const [reason] = inContainer
+    .filter(
+      ({ incident, inThisLife, healthy }) =>
+        inThisLife && healthy === undefined && incident.phase !== 'over' && causeOf(incident.code).neverFatal !== true,
+    )
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || b.incident.last - a.incident.last);
+  const isKnownLoop = inContainer.some(
+    ({ incident }) => incident.code === restarting.code && incident.phase === 'open',
+  );
+  return isKnownLoop && reason?.incident.phase === 'suspected' ? undefined : reason;
+}
+
+function rankOf({ incident }: TrackedFailure): number {
+  return incident.phase === 'open' ? 0 : 1;
 }

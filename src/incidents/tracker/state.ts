@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
-import type { Failing } from '../../model/program-record.ts';
-import type { CourseOf } from './rules.ts';
+import { isCause } from '../catalogue/catalogue.ts';
 import type { Sync } from './syncs.ts';
-import { type TrackedFailure, watch } from './tracked.ts';
+import { newFailure, type TrackedFailure } from './tracked.ts';
 
 /** Numbers since the first run, by code. */
 export interface IncidentCounts {
@@ -10,14 +9,12 @@ export interface IncidentCounts {
   failures: Record<string, number>;
   opened: Record<string, number>;
   closed: Record<string, number>;
-  /** Attempts that failed and were forgotten, because nothing like them came again, or that succeeded after all: nobody was told. */
+  /** Attempts that failed and were forgotten, because nothing like them came again, or that succeeded after all: no Event was made. */
   flaps: Record<string, number>;
-  /** Containers started anew, by program. */
-  restarts: Record<string, number>;
 }
 
-/** All that a table of incidents is, as plain JSON. */
-export interface IncidentsState {
+/** All that a tracker is, as plain JSON. */
+export interface TrackerState {
   incidents: TrackedFailure[];
   /** By program. */
   syncs: Record<string, Sync>;
@@ -63,42 +60,25 @@ const shape = z.looseObject({
   ),
   syncs: z.record(
     z.string(),
-    z.looseObject({ retry: z.optional(z.number()), tells: z.boolean(), failed: texts, told: numbers }),
+    z.looseObject({ retry: z.optional(z.number()), reportsFailures: z.boolean(), failed: texts, reported: numbers }),
   ),
-  counts: z.looseObject({ failures: numbers, opened: numbers, closed: numbers, flaps: numbers, restarts: numbers }),
+  counts: z.object({ failures: numbers, opened: numbers, closed: numbers, flaps: numbers }),
 });
 
 /**
- * What an earlier table was, as a copy; nothing where it is damaged or something else. Never throws, also where `courseOf`
- * does: then a newer release knew a cause that this one does not.
+ * What an earlier tracker was, as a copy; nothing where it is damaged or something else. Never throws. A cause that only a newer
+ * release has in its catalogue is left out.
  */
-export function readIncidentsState(kept: unknown, courseOf: CourseOf): IncidentsState {
+export function readTrackerState(kept: unknown): TrackerState {
   const { success, data } = shape.safeParse(kept);
-  if (!success) return { incidents: [], syncs: {}, counts: noCounts() };
-  const state = data as unknown as IncidentsState;
-  const known = state.incidents.filter(({ incident }) => isKnown(incident.code, courseOf));
-  return { ...state, incidents: known.map(whole) };
-}
-
-function isKnown(code: string, courseOf: CourseOf): boolean {
-  try {
-    return courseOf(code).retryInterval > 0;
-  } catch {
-    return false;
-  }
+  if (!success) return { incidents: [], syncs: {}, counts: { failures: {}, opened: {}, closed: {}, flaps: {} } };
+  const state = data as unknown as TrackerState;
+  return { ...state, incidents: state.incidents.filter(({ incident }) => isCause(incident.code)).map(whole) };
 }
 
 /** JSON leaves out what is undefined. */
 function whole(kept: TrackedFailure): TrackedFailure {
   const { code, failing, first } = kept.incident;
-  const fresh = watch(code, failing, first);
+  const fresh = newFailure(code, failing, first);
   return { ...fresh, ...kept, incident: { ...fresh.incident, ...kept.incident } };
-}
-
-export function keyOf({ code, failing }: { code: string; failing: Failing }): string {
-  return `${code} ${failing}`;
-}
-
-function noCounts(): IncidentCounts {
-  return { failures: {}, opened: {}, closed: {}, flaps: {}, restarts: {} };
 }

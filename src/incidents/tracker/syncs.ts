@@ -1,31 +1,31 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing } from '../../model/program-record.ts';
-import { attemptSpan, completesWhatFailed, containerOf, retryOf } from './rules.ts';
+import { attemptSpan, completesWhatFailed, containerOf, isSameFamily, retryOf } from './rules.ts';
 
 /** What is known of the attempts of one program. Plain JSON. */
 export interface Sync {
-  /** What it said last of when it would try again. */
+  /** When it tries again, as it logged last. */
   retry: Millis | undefined;
   /** It logs that an attempt failed, as newer releases do: one that is complete without that has succeeded. */
-  tells: boolean;
+  reportsFailures: boolean;
   /** Families whose last attempt failed, and has not said yet that it is complete. */
   failed: string[];
-  /** The last failure that a line told of, by family. */
-  told: Record<string, Millis>;
+  /** When a line last gave the reason of a failure, by family. */
+  reported: Record<string, Millis>;
 }
 
 /** Attempts of programs to bring their rules up to date: which failed, and which succeeded although it looks alike. */
 export interface Syncs {
   retryOf: (failing: Failing) => Millis | undefined;
-  /** Whether an attempt that fails is known to be told of. */
-  tells: (failing: Failing) => boolean;
-  /** A line has told why something failed. */
-  toldWhy: (failing: Failing, family: string, time: Millis) => void;
-  /** An attempt failed; gives whether a line before it has told why. */
+  /** Whether the program is known to log that an attempt failed. */
+  reportsFailures: (failing: Failing) => boolean;
+  /** A line has given the reason of a failure. */
+  noteReason: (failing: Failing, family: string, time: Millis) => void;
+  /** An attempt failed; gives whether a line before it has given the reason. */
   failed: (failing: Failing, family: string, time: Millis, retry: Millis | undefined) => boolean;
   /** An attempt is complete; gives whether it had failed. */
   completed: (failing: Failing, family: string) => boolean;
-  /** What was started anew tries from the beginning, perhaps with another configuration. */
+  /** What was restarted tries from the beginning, perhaps with another configuration. */
   restarted: (container: Failing) => void;
   state: () => Record<string, Sync>;
 }
@@ -34,17 +34,17 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Sync
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
     retryOf: (failing) => syncs.get(failing)?.retry,
-    tells: (failing) => completesWhatFailed(failing) && syncs.get(failing)?.tells === true,
-    toldWhy(failing, family, time) {
-      syncOf(failing).told[family] = time;
+    reportsFailures: (failing) => completesWhatFailed(failing) && syncs.get(failing)?.reportsFailures === true,
+    noteReason(failing, family, time) {
+      syncOf(failing).reported[family] = time;
     },
     failed(failing, family, time, retry) {
       const sync = syncOf(failing);
-      sync.tells = true;
+      sync.reportsFailures = true;
       sync.retry = retryOf(retry) ?? sync.retry;
       if (completesWhatFailed(failing) && !sync.failed.includes(family)) sync.failed.push(family);
-      return Object.entries(sync.told).some(
-        ([told, at]) => isSameFamily(told, family) && Math.abs(time - at) <= attemptSpan,
+      return Object.entries(sync.reported).some(
+        ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
     completed(failing, family) {
@@ -62,12 +62,8 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Sync
 
   function syncOf(failing: Failing): Sync {
     let sync = syncs.get(failing);
-    if (sync === undefined) syncs.set(failing, (sync = { retry: undefined, tells: false, failed: [], told: {} }));
+    if (sync === undefined)
+      syncs.set(failing, (sync = { retry: undefined, reportsFailures: false, failed: [], reported: {} }));
     return sync;
   }
-}
-
-/** Whether it may be one: '' is any. */
-export function isSameFamily(one: string, other: string): boolean {
-  return one === '' || other === '' || one === other;
 }

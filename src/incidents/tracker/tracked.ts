@@ -1,16 +1,16 @@
 import { copy } from '../../platform/address.ts';
 import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { FailureSign } from '../../model/program-record.ts';
-import type { Incident } from '../incident.ts';
-import { attemptSpan, isAhead, memory, restartSpan, restartsToOpen } from './rules.ts';
+import type { Failing, FailureSign } from '../../model/program-record.ts';
+import type { TrackedIncident } from '../incident.ts';
+import { attemptSpan, completesWhatFailed, isSameFamily, memory, restartSpan, restartsToOpen } from './rules.ts';
 
 /** An incident, and what it takes to see whether it begins, goes on or ends. Plain JSON. */
 export interface TrackedFailure {
-  incident: Incident;
-  /** The last attempts that failed, earliest first, and the failures of each; three tell a fight from two flaps. */
+  incident: TrackedIncident;
+  /** The last attempts that failed, earliest first, and the failures of each; the third makes a fight of two flaps. */
   attempts: { time: Millis; failures: number }[];
-  /** The latest line that told of a failure. `incident.last` may be later: a program that was started anew has not failed since. */
+  /** The latest line about a failure. `incident.last` may be later: a program that was restarted has not failed since. */
   heard: Millis;
   /** Longest time between two attempts that failed one after the other. */
   longestGap: Millis;
@@ -18,11 +18,11 @@ export interface TrackedFailure {
   fight: boolean;
   /** The first success after the last failure. */
   healthy: Millis | undefined;
-  /** Families that failed and have not succeeded since; '' where the line did not tell. */
+  /** Families that failed and have not succeeded since; '' where the line names none. */
   broken: string[];
-  /** No line since the last failure has told how the attempt ended. */
+  /** No line since the last failure says how the attempt ended. */
   unfinished: boolean;
-  /** It has failed again, if that attempt does not turn out to have succeeded all the same. */
+  /** Repeat failure, pending confirmation that its attempt failed. */
   doubtful: boolean;
   /** It failed since the program was last started. */
   inThisLife: boolean;
@@ -46,7 +46,7 @@ const subjectsKept = 16;
 const pastSubjectsKept = 240;
 const longestText = 200;
 
-export function watch(code: string, failing: Incident['failing'], time: Millis): TrackedFailure {
+export function newFailure(code: string, failing: Failing, time: Millis): TrackedFailure {
   return {
     incident: {
       code,
@@ -108,7 +108,7 @@ function noteSubject({ incident, pastSubjects }: TrackedFailure, subject: string
   incident.moreSubjects = pastSubjects.length;
 }
 
-/** A line told of a failure. */
+/** A line logged a failure. */
 export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { attempts, heard } = tracked;
   const gap = Math.abs(time - heard);
@@ -128,13 +128,13 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
 }
 
-/** As `noteAttempt`, of what only somebody else can have done: a second time is more than a flap, whatever was well in between. */
-export function noteForeignHand(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
+/** As `noteAttempt`, of what only another program can have done: a second time is more than a flap, whatever was well in between. */
+export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
-/** As `noteAttempt`, of a program that is started anew again and again: each restart is an attempt of its own. */
+/** As `noteAttempt`, of a program that restarts again and again: each restart is an attempt of its own. */
 export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);
@@ -148,7 +148,7 @@ export function noteConsequence({ attempts }: TrackedFailure): Noted {
   return { repeats: false, flaps: 0 };
 }
 
-/** The attempt that the last failure was of has succeeded: kube-proxy complains of tables that it then makes anew. Gives how many were taken back. */
+/** The attempt that the last failure was of has succeeded: kube-proxy logs problems with tables that it then makes again. Gives how many were taken back. */
 export function takeBackAttempt({ incident, attempts }: TrackedFailure): number {
   if (attempts.length < 2) return 0;
   incident.failures -= attempts.pop()?.failures ?? 0;
@@ -161,7 +161,7 @@ function addAttempt(tracked: TrackedFailure, time: Millis): number {
   // Lines of several logs do not come in the order of their times.
   attempts.sort((a, b) => a.time - b.time);
   const dropped = attempts.length > attemptsKept ? attempts.splice(0, attempts.length - attemptsKept) : [];
-  // One that is to open begins with what made it doubtful.
+  // An incident that is to open begins with what made it doubtful.
   if (incident.phase !== 'suspected' || tracked.doubtful) return 0;
   // What opens one day did not begin with the flap of last week.
   for (const { failures } of dropped) incident.failures -= failures;
@@ -174,24 +174,26 @@ function spanOf({ attempts }: TrackedFailure, count: number): Millis {
   return first === undefined || last === undefined ? Infinity : last.time - first.time;
 }
 
-/** Whether the clock was ahead when it failed last. */
-export function wasAhead({ incident, closed = 0 }: TrackedFailure, now: Millis, isClock: boolean): boolean {
-  return isAhead(Math.max(incident.last, closed), now, isClock);
+/** An attempt of that family has failed; gives whether it is the one of the last failure. */
+export function noteEnd(tracked: TrackedFailure, family: string): boolean {
+  if (!tracked.broken.some((other) => isSameFamily(other, family))) return false;
+  tracked.unfinished = false;
+  return true;
 }
 
-/** Takes back times that a wrong clock has put ahead: else the incident would last until then, whatever succeeds before. */
-export function setClock(tracked: TrackedFailure, now: Millis, isClock: boolean): boolean {
-  const { incident } = tracked;
-  if (!wasAhead(tracked, now, isClock)) return false;
-  incident.first = Math.min(incident.first, now);
-  incident.last = Math.min(incident.last, now);
-  tracked.heard = Math.min(tracked.heard, now);
-  for (const attempt of tracked.attempts) attempt.time = Math.min(attempt.time, now);
-  if (incident.opened !== undefined) incident.opened = Math.min(incident.opened, now);
-  if (incident.ended !== undefined) incident.ended = Math.min(incident.ended, now);
-  if (tracked.healthy !== undefined) tracked.healthy = Math.min(tracked.healthy, now);
-  if (tracked.closed !== undefined) tracked.closed = Math.min(tracked.closed, now);
-  return true;
+/**
+ * An attempt of that family is complete, and nothing says that it failed; gives whether all families have succeeded now.
+ * `reportsFailures`: whether a line would say so.
+ */
+export function noteSuccess(tracked: TrackedFailure, family: string, time: Millis, reportsFailures: boolean): boolean {
+  const { incident, broken, heard } = tracked;
+  if (incident.phase === 'over' || !broken.some((other) => isSameFamily(other, family))) return false;
+  // A success of before the failure, out of another container's log, says nothing of it.
+  if (time < incident.last) return false;
+  // Old releases do not log that a sync failed, and log all the same that it is complete.
+  if (!reportsFailures && completesWhatFailed(incident.failing) && time - heard <= attemptSpan) return false;
+  tracked.broken = broken.filter((other) => !isSameFamily(other, family));
+  return tracked.broken.length === 0;
 }
 
 /** A slice of a line would keep the line. */

@@ -1,7 +1,7 @@
 import type { NamedService } from '../../model/incident.ts';
 import type { Backend, ServiceChains } from '../../model/service-chain.ts';
 
-/** Services of one incident that are told of it, and kept. */
+/** Services of one incident that are named and get Events. */
 export const serviceLimit = 8;
 /** Backends of one that are named. */
 const backendLimit = 3;

@@ -7,7 +7,7 @@ import {
   affectedPodsOf,
 } from '../../src/incidents/reporting/pod-notices.ts';
 import { nine } from '../builders.ts';
-import { affectedPod } from './sufferer.ts';
+import { affectedPod } from './affected-pod.ts';
 
 const second = 1000;
 const hour = 3_600_000;
