@@ -108,11 +108,11 @@ test("the host's processes are seen by conntrack-owners only: their files are be
   ]);
 });
 
-test('only the base grants rights, and they are those that the end-to-end tests run under', () => {
+test('only the base and what looks up Pods grant rights, and those of the base are those that the end-to-end tests run under', () => {
   const granting = files.filter((file) =>
     readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
   );
-  expect(granting).toEqual(['deploy/base/rbac.yaml']);
+  expect(granting).toEqual(['deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml']);
   expect(readKustomization('deploy/base/kustomization.yaml').resources).toContain('rbac.yaml');
   expect(readFileSync(join(root, 'test/e2e/agent-rig.ts'), 'utf8')).toContain("'deploy/base/rbac.yaml'");
 });

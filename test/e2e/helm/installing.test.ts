@@ -39,6 +39,7 @@ afterAll(() => helm.remove());
 const all: Values = {
   conntrack: { owners: true },
   dockerRuntime: true,
+  lookups: { calico: true },
   hostNetwork: true,
   podMonitor: { enabled: true },
   dashboard: { enabled: true },

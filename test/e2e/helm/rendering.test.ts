@@ -20,6 +20,7 @@ const overlays = foldersOf('overlays');
 /** The values that stand for each component. */
 const components: Readonly<Record<string, Values>> = {
   'admission-policy': { admissionPolicy: { enabled: true } },
+  'calico-lookups': { lookups: { calico: true } },
   'conntrack-details': { conntrack: { details: true } },
   'conntrack-owners': { conntrack: { owners: true } },
   'docker-runtime': { dockerRuntime: true },
