@@ -22,6 +22,7 @@ const defaults: Config = {
   ],
   stateDir: '/var/lib/kube-netfilter-tailer',
   podCache: 'node',
+  podLookups: ['calico-block', 'pod-cidr', 'field-selector'],
   prefixes: [],
   includeNoise: false,
   timeZone: 'UTC',
@@ -78,6 +79,7 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
   units: [['rke2', 'machine-a.scope'], 'rke2 machine-a.scope', ['rke2.service', 'machine-a.scope']],
   stateDir: ['/state', '/state', '/state'],
   podCache: ['cluster', 'cluster', 'cluster'],
+  podLookups: [['field-selector', 'pod-cidr'], 'field-selector pod-cidr', ['field-selector', 'pod-cidr']],
   prefixes: [
     ['my-drop=dropped', 'noted=logged'],
     'my-drop=dropped\nnoted=logged',

@@ -2,11 +2,13 @@ import { type Config, version } from '../config/config.ts';
 import { type ClusterWatch, createClusterWatch } from '../kubernetes/cluster-watch.ts';
 import { loadConfig } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
-import { createPodLookup } from '../kubernetes/pod-lookup.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import { createRemoteLookups, type RemoteLookups } from '../resolving/lookups/remote.ts';
+import type { FinderChain } from '../resolving/lookups/finder-chain.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
+import type { Log } from '../telemetry/logger.ts';
+import { createPodLookups } from './pod-lookups.ts';
 import type { Troubles } from './troubles.ts';
 
 /** All that the agent knows of its cluster, and how it comes to know it. */
@@ -14,11 +16,13 @@ export interface ClusterContext {
   connection: Connection;
   lists: LiveLists;
   remote: RemoteLookups;
+  podLookups: FinderChain | undefined;
   cluster: ClusterWatch;
 }
 
 export interface ClusterContextOptions {
   config: Config;
+  log: Log;
   troubles: Troubles;
   /** Something is known that was not. */
   onNews: () => void;
@@ -26,7 +30,7 @@ export interface ClusterContextOptions {
 }
 
 /** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
-export function createClusterContext({ config, troubles, onNews, clock }: ClusterContextOptions): ClusterContext {
+export function createClusterContext({ config, log, troubles, onNews, clock }: ClusterContextOptions): ClusterContext {
   const { now } = clock;
   const connection = createConnection({
     load: () => loadConfig(config.kubeconfig),
@@ -34,11 +38,9 @@ export function createClusterContext({ config, troubles, onNews, clock }: Cluste
     onRequest: troubles.request,
     clock,
   });
+  const podLookups = createPodLookups({ config, connection, lists: () => lists, log, clock });
   const remote = createRemoteLookups({
-    findPods:
-      config.podCache === 'node'
-        ? createPodLookup(connection, (address) => lists.directory.homeOf(address), clock.fromWall)
-        : undefined,
+    findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
     onChange() {
       lists.directory.changed('remote');
@@ -69,5 +71,5 @@ export function createClusterContext({ config, troubles, onNews, clock }: Cluste
     clock,
     random: Math.random,
   });
-  return { connection, lists, remote, cluster };
+  return { connection, lists, remote, podLookups, cluster };
 }

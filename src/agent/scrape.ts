@@ -4,6 +4,7 @@ import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
+import type { FinderChain } from '../resolving/lookups/finder-chain.ts';
 import type { LookupCounts } from '../resolving/lookups/lookup.ts';
 import type { RemoteLookups } from '../resolving/lookups/remote.ts';
 import type { SeriesTable } from '../series/table.ts';
@@ -23,6 +24,7 @@ export interface Observed {
   incidents: NodeIncidents;
   lists: LiveLists;
   remote: RemoteLookups;
+  podLookups: FinderChain | undefined;
   cluster: ClusterWatch;
   connection: Connection;
   reload: Pick<Reload, 'counts' | 'inForce'>;
@@ -30,6 +32,7 @@ export interface Observed {
 }
 
 const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
+const wayResults = ['hit', 'miss', 'failed', 'refused'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** Shows in the metrics what is counted elsewhere, when somebody looks. */
@@ -72,6 +75,8 @@ export function collectMetrics(metrics: Metrics, observed: Observed): void {
   metrics.cachedObjects.set(lists.chains.sizes.slices, { resource: 'endpointslices' });
   metrics.tombstones.set(tombstones);
   collectLookups(metrics.podLookups, remote.counts.pods);
+  for (const [way, counts] of observed.podLookups?.counts ?? [])
+    for (const result of wayResults) metrics.podLookupWays.setTotal(counts[result], { way, result });
   collectLookups(metrics.dnsLookups, remote.counts.hostNames);
   if (connection.clockSkew !== undefined) metrics.clockSkew.set(connection.clockSkew / 1000);
 }

@@ -47,7 +47,7 @@ export async function runAgent(reading: LoadedConfig, terminal: boolean, stop: A
   const stateFile = `${config.stateDir}/state.json`;
   const restored = restoreState(stateFile, config.node, new Date());
   if (restored.problem !== undefined) troubles.state('load', restored.problem);
-  const context = createClusterContext({ config, troubles, onNews: () => ingest.lookupGate.review(), clock });
+  const context = createClusterContext({ config, log, troubles, onNews: () => ingest.lookupGate.review(), clock });
   const legacyMetric = openLegacyMetric(config.legacyMetric, context.remote.hostNameOf);
   const ingest: Ingest = createIngest({
     config,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
+import { lookupWays } from '../model/lookup-way.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { parseListenAddress } from '../telemetry/listen-address.ts';
 
@@ -109,6 +110,7 @@ export const schema = z.strictObject({
   units: listOf(unit),
   stateDir: path,
   podCache: oneOf(podCacheChoices),
+  podLookups: listOf(oneOf(lookupWays)),
   prefixes: listOf(prefix),
   includeNoise: yesOrNo,
   timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),

@@ -1,4 +1,5 @@
 /** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
+import { lookupWays } from '../model/lookup-way.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { logLevelChoices, podCacheChoices, type SettingName } from './schema.ts';
 
@@ -88,6 +89,17 @@ export const settings = {
     help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
     default: 'node',
     choices: podCacheChoices,
+  },
+  podLookups: {
+    flag: 'pod-lookup',
+    env: 'POD_LOOKUPS',
+    value: 'WAY',
+    help:
+      'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
+      'over. docs/lookups.md has what each asks and costs',
+    default: lookupWays.join(','),
+    list: /[,\s]+/,
+    choices: lookupWays,
   },
   prefixes: {
     flag: 'prefix',

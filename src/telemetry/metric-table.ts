@@ -1,3 +1,4 @@
+import { lookupWays } from '../model/lookup-way.ts';
 import { verdicts } from '../model/packet.ts';
 import { writeResults } from '../model/series.ts';
 import { counter, gauge, histogram } from './metric-row.ts';
@@ -121,10 +122,13 @@ export const metricTable = {
   watchRestarts: counter('watch_restarts_total', 'Watches that had to be started again after an error.', { resource }),
   cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
-  podLookups: counter(
-    'pod_lookups_total',
-    'Questions to the API server whose Pod a remote address is; refused: past the budget.',
-    { result: found },
+  podLookups: counter('pod_lookups_total', 'Look-ups of whose Pod a remote address is; refused: past the budget.', {
+    result: found,
+  }),
+  podLookupWays: counter(
+    'pod_lookup_ways_total',
+    'The same by the way that was taken, several for one address where the first leads nowhere; refused: past the budget of that way.',
+    { way: lookupWays, result: ['hit', 'miss', 'failed', 'refused'] },
   ),
   dnsLookups: counter(
     'dns_lookups_total',

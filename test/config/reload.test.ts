@@ -135,6 +135,7 @@ describe('a change of a setting that needs a restart', () => {
       containers: '[a/b/c]',
       units: '[k3s]',
       podCache: 'cluster',
+      podLookups: '[pod-cidr]',
       prefixes: '[a=dropped]',
       includeNoise: 'true',
       timeZone: 'Europe/Berlin',

@@ -10,7 +10,9 @@ import { loadConfig } from '../../src/kubernetes/config.ts';
 import { type Connection, createConnection, RefusedError } from '../../src/kubernetes/connection.ts';
 import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll } from '../../src/kubernetes/paged-list.ts';
-import { createPodLookup } from '../../src/kubernetes/pod-lookup.ts';
+import { createFieldSelectorFinder } from '../../src/kubernetes/pod-finders/field-selector.ts';
+import { createPodCidrFinder } from '../../src/kubernetes/pod-finders/pod-cidr.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { denierOf } from '../../src/events/denial.ts';
 import { type CoreEvent, eventOf } from '../../src/events/event.ts';
@@ -31,6 +33,7 @@ const controlPlane = connect(inject('controlPlane'));
 const namespace = 'answers';
 /** Other test files make Pods at the same time. */
 const ours = `/api/v1/namespaces/${namespace}/pods`;
+const clock = createSteadyClock();
 let connection: Connection;
 
 beforeAll(async () => {
@@ -72,17 +75,20 @@ describe('lists', () => {
 });
 
 describe('a look-up', () => {
-  test('finds Pods on the host’s network by the address of their node', async () => {
-    const find = createPodLookup(connection, () => undefined, fromWall);
-    expect(await find('192.168.90.1')).toMatchObject([{ name: 'host', hostNetwork: true, node: 'answers-node' }]);
-    expect(await find('10.90.0.99')).toEqual([]);
+  test('by field selector finds Pods on the host’s network by the address of their node', async () => {
+    const { find } = createFieldSelectorFinder({ connection, clock });
+    expect(await find('192.168.90.1')).toMatchObject({
+      pods: [{ name: 'host', hostNetwork: true, node: 'answers-node' }],
+    });
+    expect(await find('10.90.0.99')).toEqual({ pods: [] });
+    expect(await find('fd00:90::1')).toEqual({ pods: [] });
   });
 
-  test('does not find a second address, unless it is known on which node it must be', async () => {
-    expect(await createPodLookup(connection, () => undefined, fromWall)('fd00:90::1')).toEqual([]);
-    expect(await createPodLookup(connection, () => 'answers-node', fromWall)('fd00:90::1')).toMatchObject([
-      { name: 'one' },
-    ]);
+  test('by the range of a node finds all its Pods, by each of their addresses', async () => {
+    const ranges = { homeOf: () => 'answers-node', followed: () => true, describe: () => '' };
+    const { find } = createPodCidrFinder({ connection, ranges, clock });
+    expect(await find('fd00:90::1')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
+    expect(await find('10.90.0.99')).toBeUndefined();
   });
 });
 
@@ -276,10 +282,6 @@ test('its clock is ours: both run on this machine', async () => {
   expect(frozen.clockSkew).toBeLessThanOrEqual(500);
   expect(frozen.clockSkew).toBeGreaterThanOrEqual(-500 - lasted);
 });
-
-function fromWall(stamp: number): number {
-  return stamp;
-}
 
 function connectAs(kubeconfig: string, now = Date.now): Connection {
   return createConnection({

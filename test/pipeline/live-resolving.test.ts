@@ -39,7 +39,7 @@ function live(): Live {
   const found = new Map<string, Pod[]>();
   const hostNames = new Map<string, string | undefined>();
   const lookups = createRemoteLookups({
-    findPods: (address) => Promise.resolve(found.get(address) ?? []),
+    findPods: (address) => Promise.resolve({ pods: found.get(address) ?? [] }),
     findHostName: (address) => Promise.resolve(hostNames.get(address)),
     onChange: () => lists.directory.changed('remote'),
     now: () => clock.now,
@@ -286,7 +286,7 @@ describe('a packet whose ends are being found out', () => {
       return promise;
     };
     const remote = createRemoteLookups({
-      findPods: (address) => under(`pods ${address}`),
+      findPods: async (address) => ({ pods: await under<Pod[]>(`pods ${address}`) }),
       findHostName: (address) => under(`name ${address}`),
       onChange() {
         lists.directory.changed('remote');
@@ -427,7 +427,7 @@ describe('a packet whose ends are being found out', () => {
     const { drop, series, open } = scene();
     drop({ to: '192.168.7.12' });
     expect(series()).toEqual(['web-0 sending Node/node-b x1']);
-    for (let number = 1; number <= 10; number++) drop({ to: `10.65.2.${100 + number}` });
+    for (let number = 1; number <= 30; number++) drop({ to: `10.65.2.${100 + number}` });
     expect([series(), open.length]).toEqual([['web-0 sending Node/node-b x1'], 2]);
     drop({ to: '10.65.2.200' });
     expect(series()).toEqual(['web-0 sending 10.65.2.200 x1', 'web-0 sending Node/node-b x1']);

@@ -13,6 +13,9 @@ const minute = 60 * second;
 interface Cluster {
   /** What an API server would tell: it selects by the first address only. */
   pods: Pod[];
+  /** That it names beside them. */
+  others: Pod[];
+  node: string | undefined;
   /** PTR records. */
   names: Record<string, string>;
   failing: boolean;
@@ -35,7 +38,7 @@ interface Scene {
 }
 
 function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene {
-  const cluster: Cluster = { pods: [], names: {}, failing: false, ...given };
+  const cluster: Cluster = { pods: [], others: [], node: undefined, names: {}, failing: false, ...given };
   const clock = { now: nine };
   const changes: string[] = [];
   let questions: string[] = [];
@@ -48,7 +51,13 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
       without === 'pods'
         ? undefined
         : (address) =>
-            answer('pods', address, structuredClone(cluster.pods.filter(({ addresses }) => addresses[0] === address))),
+            answer('pods', address, {
+              pods: structuredClone([
+                ...cluster.others,
+                ...cluster.pods.filter(({ addresses }) => addresses[0] === address),
+              ]),
+              node: cluster.node,
+            }),
     findHostName: without === 'names' ? undefined : (address) => answer('name', address, cluster.names[address]),
     onChange(address) {
       lists.directory.changed('remote');
@@ -330,6 +339,35 @@ describe('Pods on the network of their node', () => {
   });
 });
 
+describe('what comes along', () => {
+  const other = { ...db, name: 'db-1', uid: 'db-1', addresses: ['10.65.2.10', 'fd00:99::10'] };
+
+  test('with an answer is known as if it had been asked for', async () => {
+    const { resolve, asked, drop, who, cluster } = scene();
+    cluster.pods = [db];
+    cluster.others = [other, { ...other, name: 'ended', addresses: ['10.65.2.11'], until: nine - minute }];
+    await resolve('10.65.2.9');
+    expect(asked()).toEqual(['pods 10.65.2.9']);
+    for (const address of other.addresses) {
+      expect(who(address).object?.name).toBe('db-1');
+      expect([drop(address), asked()]).toEqual([false, []]);
+    }
+    expect(who('10.65.2.11').object).toBeUndefined();
+  });
+
+  test('does not have the address that was asked for', async () => {
+    const { resolve, cluster } = scene();
+    cluster.others = [other, { ...other, name: 'proxy', hostNetwork: true, addresses: ['192.168.7.12'] }];
+    expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown' });
+  });
+
+  test('a node that an answer names has the address', async () => {
+    const { resolve, cluster } = scene();
+    cluster.node = 'node-z';
+    expect(await resolve('10.99.0.1')).toMatchObject({ kind: 'node', node: 'node-z' });
+  });
+});
+
 describe('a Pod’s other addresses', () => {
   // In no Pod range that is known: the server cannot be asked about the second one.
   const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
@@ -410,15 +448,15 @@ describe('what is remembered', () => {
   });
 });
 
-test('a flood asks for no more than 10 Pods at once and 6 a minute', async () => {
+test('a flood asks for no more than 30 Pods at once and 12 a minute', async () => {
   const { drop, asked, clock, remote } = scene();
   const flood = async (): Promise<number> => {
     for (let number = 0; number < 20_000; number++) drop(`10.9.${number >> 8}.${number & 255}`);
-    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    for (let turn = 0; turn < 30; turn++) await setImmediate();
     return asked().filter((question) => question.startsWith('pods')).length;
   };
-  expect(await flood()).toBe(10);
+  expect(await flood()).toBe(30);
   clock.now += minute;
-  expect(await flood()).toBe(6);
-  expect(remote.counts.pods).toMatchObject({ miss: 16, hit: 0, failed: 0 });
+  expect(await flood()).toBe(12);
+  expect(remote.counts.pods).toMatchObject({ miss: 42, hit: 0, failed: 0 });
 });

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../model/log-line.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
+import { OverBudget } from './pod-finder.ts';
 
 /** `known`: asked and answered, also with "nobody". `refused`: the budget is used up, or it failed a moment ago. */
 export type LookupState = 'known' | 'pending' | 'refused';
@@ -105,8 +106,8 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
       // That is better than nothing.
       if (value === undefined && isKnown(address)) return;
       answers.set(address, { value, at: now(), age: value === undefined ? ages.miss : ages.hit, failed: false });
-    } catch {
-      counts.failed++;
+    } catch (error) {
+      counts[error instanceof OverBudget ? 'refused' : 'failed']++;
       if (isKnown(address)) return;
       // An old answer is better than none.
       answers.set(address, { value: answers.get(address)?.value, at: now(), age: ages.failed, failed: true });

@@ -3,10 +3,11 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Remote } from '../directory.ts';
 import { createLookup, type Lookup, type LookupCounts } from './lookup.ts';
 import type { Pod } from '../objects.ts';
+import type { Owners } from './pod-finder.ts';
 
 export interface RemoteOptions {
-  /** Pods anywhere in the cluster that use an address, those on the host's network too. Undefined: not to be asked. */
-  findPods: ((address: string) => Promise<readonly Pod[]>) | undefined;
+  /** Whose an address is, anywhere in the cluster. Undefined: not to be asked. */
+  findPods: ((address: string) => Promise<Owners>) | undefined;
   /** Host name of an address. Undefined: not to be asked. */
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
   /** What is known has changed. */
@@ -21,8 +22,8 @@ export interface RemoteLookups extends Remote {
   readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
 }
 
-/** The API server is everybody's: it goes through all Pods of the cluster for each such question. */
-const podBudget = { rate: 6 / 60, burst: 10 };
+/** Of one node, whatever way they take; one that costs the API server much has a budget of its own. */
+const podBudget = { rate: 12 / 60, burst: 30 };
 const podAges = { hit: 300_000, miss: 60_000, failed: 10_000 };
 
 const nameBudget = { rate: 0.5, burst: 20 };
@@ -104,22 +105,25 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     return !confirmed && ask(pods, address);
   }
 
-  function foundIn(list: readonly Pod[], address: string): Found | undefined {
-    const own = list.filter((pod) => !pod.hostNetwork);
-    for (const pod of own) {
+  function foundIn({ pods: list, node }: Owners, address: string): Found | undefined {
+    const all = list.filter((pod) => !pod.hostNetwork);
+    for (const pod of all) {
       // What is seen now cannot have begun later: its node's clock is ahead of ours.
       pod.from = Math.min(pod.from, now());
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
     }
+    const byAddress = new Map<string, Pod[]>();
+    for (const pod of all)
+      if (pod.until === Infinity)
+        for (const each of pod.addresses) byAddress.set(each, [...(byAddress.get(each) ?? []), pod]);
+    byAddress.delete(address);
+    for (const [other, owners] of byAddress) pods?.learn(other, { pods: owners, node: undefined });
+
+    const own = all.filter(({ addresses }) => addresses.includes(address));
     if (own.length === 0) {
-      const hosts = list.filter((pod) => pod.hostNetwork);
-      const node = (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;
-      return node === undefined ? undefined : { pods: [], node };
-    }
-    const running = own.filter(({ until }) => until === Infinity);
-    for (const other of new Set(running.flatMap(({ addresses }) => addresses))) {
-      if (other !== address)
-        pods?.learn(other, { pods: running.filter(({ addresses }) => addresses.includes(other)), node: undefined });
+      const hosts = list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address));
+      const home = node ?? (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;
+      return home === undefined ? undefined : { pods: [], node: home };
     }
     return { pods: own, node: undefined };
   }

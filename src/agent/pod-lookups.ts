@@ -1,0 +1,63 @@
+import type { Config } from '../config/config.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import type { PodRanges } from '../kubernetes/pod-finders/pod-cidr.ts';
+import { createPodFinders } from '../kubernetes/pod-finders/pod-finders.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { LiveLists } from '../resolving/live-lists.ts';
+import { createFinderChain, type FinderChain } from '../resolving/lookups/finder-chain.ts';
+import type { Log } from '../telemetry/logger.ts';
+
+export interface PodLookupsOptions {
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes'>;
+  connection: Connection;
+  lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
+  log: Pick<Log, 'info'>;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+}
+
+/** How Pods of other nodes are found by their addresses; undefined where all Pods are watched, or none is to be looked up. */
+export function createPodLookups({
+  config,
+  connection,
+  lists,
+  log,
+  clock,
+}: PodLookupsOptions): FinderChain | undefined {
+  if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
+  const finders = createPodFinders({
+    ways: config.podLookups,
+    connection,
+    ranges: createLiveRanges(config, lists, clock),
+    clock,
+  });
+  return createFinderChain(finders, (states) => {
+    const texts = (usable: boolean): string[] =>
+      states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
+    log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
+  });
+}
+
+/** Pod ranges of the Nodes that are watched, and whether the Pods of this node have addresses of its own. */
+function createLiveRanges(
+  { node, maxNodes }: PodLookupsOptions['config'],
+  lists: PodLookupsOptions['lists'],
+  { now }: Pick<Clock, 'now'>,
+): PodRanges {
+  return { homeOf: (address) => lists().directory.homeOf(address), followed, describe };
+
+  function followed(): boolean | undefined {
+    const here = lists().podsHere(now());
+    const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
+    if (addresses.length === 0) return undefined;
+    return addresses.some((address) => lists().directory.homeOf(address) === node);
+  }
+
+  function describe(): string {
+    const { nodes } = lists().directory;
+    const count = nodes.filter(({ podRanges }) => podRanges.length > 0).length;
+    if (count === 0) return 'Nodes have no podCIDR';
+    if (followed() === false) return 'the network plugin gives addresses of other ranges than podCIDR';
+    const known = `podCIDR of ${count} Nodes`;
+    return nodes.length === 1 ? `${known}: others are not watched (maxNodes ${maxNodes})` : known;
+  }
+}

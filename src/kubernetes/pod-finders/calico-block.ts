@@ -1,0 +1,188 @@
+import type { Millis } from '../../model/log-line.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
+import type { Pod } from '../../resolving/objects.ts';
+import type { Owners, PodFinder, WayState } from '../../resolving/lookups/pod-finder.ts';
+import { type Connection, RefusedError } from '../connection.ts';
+import { at, type Json, list, spelled, text } from '../json.ts';
+import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
+import { blockOf, contains, parseNetwork } from './ip-block.ts';
+import { may } from './may.ts';
+import { createSharedAnswers } from './shared-answers.ts';
+
+/**
+ * Where the objects are: as custom resources of Calico's backing store, or of the group that newer releases store them in.
+ * Neither is served by Calico's own API server, which has no blocks.
+ */
+const versions = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' } as const;
+type Group = keyof typeof versions;
+
+interface Pool {
+  network: NonNullable<ReturnType<typeof parseNetwork>>;
+  /** Length of the prefix of its blocks. */
+  blockSize: number;
+}
+
+/** Whom Calico's IPAM has given an address to: a Pod, or a node for its tunnel. */
+type Holder = { kind: 'pod'; namespace: string; name: string } | { kind: 'node'; node: string };
+
+/** By the ordinal of the address; undefined: there is no such block. */
+type Block = ReadonlyMap<number, Holder> | undefined;
+
+/** Pools hardly ever change, and a right that is missing now may be granted later. */
+const poolsAge: Millis = 600_000;
+/** What a block says of an address is confirmed by the Pod itself, so that it may be old. */
+const blockAge: Millis = 600_000;
+/** For how long an address that a block does not have is taken to have nobody. */
+const missAge: Millis = 10_000;
+
+/** Blocks in memory: about 6 KB each, of a cluster with 16,000 Pods all of them. */
+const blocks = 256;
+/** More pools than that are no cluster's. */
+const poolLimit = 256;
+
+const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 122, from: 116, to: 128 } };
+
+/**
+ * Finds the Pod of an address by the block of Calico's IPAM: one GET names the Pods of 64 addresses (libcalico-go,
+ * lib/backend/model/block.go), and a second one reads the Pod. That confirms the block, which may name a Pod that is gone
+ * (a leaked address) and is no more trusted than any other object, and gives what an Event needs: uid and workload.
+ */
+export function createCalicoBlockFinder({
+  connection,
+  clock,
+}: {
+  connection: Pick<Connection, 'request'>;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+}): PodFinder {
+  const { now } = clock;
+  const pools = createSharedAnswers(readPools, { entries: 1, now });
+  const blocksRead = createSharedAnswers(readBlock, { entries: blocks, now });
+  /** A right is missing: nothing is asked for until then. */
+  let deniedUntil: Millis = -Infinity;
+
+  return { way: 'calico-block', find, look };
+
+  async function find(address: string): Promise<Owners | undefined> {
+    if (now() < deniedUntil) return undefined;
+    const { value: found } = await pools.get('', poolsAge);
+    if (typeof found === 'string') return undefined;
+    const pool = found.pools.find(({ network }) => contains(network, address));
+    if (pool === undefined) return undefined;
+    const { cidr, ordinal } = blockOf(address, pool.blockSize);
+    const path = `/apis/${found.group}/${versions[found.group]}/ipamblocks/${nameOf(cidr)}`;
+    let exists = false;
+    // What an old block says may be so no longer; what it says again is an address that has leaked.
+    for (const age of [blockAge, missAge]) {
+      const { value: block, isNew } = await blocksRead.get(path, age);
+      exists = block !== undefined;
+      const holder = block?.get(ordinal);
+      const owners = holder === undefined ? undefined : await ownersOf(holder, address);
+      if (owners !== undefined) return owners;
+      if (isNew) break;
+    }
+    // Without a block the address is none of Calico's IPAM, though it lies in a pool: host-local IPAM takes its own.
+    return exists ? { pods: [] } : undefined;
+  }
+
+  /** Undefined where the Pod does not have the address any more. */
+  async function ownersOf(holder: Holder, address: string): Promise<Owners | undefined> {
+    if (holder.kind === 'node') return { pods: [], node: holder.node };
+    const pod = await readPod(holder.namespace, holder.name);
+    return pod !== undefined && !pod.hostNetwork && pod.addresses.includes(address) ? { pods: [pod] } : undefined;
+  }
+
+  async function readPod(namespace: string, name: string): Promise<Pod | undefined> {
+    const object = await read(`/api/v1/namespaces/${namespace}/pods/${name}`);
+    const pod = object === undefined ? undefined : ifUsable(slimPod)(object);
+    return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
+  }
+
+  async function readBlock(path: string): Promise<Block> {
+    const object = await read(path);
+    return object === undefined ? undefined : holdersIn(object);
+  }
+
+  /** A text says why there are none. */
+  async function readPools(): Promise<{ group: Group; pools: readonly Pool[] } | string> {
+    let why = 'no IPPools of Calico';
+    for (const group of Object.keys(versions) as Group[]) {
+      const query = { limit: poolLimit };
+      const answer = await connection.request('GET', `/apis/${group}/${versions[group]}/ippools`, { query });
+      if (answer.kind === 'answered') {
+        const found = list(at(answer.body, 'items')).flatMap(poolIn);
+        if (found.length > 0) return { group, pools: found };
+      } else if (answer.status === 403)
+        why = 'may not list ippools: the component calico-lookups grants it, where this is Calico';
+      else if (answer.status !== 404) throw new RefusedError(answer);
+    }
+    return why;
+  }
+
+  /** From the API server's cache. Undefined: not there. */
+  async function read(path: string): Promise<Json> {
+    const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
+    if (answer.kind === 'answered') return answer.body;
+    if (answer.status === 404) return undefined;
+    if (answer.status === 403) deniedUntil = now() + poolsAge;
+    throw new RefusedError(answer);
+  }
+
+  async function look(): Promise<WayState> {
+    try {
+      const { value: found } = await pools.get('', poolsAge);
+      if (typeof found === 'string') return { usable: false, why: found };
+      const [block, pod] = await Promise.all([
+        may(connection, 'get', 'ipamblocks', found.group),
+        may(connection, 'get', 'pods'),
+      ]);
+      const missing = [block === false ? 'ipamblocks' : '', pod === false ? 'pods' : ''].filter((each) => each !== '');
+      if (missing.length > 0)
+        return { usable: false, why: `may not get ${missing.join(' and ')}: the component calico-lookups grants it` };
+      return { usable: true, why: `${found.pools.length} IPPools of Calico` };
+    } catch (error) {
+      return { usable: false, why: `IPPools could not be read: ${(error as Error).message}` };
+    }
+  }
+}
+
+/** `10.244.1.0/26` → `10-244-1-0-26` (libcalico-go, lib/names, CIDRToName). */
+function nameOf(cidr: string): string {
+  return cidr.replaceAll(/[.:/]/g, '-');
+}
+
+function poolIn(object: Json): Pool[] {
+  const network = parseNetwork(at(object, 'spec', 'cidr'));
+  if (network === undefined) return [];
+  const sizes = blockSizes[network[0].kind()];
+  const given = at(object, 'spec', 'blockSize');
+  const isSize = typeof given === 'number' && Number.isInteger(given) && given >= sizes.from && given <= sizes.to;
+  return [{ network, blockSize: isSize ? given : sizes.default }];
+}
+
+/** Most addresses of a block share nothing; those of a node's tunnels and reserved ones have no Pod. */
+function holdersIn(object: Json): ReadonlyMap<number, Holder> {
+  const holders = list(at(object, 'spec', 'attributes')).map(holderIn);
+  const found = new Map<number, Holder>();
+  for (const [ordinal, index] of list(at(object, 'spec', 'allocations'))
+    .slice(0, largestBlock)
+    .entries()) {
+    const holder = typeof index === 'number' ? holders[index] : undefined;
+    if (holder !== undefined) found.set(ordinal, holder);
+  }
+  return found;
+}
+
+const largestBlock = 4096;
+
+function holderIn(attribute: Json): Holder | undefined {
+  const secondary = at(attribute, 'secondary');
+  const namespace = spelled(at(secondary, 'namespace'), isLabel);
+  const name = spelled(at(secondary, 'pod'), isSubdomain);
+  if (namespace !== undefined && name !== undefined) return { kind: 'pod', namespace, name };
+  const node = spelled(at(secondary, 'node'), isSubdomain);
+  const isTunnel = /^(?:ipip|vxlan|vxlanV6|wireguard|wireguardV6)TunnelAddress$/.test(
+    text(at(secondary, 'type')) ?? '',
+  );
+  return isTunnel && node !== undefined ? { kind: 'node', node } : undefined;
+}

@@ -1,0 +1,16 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Pod } from '../../resolving/objects.ts';
+import type { Connection } from '../connection.ts';
+import { listAll } from '../paged-list.ts';
+import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
+
+/** Pods that a field selector selects, from the API server's cache. Rejects with a `RefusedError`. */
+export async function listPods(
+  connection: Pick<Connection, 'request'>,
+  fieldSelector: string,
+  { fromWall }: Pick<Clock, 'fromWall'>,
+): Promise<Pod[]> {
+  const options = { fieldSelector, pageSize: undefined };
+  const { items } = await listAll(connection, '/api/v1/pods', options, ifUsable(slimPod));
+  return items.map((pod) => onSteadyClock(pod, fromWall));
+}

@@ -1,0 +1,57 @@
+import type { LookupWay } from '../../model/lookup-way.ts';
+import { OverBudget, type Owners, type PodFinder, type WayState } from './pod-finder.ts';
+
+export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
+
+export interface FinderChain {
+  /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
+  find: (address: string) => Promise<Owners>;
+  /** Of the finders, in their order. */
+  readonly counts: ReadonlyMap<LookupWay, Readonly<Record<WayResult, number>>>;
+}
+
+/** `onFirst` is called once, when an address is looked up for the first time, with what each way has to say of itself. */
+export function createFinderChain(
+  finders: readonly PodFinder[],
+  onFirst: (states: readonly (WayState & { way: LookupWay })[]) => void,
+): FinderChain {
+  const counts = new Map(finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]));
+  let asked = false;
+
+  return { counts, find };
+
+  async function find(address: string): Promise<Owners> {
+    let failure: unknown;
+    for (const finder of finders) {
+      try {
+        const owners = await finder.find(address);
+        if (owners === undefined) continue;
+        count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
+        say();
+        return owners;
+      } catch (error) {
+        count(finder.way, error instanceof OverBudget ? 'refused' : 'failed');
+        failure = error;
+      }
+    }
+    say();
+    if (failure !== undefined) throw failure;
+    return { pods: [] };
+  }
+
+  function count(way: LookupWay, result: WayResult): void {
+    const own = counts.get(way);
+    if (own !== undefined) own[result]++;
+  }
+
+  /** After the first look-up: what it has asked for is remembered, so that the states cost little more. */
+  function say(): void {
+    if (asked) return;
+    asked = true;
+    void statesOf(finders).then(onFirst);
+  }
+}
+
+export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
+  return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
+}

@@ -1,0 +1,31 @@
+import type { LookupWay } from '../../model/lookup-way.ts';
+import type { Pod } from '../objects.ts';
+
+/** Whose an address is, as one way has found out. */
+export interface Owners {
+  /** Pods that use the address, those on the host's network too, and others that came with the same answer. */
+  pods: readonly Pod[];
+  /** Name of the node whose own address it is, where the answer names it. */
+  node?: string | undefined;
+}
+
+/** One way to find the Pods of an address. */
+export interface PodFinder {
+  readonly way: LookupWay;
+  /**
+   * Undefined where this way does not lead to the address: its network plugin is not there, or the address is none of its.
+   * Without Pods and node: nobody has it. Rejects when it cannot be found out now, with `OverBudget` when it may not be.
+   */
+  find: (address: string) => Promise<Owners | undefined>;
+  /** Whether this way leads anywhere in this cluster, for a log line and for doctor. Never rejects. */
+  look: () => Promise<WayState>;
+}
+
+export interface WayState {
+  usable: boolean;
+  /** For a person, without the name of the way. */
+  why: string;
+}
+
+/** A look-up that would cost more than its way may. */
+export class OverBudget extends Error {}

@@ -1,0 +1,147 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { definitionOf } from '../deploy/custom-resources.ts';
+import { readManifests } from '../deploy/manifests.ts';
+import {
+  accountWith,
+  type AgentRig,
+  createAgentRig,
+  dropLine,
+  nodeObject,
+  podObject,
+  untilMetric,
+} from './agent-rig.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { createAll, createDeploying } from './deploying.ts';
+import type { Rule } from './granted.ts';
+
+/** Pods of other nodes at a real API server, each way with the rights that deploy/ gives for it. */
+
+const controlPlane = connect(inject('controlPlane'));
+const node = 'lookups-node';
+const otherNode = 'lookups-other';
+let rig: AgentRig;
+let calicoKubeconfig: string;
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+  const rules = rulesOf('deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml');
+  calicoKubeconfig = await controlPlane.writeKubeconfig('calico', await accountWith(controlPlane, 'calico', rules));
+  const deploying = createDeploying(controlPlane, rig.folder);
+  const group = 'crd.projectcalico.org';
+  const anything = {
+    type: 'object',
+    properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+  };
+  await createAll(
+    controlPlane,
+    deploying,
+    ['IPPool', 'IPAMBlock'].map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' }, anything)),
+  );
+  await createAll(controlPlane, deploying, [
+    {
+      apiVersion: `${group}/v1`,
+      kind: 'IPPool',
+      metadata: { name: 'default-ipv4-ippool' },
+      spec: { cidr: '10.81.0.0/16', blockSize: 26 },
+    },
+    blockObject('10.81.2.0/26', { 9: 'db', 10: 'cache' }),
+  ]);
+  await createObjects(controlPlane, {
+    items: [
+      nodeWithRange(node, '192.168.81.1', '10.82.1.0/24'),
+      nodeWithRange(otherNode, '192.168.81.2', '10.82.2.0/24'),
+    ],
+  });
+});
+afterEach(() => rig.killAll());
+
+test('in a block of Calico: a second Pod of the block costs one request', async () => {
+  const { namespace, log } = await scene('lookups-calico', '10.81.1.1', { db: '10.81.2.9', cache: '10.81.2.10' });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: calicoKubeconfig });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('10.81.1.1', '10.81.2.9', 5432));
+  await rig.untilEvents(namespace, (all) => all.some(({ involvedObject }) => involvedObject.name === 'db'));
+  appendFileSync(log, dropLine('10.81.1.1', '10.81.2.10', 6379));
+  const events = await rig.untilEvents(namespace, (all) => all.length === 4);
+  const { body: pod } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/pods/cache`);
+  expect(events.find(({ involvedObject }) => involvedObject.name === 'cache')?.involvedObject.uid).toBe(
+    (pod as { metadata: { uid: string } }).metadata.uid,
+  );
+  await untilMetric(agent, /pod_lookup_ways_total\{way="calico-block",result="hit"\} 2$/m);
+  const { body } = await agent.get('/metrics');
+  expect(body).toMatch(/api_requests_total\{verb="GET",resource="ipamblocks",code="200"\} 1$/m);
+  expect(body).toMatch(/pod_lookup_ways_total\{way="field-selector",result="hit"\} 0$/m);
+  await agent.untilLog(({ ways }) => String(ways).includes('calico-block (1 IPPools of Calico)'));
+});
+
+test('without the rights of the component the selector finds it, and the log says what is missing', async () => {
+  const { namespace, log } = await scene('lookups-denied', '10.81.1.2', { other: '10.81.2.11' });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('10.81.1.2', '10.81.2.11', 5432));
+  await rig.untilEvents(namespace, (all) => all.length === 2);
+  await untilMetric(agent, /pod_lookup_ways_total\{way="field-selector",result="hit"\} 1$/m);
+  await agent.untilLog(({ unused }) => String(unused).includes('may not list ippools: the component calico-lookups'));
+});
+
+test('in the range of a node: all Pods of the node come with one list', async () => {
+  const { namespace, log } = await scene('lookups-ranges', '10.82.1.1', { db: '10.82.2.9', cache: '10.82.2.10' });
+  const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, POD_LOOKUPS: 'pod-cidr' });
+  await agent.untilReady();
+  appendFileSync(log, dropLine('10.82.1.1', '10.82.2.9', 5432) + dropLine('10.82.1.1', '10.82.2.10', 6379));
+  await rig.untilEvents(namespace, (all) => all.length === 4);
+  const { body } = await agent.get('/metrics');
+  expect(body).toMatch(/pod_lookup_ways_total\{way="pod-cidr",result="hit"\} [12]$/m);
+  // The informer's own list is the first.
+  expect(body).toMatch(/api_requests_total\{verb="GET",resource="pods",code="200"\} 2$/m);
+});
+
+/** A log, and Pods: one of this node, and those of the other one. */
+async function scene(
+  namespace: string,
+  here: string,
+  there: Readonly<Record<string, string>>,
+): Promise<{ namespace: string; log: string }> {
+  const log = join(rig.newFolder(), 'kern.log');
+  writeFileSync(log, '');
+  const pods = Object.entries(there).map(([name, address]) =>
+    podObject({ namespace, name, node: otherNode, addresses: [address] }),
+  );
+  await createObjects(controlPlane, {
+    items: [podObject({ namespace, name: 'web', node, addresses: [here] }), ...pods],
+  });
+  return { namespace, log };
+}
+
+function nodeWithRange(name: string, address: string, podCIDR: string): ReturnType<typeof nodeObject> {
+  return { ...nodeObject(name, address), spec: { podCIDR, podCIDRs: [podCIDR] } };
+}
+
+/** As Calico's IPAM writes it. */
+function blockObject(cidr: string, pods: Readonly<Record<number, string>>): object {
+  const allocations: (number | null)[] = Array.from({ length: 64 }, () => null);
+  const attributes = Object.entries(pods).map(([ordinal, pod], index) => {
+    allocations[Number(ordinal)] = index;
+    return {
+      handle_id: `k8s-pod-network.${ordinal}`,
+      secondary: { namespace: 'lookups-calico', node: otherNode, pod, timestamp: '2026-11-21 08:00:00 +0000 UTC' },
+    };
+  });
+  return {
+    apiVersion: 'crd.projectcalico.org/v1',
+    kind: 'IPAMBlock',
+    metadata: { name: cidr.replaceAll(/[./]/g, '-') },
+    spec: { cidr, affinity: `host:${otherNode}`, allocations, attributes, unallocated: [], strictAffinity: false },
+  };
+}
+
+function rulesOf(...files: readonly string[]): Rule[] {
+  return files.flatMap((file) =>
+    readManifests(file).flatMap((manifest) =>
+      manifest.kind === 'ClusterRole' ? ((manifest as { rules?: Rule[] }).rules ?? []) : [],
+    ),
+  );
+}

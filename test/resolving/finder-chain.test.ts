@@ -1,0 +1,62 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { LookupWay } from '../../src/model/lookup-way.ts';
+import { createFinderChain } from '../../src/resolving/lookups/finder-chain.ts';
+import { OverBudget, type Owners, type PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import { pod } from '../builders.ts';
+
+type Outcome = Owners | Error | undefined;
+
+function scene(outcomes: Partial<Record<LookupWay, Outcome>>) {
+  const asked: string[] = [];
+  const states: unknown[] = [];
+  const finders = Object.entries(outcomes).map(([way, outcome]): PodFinder => ({
+    way: way as LookupWay,
+    find() {
+      asked.push(way);
+      return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+    },
+    look: () => Promise.resolve({ usable: true, why: 'a reason' }),
+  }));
+  const chain = createFinderChain(finders, (all) => states.push(...all));
+  return { asked, states, chain };
+}
+
+const found = { pods: [pod()] };
+
+test('the first that leads to the address answers, with nobody too', async () => {
+  const { asked, chain } = scene({ 'calico-block': undefined, 'pod-cidr': { pods: [] }, 'field-selector': found });
+  await expect(chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  expect(asked).toEqual(['calico-block', 'pod-cidr']);
+  expect(Object.fromEntries(chain.counts)).toMatchObject({
+    'calico-block': { hit: 0, miss: 0 },
+    'pod-cidr': { hit: 0, miss: 1 },
+    'field-selector': { hit: 0, miss: 0 },
+  });
+});
+
+test('one that fails, or may not, gives way to the next', async () => {
+  const { chain } = scene({ 'calico-block': new Error('away'), 'pod-cidr': new OverBudget(), 'field-selector': found });
+  await expect(chain.find('10.65.2.9')).resolves.toBe(found);
+  expect(Object.fromEntries(chain.counts)).toMatchObject({
+    'calico-block': { failed: 1, refused: 0 },
+    'pod-cidr': { failed: 0, refused: 1 },
+    'field-selector': { hit: 1 },
+  });
+});
+
+test('where none leads there and one has failed, it is not known', async () => {
+  await expect(
+    scene({ 'calico-block': new Error('away'), 'field-selector': undefined }).chain.find('10.65.2.9'),
+  ).rejects.toThrow('away');
+  await expect(scene({ 'field-selector': undefined }).chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+});
+
+test('the ways are described once, at the first look-up', async () => {
+  const { chain, states } = scene({ 'field-selector': found });
+  expect(states).toEqual([]);
+  await chain.find('10.65.2.9');
+  await chain.find('10.65.2.9');
+  await setImmediate();
+  expect(states).toEqual([{ way: 'field-selector', usable: true, why: 'a reason' }]);
+});
