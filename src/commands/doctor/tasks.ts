@@ -15,6 +15,7 @@ import { checkKernelSource, type KernelSetting, locate, type LocateOptions } fro
 import { checkLogBackend, checkLogNamespaces, type ReadFile } from './checks/kernel-switches.ts';
 import { checkLogRules } from './checks/log-rules.ts';
 import { checkNode } from './checks/node.ts';
+import { checkPodLookups } from './checks/pod-lookups.ts';
 import { checkPrefixes } from './checks/prefixes.ts';
 import { checkProcRoot } from './checks/proc-root.ts';
 import { checkProgramSource } from './checks/program-source.ts';
@@ -81,6 +82,7 @@ export function doctorTasks({ config, problems, warnings, api, ownPod, prefixes,
     { name: 'api-server', run: () => checkApiServer(api, now) },
     { name: 'node', run: () => checkNode(api, node, ownNode) },
     { name: 'rights', run: () => checkRights(api) },
+    { name: 'pod-lookups', run: () => checkPodLookups({ api, config, ownNode, pods }) },
     { name: 'state', run: () => Promise.resolve(checkState({ ...system, folder: config.stateDir, node })) },
     ...logs.map(({ setting, look }) => ({
       name: `source ${sourceName(setting)}`,

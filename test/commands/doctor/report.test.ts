@@ -116,6 +116,7 @@ ok       api-server           https://api.example:6443 answers in 0 ms (v1.36.3)
 ok       clock                within 0.3 s of the API server's
 ok       node                 node-a is there
 ok       rights               all 13 are granted
+ok       pod-lookups          by field-selector (at most 6.0 a minute with 0 Pods, 1 Nodes); not: calico-block (no IPPools of Calico); pod-cidr (this Node has no podCIDR)
 ok       state                /var/lib/kube-netfilter-tailer can be written to; nothing is kept there yet
 ok       source file:/var/log/kern.log  /var/log/kern.log: last line 60s ago, last drop 60s ago (of 1 line of the kernel since 60s ago)
 ok       source containers    /var/log/pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node
@@ -129,7 +130,7 @@ ok       calico               no FelixConfiguration: no Calico, or none with set
 unknown  agent                none answers at 127.0.0.1:9090: connect ECONNREFUSED 127.0.0.1:9090
          → to ask a running agent, run doctor in its Pod: kubectl exec -n kube-netfilter-tailer POD -- kube-netfilter-tailer doctor
 
-1 unknown, 15 ok
+1 unknown, 16 ok
 `,
   );
   // It only ever reads: the reviews of rights are kept nowhere.
