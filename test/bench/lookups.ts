@@ -1,0 +1,203 @@
+/**
+ * `node test/bench/lookups.ts`: CPU time that the API server takes for one look-up of a Pod by its address, each way, beside each
+ * other in one run. 20,000 Pods of about 14 KB, 100 a node; ratios count.
+ *
+ *     node test/bench/lookups.ts               20,000 Pods
+ *     node test/bench/lookups.ts --pods 2000
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/events/describe.ts';
+import { loadConfig } from '../../src/kubernetes/config.ts';
+import { createConnection } from '../../src/kubernetes/connection.ts';
+import { countAll } from '../../src/kubernetes/paged-list.ts';
+import { createCalicoBlockFinder } from '../../src/kubernetes/pod-finders/calico-block.ts';
+import { createPodCidrFinder } from '../../src/kubernetes/pod-finders/pod-cidr.ts';
+import { listPods } from '../../src/kubernetes/pod-finders/pod-list.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
+import { definitionOf } from '../deploy/custom-resources.ts';
+import type { Connection } from '../e2e/control-plane/connection.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { preparePrograms } from '../programs/path.ts';
+import { benchNode, benchPod } from './pods.ts';
+
+const clock = createSteadyClock();
+const podsPerNode = 100;
+const blockSize = 64;
+const group = 'crd.projectcalico.org';
+
+const { values } = parseArgs({ options: { pods: { type: 'string', default: '20000' } } });
+const pods = Number(values.pods);
+
+await preparePrograms('measuring');
+const plane = await startControlPlane();
+try {
+  await createCluster(plane);
+  // etcd and the caches of the API server come to rest.
+  await delay(20_000);
+  const connection = createConnection({
+    load: () => loadConfig(plane.adminKubeconfig),
+    userAgent: 'bench',
+    onRequest: () => {},
+    clock,
+  });
+  const pid = Number(readFileSync(join(plane.folder, PIDS_FILE), 'utf8').split('\n')[1]);
+  const idle = await idleShare(pid);
+  const rows: string[][] = [['one look-up', 'CPU of the API server', 'of the selector', 'requests']];
+  let selector = 0;
+
+  const measure = async (what: string, times: number, requests: string, one: (number: number) => Promise<unknown>) => {
+    const began = { cpu: cpuSeconds(pid), at: performance.now() };
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < times) await one(next++);
+    };
+    await Promise.all([worker(), worker()]);
+    const seconds = (performance.now() - began.at) / 1000;
+    const cost = (cpuSeconds(pid) - began.cpu - idle * seconds) / times;
+    selector ||= cost;
+    rows.push([what, `${(cost * 1000).toFixed(2)} ms`, `${((cost / selector) * 100).toFixed(1)} %`, requests]);
+    console.error(rows.at(-1)?.join('  '));
+  };
+
+  await measure('by status.podIP', 60, '1 list', async (number) => {
+    expectFound({ pods: await listPods(connection, `status.podIP=${addressOf(spread(number, 60))}`, clock) });
+  });
+  const blocks = createCalicoBlockFinder({ connection, clock });
+  const blockCount = Math.min(250, Math.floor(pods / blockSize));
+  await measure("in Calico's blocks, the first of a block", blockCount, '2 GETs', async (number) => {
+    expectFound(await blocks.find(addressOf(number * blockSize)));
+  });
+  await measure("in Calico's blocks, another of the block", blockCount * 8, '1 GET', async (number) => {
+    expectFound(await blocks.find(addressOf(Math.floor(number / 8) * blockSize + 1 + (number % 8))));
+  });
+  const nodes = Math.floor(pods / podsPerNode);
+  const ranges = {
+    homeOf: (address: string) => {
+      const [, second = 0, third = 0, last = 0] = address.split('.').map(Number);
+      const number = ((second - 64) << 16) + (third << 8) + last;
+      return benchNode(Math.floor(number / podsPerNode)).metadata.name;
+    },
+    followed: () => true,
+    describe: () => '',
+  };
+  const cidr = createPodCidrFinder({ connection, ranges, clock });
+  await measure(`in the range of a node, ${podsPerNode} Pods at once`, nodes, '1 list', async (number) => {
+    expectFound(await cidr.find(addressOf(number * podsPerNode)));
+  });
+  await measure(
+    `the same for each of its ${podsPerNode} Pods`,
+    nodes * podsPerNode,
+    '1 list in 100',
+    async (number) => {
+      const again = number % podsPerNode === 0 ? createPodCidrFinder({ connection, ranges, clock }) : undefined;
+      if (again !== undefined) expectFound(await again.find(addressOf(number)));
+    },
+  );
+  await measure('the size of the cluster, once an hour', 200, '2 lists, limit 1', async () => {
+    await countAll(connection, '/api/v1/pods');
+    await countAll(connection, '/api/v1/nodes');
+  });
+  console.log(`\n${pods.toLocaleString('en-US')} Pods\n${alignColumns(rows).join('\n')}`);
+} finally {
+  await plane.stop();
+}
+
+function addressOf(number: number): string {
+  return benchPod(number, 0).status.podIP;
+}
+
+function expectFound(found: { pods: readonly unknown[] } | undefined): void {
+  if (found === undefined || found.pods.length === 0) throw new Error('not found');
+}
+
+function spread(number: number, of: number): number {
+  return Math.floor((number * pods) / of);
+}
+
+async function createCluster(connection: Connection): Promise<void> {
+  const anything = {
+    type: 'object',
+    properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+  };
+  const items = ['IPPool', 'IPAMBlock'].map((kind) =>
+    definitionOf({ group, version: 'v1', kind, scope: 'Cluster' }, anything),
+  );
+  await connection.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
+  await connection.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  await createObjects(connection, {
+    items: [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } },
+      ...Array.from({ length: Math.ceil(pods / podsPerNode) }, (_, number) => benchNode(number)),
+    ],
+  });
+  const path = `/apis/${group}/v1`;
+  await post(connection, `${path}/ippools`, {
+    apiVersion: `${group}/v1`,
+    kind: 'IPPool',
+    metadata: { name: 'all' },
+    spec: { cidr: '10.64.0.0/10', blockSize: 26 },
+  });
+  for (let first = 0; first < pods; first += blockSize) await post(connection, `${path}/ipamblocks`, blockFrom(first));
+  console.error(`creating ${pods} Pods …`);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < pods) {
+      const number = next++;
+      const pod = benchPod(number, Math.floor(number / podsPerNode));
+      const all = '/api/v1/namespaces/bench/pods';
+      await post(connection, all, { ...pod, status: undefined });
+      await connection.request('PATCH', `${all}/${pod.metadata.name}/status`, {
+        body: { status: pod.status },
+        contentType: 'application/merge-patch+json',
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+}
+
+async function post(connection: Connection, path: string, body: unknown): Promise<void> {
+  const { status, body: answer } = await connection.request('POST', path, { body });
+  if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
+}
+
+function blockFrom(first: number): object {
+  const [cidr] = [`${benchPod(first, 0).status.podIP}/26`];
+  const attributes = Array.from({ length: blockSize }, (_, ordinal) => {
+    const { metadata, spec } = benchPod(first + ordinal, Math.floor((first + ordinal) / podsPerNode));
+    return {
+      handle_id: `k8s-pod-network.${'0'.repeat(60)}${ordinal}`,
+      secondary: { namespace: 'bench', node: spec?.['nodeName'], pod: metadata.name, timestamp: '2026-11-20 08:00:00' },
+    };
+  });
+  return {
+    apiVersion: `${group}/v1`,
+    kind: 'IPAMBlock',
+    metadata: { name: cidr?.replaceAll(/[./]/g, '-') },
+    spec: {
+      cidr,
+      affinity: 'host:node',
+      allocations: attributes.map((_, index) => index),
+      attributes,
+      unallocated: [],
+    },
+  };
+}
+
+async function idleShare(pid: number): Promise<number> {
+  const before = cpuSeconds(pid);
+  await delay(10_000);
+  return (cpuSeconds(pid) - before) / 10;
+}
+
+/** User and system time (proc(5), fields 14 and 15 of stat, in hundredths of a second). */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
