@@ -8,8 +8,10 @@ import { createRemoteLookups, type RemoteLookups } from '../resolving/lookups/re
 import type { FinderChain } from '../resolving/lookups/finder-chain.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
 import type { Log } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ApiProblems } from './api-problems.ts';
 import { createPodLookups } from './pod-lookups.ts';
-import type { Troubles } from './troubles.ts';
+import type { ProblemCounts } from './problem-counts.ts';
 
 /** All that the agent knows of its cluster, and how it comes to know it. */
 export interface ClusterContext {
@@ -22,29 +24,45 @@ export interface ClusterContext {
 
 export interface ClusterContextOptions {
   config: Config;
+  connection: Connection;
   log: Log;
-  troubles: Troubles;
+  problems: ApiProblems;
   /** Something is known that was not. */
-  onNews: () => void;
+  onChange: () => void;
   clock: Clock;
 }
 
-/** Throws when there is no kubeconfig where one is said to be, or nothing says how to reach an API server. */
-export function createClusterContext({ config, log, troubles, onNews, clock }: ClusterContextOptions): ClusterContext {
-  const { now } = clock;
-  const connection = createConnection({
+export interface ConnectOptions {
+  config: Config;
+  metrics: Metrics;
+  counts: ProblemCounts;
+  clock: Clock;
+}
+
+/** Throws when there is no kubeconfig where one should be, or there is no API server to be found. */
+export function connect({ config, metrics, counts, clock }: ConnectOptions): Connection {
+  return createConnection({
     load: () => loadConfig(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
-    onRequest: troubles.request,
+    onRequest({ verb, resource, code, took }) {
+      metrics.apiRequests.add(1, { verb, resource, code: String(code) });
+      metrics.apiRequestSeconds.observe(took / 1000, { verb });
+      if (code === 0 || code >= 400) counts.requestsFailed++;
+    },
     clock,
   });
+}
+
+export function createClusterContext(options: ClusterContextOptions): ClusterContext {
+  const { config, connection, log, problems, onChange, clock } = options;
+  const { now } = clock;
   const podLookups = createPodLookups({ config, connection, lists: () => lists, log, clock });
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
     onChange() {
       lists.directory.changed('remote');
-      onNews();
+      onChange();
     },
     now,
   });
@@ -55,19 +73,19 @@ export function createClusterContext({ config, log, troubles, onNews, clock }: C
     ownNode: config.node,
     podCache: config.podCache,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
-    onTrouble: troubles.informer,
+    onTrouble: problems.informer,
     onSynced(resource) {
-      troubles.synced(resource);
+      problems.synced(resource);
       if (resource === 'nodes')
-        troubles.node(
+        problems.node(
           config.node,
           lists.directory.node(config.node) !== undefined,
           lists.directory.nodes.map(({ name }) => name),
         );
-      onNews();
+      onChange();
     },
-    onUnusable: troubles.unusable,
-    onTooMany: troubles.tooMany,
+    onUnusable: problems.unusable,
+    onTooMany: problems.tooMany,
     clock,
     random: Math.random,
   });

@@ -16,7 +16,7 @@ import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { SourceDedup } from './source-dedup.ts';
 import { openSources } from './open-sources.ts';
-import type { Troubles } from './troubles.ts';
+import type { Problems } from './problems.ts';
 
 /** The hot path: from lines to counts, without ever waiting. */
 export interface Ingest {
@@ -37,7 +37,7 @@ export interface IngestOptions {
   restored: Restored;
   metrics: Metrics;
   legacyMetric: LegacyMetric | undefined;
-  troubles: Troubles;
+  problems: Problems;
   /** Something is due earlier than it was. */
   onEarlier: () => void;
   clock: Clock;
@@ -50,19 +50,18 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions): Ingest {
-  const { config, context, restored, metrics, legacyMetric, troubles, onEarlier, clock } = options;
+  const { config, context, restored, metrics, legacyMetric, problems, onEarlier, clock } = options;
   const { now } = clock;
   const { lists, remote, cluster } = context;
-  const statistics = createStatistics();
-  legacyMetric?.watch(statistics);
+  const statistics = createStatistics(legacyMetric?.count);
   const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
   const incidents = createAgentIncidents({
     config,
     context,
     restored: restored.state?.incidents,
     count: table.count,
-    onChange: troubles.incident,
-    onFelix: troubles.felix,
+    onChange: problems.incident,
+    onFelix: problems.api.felix,
     now,
   });
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
@@ -84,8 +83,8 @@ export function createIngest(options: IngestOptions): Ingest {
     first: restored.first,
     // Another one takes its place when settings change.
     pipeline: { take: (line, origin) => pipeline.take(line, origin), lost: (...lost) => pipeline.lost(...lost) },
-    onNotice: troubles.source,
-    onLost: troubles.lost,
+    onNotice: problems.source,
+    onLost: problems.lost,
     clock,
   });
   return {

@@ -1,17 +1,20 @@
 import type { MinuteCounts } from '../telemetry/minute.ts';
-import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
-import type { TroubleCounts } from './troubles.ts';
+import type { Ingest } from './ingest.ts';
+import type { ProblemCounts } from './problem-counts.ts';
 
-/** Totals since the start, for the line that tells of a minute. */
-export function minuteCounts(
-  tally: Readonly<TroubleCounts>,
-  { remote }: ClusterContext,
-  { statistics, table, sources, incidents }: Ingest,
-): MinuteCounts {
-  const { pods, hostNames } = remote.counts;
+interface Counted {
+  problems: { counts: ProblemCounts };
+  context: ClusterContext;
+  ingest: Ingest;
+}
+
+/** Totals since the start, for the line of each minute. */
+export function minuteCounts({ problems, context, ingest }: Counted): MinuteCounts {
+  const { statistics, table, sources, incidents } = ingest;
+  const { pods, hostNames } = context.remote.counts;
   return {
-    ...tally,
+    ...problems.counts,
     packetsDropped: statistics.verdicts.dropped,
     packetsRejected: statistics.verdicts.rejected,
     dropsWithoutPod: statistics.withoutPods,

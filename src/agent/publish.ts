@@ -9,7 +9,7 @@ import { createCheckpointer, type Checkpointer } from '../state/checkpointer.ts'
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
-import type { Troubles } from './troubles.ts';
+import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then told to the API server. */
 export interface Publishing {
@@ -24,12 +24,12 @@ export interface PublishingOptions {
   context: ClusterContext;
   ingest: Ingest;
   metrics: Metrics;
-  troubles: Troubles;
+  problems: Problems;
   clock: Clock;
 }
 
 export function createPublishing(options: PublishingOptions): Publishing {
-  const { config, stateFile, stateId, context, ingest, metrics, troubles, clock } = options;
+  const { config, stateFile, stateId, context, ingest, metrics, problems, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const checkpointer = createCheckpointer({
     file: stateFile,
@@ -46,9 +46,9 @@ export function createPublishing(options: PublishingOptions): Publishing {
     onSaved(bytes) {
       metrics.stateSaved.set(clock.wall() / 1000);
       metrics.stateSize.set(bytes);
-      troubles.stateSaved();
+      problems.stateSaved();
     },
-    onFailed: (error) => troubles.state('save', error),
+    onFailed: (error) => problems.state('save', error),
   });
   const publisher = createPublisher({
     table,
@@ -60,9 +60,9 @@ export function createPublishing(options: PublishingOptions): Publishing {
       now: clock.now,
       toWall: clock.toWall,
     }),
-    onResult: troubles.write,
+    onResult: problems.api.write,
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
-    onAbandoned: troubles.abandoned,
+    onAbandoned: problems.api.abandoned,
     onUnauthorized: context.connection.reload,
     now: clock.now,
   });

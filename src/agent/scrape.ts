@@ -1,33 +1,22 @@
-import { verdicts } from '../model/packet.ts';
 import type { Reload } from '../config/reload.ts';
-import type { ClusterWatch } from '../kubernetes/cluster-watch.ts';
-import type { Connection } from '../kubernetes/connection.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
-import type { LiveLists } from '../resolving/live-lists.ts';
-import type { FinderChain } from '../resolving/lookups/finder-chain.ts';
-import type { LookupCounts } from '../resolving/lookups/lookup.ts';
-import type { RemoteLookups } from '../resolving/lookups/remote.ts';
-import type { SeriesTable } from '../series/table.ts';
-import type { Source } from '../sources/source.ts';
-import type { Statistics } from '../pipeline/statistics.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { SourceDedup } from './source-dedup.ts';
-import type { LookupQueue } from '../pipeline/lookup-queue.ts';
+import type { LookupCounts } from '../resolving/lookups/lookup.ts';
+import type { LastSeen } from '../telemetry/last-seen.ts';
+import type { LegacyMetric } from '../telemetry/legacy-metric.ts';
+import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
+import type { MetricsText } from '../telemetry/server.ts';
+import type { ClusterContext } from './cluster.ts';
+import type { Ingest } from './ingest.ts';
 
-export interface Observed {
-  sources: readonly Source[];
-  once: SourceDedup['once'];
-  statistics: Statistics;
-  table: SeriesTable;
-  queue: LookupQueue;
-  incidents: NodeIncidents;
-  lists: LiveLists;
-  remote: RemoteLookups;
-  podLookups: FinderChain | undefined;
-  cluster: ClusterWatch;
-  connection: Connection;
-  reload: Pick<Reload, 'counts' | 'inForce'>;
+export interface ScrapeOptions {
+  metrics: Metrics;
+  legacyMetric: LegacyMetric | undefined;
+  context: ClusterContext;
+  ingest: Ingest;
+  reload: Reload;
+  lastSeen: LastSeen;
   clock: Clock;
 }
 
@@ -35,28 +24,35 @@ const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
 const wayResults = ['hit', 'miss', 'failed', 'refused'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
-/** Shows in the metrics what is counted elsewhere, when somebody looks. */
-export function collectMetrics(metrics: Metrics, observed: Observed): void {
-  const { statistics, table, queue, lists, remote, cluster, connection, clock } = observed;
-  for (const source of observed.sources) {
+/** The answer to a scrape: what is counted elsewhere is collected when it is asked for. */
+export function createScrape(options: ScrapeOptions): MetricsText {
+  const { metrics, legacyMetric, context, ingest, reload, lastSeen, clock } = options;
+  return scrapeOf(metrics, legacyMetric, () => {
+    lastSeen.look();
+    collectIngest(metrics, ingest, clock);
+    collectIncidents(metrics, ingest.incidents);
+    collectCluster(metrics, context, clock);
+    for (const result of ['ok', 'failed'] as const) metrics.configReloads.setTotal(reload.counts[result], { result });
+    metrics.configInForce.set(reload.inForce ? 1 : 0);
+  });
+}
+
+function collectIngest(metrics: Metrics, { sources, once, statistics, table, queue }: Ingest, clock: Clock): void {
+  for (const source of sources) {
     const label = { source: source.name };
     metrics.lines.setTotal(source.counts.lines, label);
     metrics.readBytes.setTotal(source.counts.bytes, label);
     metrics.longLines.setTotal(source.counts.tooLong, label);
     for (const state of sourceStates) metrics.sourceState.set(source.state === state ? 1 : 0, { ...label, state });
   }
+  metrics.repeatedLines.setTotal(once.counts.repeats);
+  metrics.forgottenLines.setTotal(once.counts.forgotten);
+
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
-  for (const result of ['ok', 'failed'] as const)
-    metrics.configReloads.setTotal(observed.reload.counts[result], { result });
-  metrics.configInForce.set(observed.reload.inForce ? 1 : 0);
   metrics.unparsable.setTotal(statistics.unparsable);
-  metrics.repeatedLines.setTotal(observed.once.counts.repeats);
-  metrics.forgottenLines.setTotal(observed.once.counts.forgotten);
   metrics.dropsWithoutPod.setTotal(statistics.withoutPods);
   metrics.noise.setTotal(statistics.noise);
-
   metrics.programRecords.setTotal(statistics.programRecords);
-  collectIncidents(metrics, observed.incidents);
 
   metrics.series.set(table.sizes.series);
   metrics.seriesUncountedPackets.setTotal(table.counts.uncounted);
@@ -65,7 +61,18 @@ export function collectMetrics(metrics: Metrics, observed: Observed): void {
   const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);
+}
 
+function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: NodeIncidents): void {
+  for (const [code, count] of Object.entries(counts.failures)) metrics.failures.setTotal(count, { code });
+  for (const [code, count] of Object.entries(counts.flaps)) metrics.failuresUnrepeated.setTotal(count, { code });
+  for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.setTotal(count, { code });
+  const open = new Set(incidents.filter(({ phase }) => phase === 'open').map((incident) => incident.code));
+  for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });
+}
+
+function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock): void {
+  const { cluster, lists, remote, podLookups, connection } = context;
   for (const [resource, { lastHeard }] of cluster.informers)
     if (lastHeard !== undefined) metrics.watchLastHeard.set(clock.toWall(lastHeard) / 1000, { resource });
   const { pods, nodes, services, tombstones } = lists.sizes;
@@ -75,18 +82,10 @@ export function collectMetrics(metrics: Metrics, observed: Observed): void {
   metrics.cachedObjects.set(lists.chains.sizes.slices, { resource: 'endpointslices' });
   metrics.tombstones.set(tombstones);
   collectLookups(metrics.podLookups, remote.counts.pods);
-  for (const [way, counts] of observed.podLookups?.counts ?? [])
+  for (const [way, counts] of podLookups?.counts ?? [])
     for (const result of wayResults) metrics.podLookupWays.setTotal(counts[result], { way, result });
   collectLookups(metrics.dnsLookups, remote.counts.hostNames);
   if (connection.clockSkew !== undefined) metrics.clockSkew.set(connection.clockSkew / 1000);
-}
-
-function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: NodeIncidents): void {
-  for (const [code, count] of Object.entries(counts.failures)) metrics.failures.setTotal(count, { code });
-  for (const [code, count] of Object.entries(counts.flaps)) metrics.failuresUnrepeated.setTotal(count, { code });
-  for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.setTotal(count, { code });
-  const open = new Set(incidents.filter(({ phase }) => phase === 'open').map((incident) => incident.code));
-  for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });
 }
 
 function collectLookups(metric: Metrics['podLookups'], counts: Readonly<LookupCounts>): void {

@@ -38,7 +38,8 @@ export interface Statistics {
   resolved: (ends: Ends, noise: boolean, weight: number) => void;
 }
 
-export function createStatistics(): Statistics {
+/** `onLost`: called with the ends of lost packets, noise apart. */
+export function createStatistics(onLost?: (ends: Ends, weight: number) => void): Statistics {
   const statistics: Statistics = {
     verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 },
     noise: 0,
@@ -107,6 +108,7 @@ export function createStatistics(): Statistics {
       statistics.noise += weight;
       return;
     }
+    onLost?.(ends, weight);
     if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod')
       statistics.withPods += weight;
     else statistics.withoutPods += weight;

@@ -5,10 +5,11 @@ import type { Metrics } from './metrics.ts';
 export interface LastSeenOptions {
   metrics: Pick<Metrics, 'lastLine' | 'lastDrop' | 'lastEvent'>;
   sources: readonly { readonly name: string; readonly counts: { readonly lines: number } }[];
-  statistics: { readonly verdicts: Readonly<Record<Verdict, number>> };
-  tally: { readonly eventsWritten: number };
+  verdicts: Readonly<Record<Verdict, number>>;
+  counts: { readonly eventsWritten: number };
   /** As far as an earlier run has kept them. */
   restored: { lastDrop: Millis | undefined; lastEvent: Millis | undefined } | undefined;
+  /** Of the wall clock. */
   now: () => Millis;
 }
 
@@ -18,28 +19,31 @@ export interface LastSeen {
   look: () => void;
 }
 
-export function createLastSeen({ metrics, sources, statistics, tally, restored, now }: LastSeenOptions): LastSeen {
-  const { verdicts } = statistics;
-  const watched = [
-    ...sources.map((source) => ({
-      count: () => source.counts.lines,
-      show: (seconds: number) => metrics.lastLine.set(seconds, { source: source.name }),
-    })),
-    { count: () => verdicts.dropped + verdicts.rejected, show: (seconds: number) => metrics.lastDrop.set(seconds) },
-    { count: () => tally.eventsWritten, show: (seconds: number) => metrics.lastEvent.set(seconds) },
+export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions): LastSeen {
+  const looks = [
+    ...sources.map((source) =>
+      lookAt(
+        () => source.counts.lines,
+        (seconds) => metrics.lastLine.set(seconds, { source: source.name }),
+      ),
+    ),
+    lookAt(() => verdicts.dropped + verdicts.rejected, metrics.lastDrop.set),
+    lookAt(() => counts.eventsWritten, metrics.lastEvent.set),
   ];
-  /** The counts of the last look. */
-  const seen = watched.map(() => 0);
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
-
   return {
     look() {
-      for (const [index, { count, show }] of watched.entries()) {
-        const counted = count();
-        if (counted > (seen[index] ?? 0)) show(now() / 1000);
-        seen[index] = counted;
-      }
+      for (const look of looks) look();
     },
   };
+
+  function lookAt(count: () => number, show: (seconds: number) => void): () => void {
+    let seen = 0;
+    return () => {
+      const counted = count();
+      if (counted > seen) show(now() / 1000);
+      seen = counted;
+    };
+  }
 }

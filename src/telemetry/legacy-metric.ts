@@ -3,19 +3,14 @@ import { Counter, Registry } from 'prom-client';
 import type { LegacyMetricSetting } from './legacy-naming.ts';
 import type { Endpoint, Ends } from '../model/endpoint.ts';
 import { printable } from '../platform/printable.ts';
-import type { Statistics } from '../pipeline/statistics.ts';
 
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 
 /** kube-iptables-tailer's metric, for dashboards and alerts that have it already. */
 export interface LegacyMetric {
   count: (ends: Ends, packets: number) => void;
-  /** Counts what `statistics` is told of from now on, noise apart. */
-  watch: (statistics: Pick<Statistics, 'resolved'>) => void;
   /** In the text format of Prometheus. */
   text: () => Promise<string>;
-  /** The same answer to a scrape with this metric behind the others. */
-  beside: <Answer extends { text: () => Promise<string> }>(metrics: Answer) => Answer;
 }
 
 export interface LegacyMetricOptions {
@@ -24,14 +19,6 @@ export interface LegacyMetricOptions {
   hostNameOf: (address: string) => string | undefined;
   /** Pairs that have a time series of their own. */
   limit?: number;
-}
-
-/** None where it is off. */
-export function openLegacyMetric(
-  setting: LegacyMetricSetting,
-  hostNameOf: LegacyMetricOptions['hostNameOf'],
-): LegacyMetric | undefined {
-  return setting === 'off' ? undefined : createLegacyMetric({ naming: setting, hostNameOf });
 }
 
 /** Labels of all pairs without a place. */
@@ -68,18 +55,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
 
   return {
     count,
-    watch(statistics) {
-      const { resolved } = statistics;
-      statistics.resolved = (ends, noise, weight) => {
-        resolved(ends, noise, weight);
-        if (!noise) count(ends, weight);
-      };
-    },
     text: () => registry.metrics(),
-    beside: (metrics) => ({
-      ...metrics,
-      text: async () => `${await metrics.text()}\n${await registry.metrics()}`,
-    }),
   };
 
   function count(ends: Ends, packets: number): void {

@@ -3,11 +3,11 @@ import { errorFields } from './error-fields.ts';
 import { printable, printableJson } from '../platform/printable.ts';
 import { writeAll } from '../platform/write-all.ts';
 
-/** From what is always said to what is said to those who search for a fault. */
+/** From what is always logged to what is logged for those who search for a fault. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a line says beside its text, for machines. An Error belongs in `error`. The names that every line has are taken. */
+/** What a line has beside its text, for machines. An Error belongs in `error`. The names that every line has are taken. */
 export type Fields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
@@ -23,6 +23,9 @@ export interface Write {
 /** The program's own log. Lines are written before the call returns; nothing it does throws. */
 export type Log = Readonly<Record<LogLevel, Write>>;
 
+/** A change of the level holds for all who have the log. */
+export type AdjustableLog = Log & { level: LogLevel };
+
 export interface LoggerOptions {
   level: LogLevel;
   /** Lines for a person rather than JSON. */
@@ -34,16 +37,21 @@ export interface LoggerOptions {
 }
 
 /** JSON, one object a line: `{"level":"info","time":"2026-11-21T09:00:00.000Z","node":"node-a",…,"msg":"…"}`. */
-export async function createLogger({ level, terminal, node, write = toStandardOutput }: LoggerOptions): Promise<Log> {
+export async function createLogger({
+  level: first,
+  terminal,
+  node,
+  write = toStandardOutput,
+}: LoggerOptions): Promise<AdjustableLog> {
   const format = terminal ? await loadFormat() : printableJson;
-  const log: Log = pino(
+  const log = pino(
     {
-      level,
+      level: first,
       base: node === undefined ? {} : { node },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       errorKey: 'error',
-      serializers: { error: (error: unknown) => errorFields(error, level === 'debug') },
+      serializers: { error: (error: unknown) => errorFields(error, log.level === 'debug') },
     },
     // Not pino's own stream: that calls itself again each 100 ms that a pipe stays full, until the stack is.
     {
@@ -51,12 +59,12 @@ export async function createLogger({ level, terminal, node, write = toStandardOu
         try {
           write(format(line));
         } catch {
-          // Its reader is gone, or a disk is full: there is nobody left to tell.
+          // Its reader is gone, or a disk is full: there is nowhere to report that.
         }
       },
     },
   );
-  return log;
+  return log as AdjustableLog;
 }
 
 /** In a Pod the formatter costs no memory: it is loaded here and nowhere else. */

@@ -42,11 +42,9 @@ export const metricTable = {
     { source },
   ),
   // What is found in them.
-  packets: counter(
-    'packets_total',
-    'Packets that were logged, by what became of them as far as the LOG prefix says.',
-    { verdict: verdicts },
-  ),
+  packets: counter('packets_total', 'Packets that were logged, by what became of them as far as the LOG prefix says.', {
+    verdict: verdicts,
+  }),
   lastDrop: gauge(
     'last_drop_timestamp_seconds',
     'When a lost packet was last seen (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',

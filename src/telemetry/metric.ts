@@ -19,8 +19,6 @@ interface CounterOf<Row extends MetricRow> {
 
 interface GaugeOf<Row extends MetricRow> {
   set: (value: number, ...labels: Given<Row>) => void;
-  /** Forgets all that was set. */
-  clear: () => void;
 }
 
 interface HistogramOf<Row extends MetricRow> {
@@ -63,10 +61,6 @@ export function createMetric(row: MetricRow, registry: Registry): AnyMetric {
           const labels = bounds.admit(given);
           if (labels !== undefined) gauge.set(labels, value);
         },
-        clear() {
-          gauge.reset();
-          bounds.clear();
-        },
       };
     }
     case 'histogram': {
@@ -94,7 +88,6 @@ function createBounds({ labels }: MetricRow) {
       return given;
     },
     others: Object.fromEntries(names.map((name) => [name, 'other'])) as Labels,
-    clear: () => seen.clear(),
   };
 }
 

@@ -1,8 +1,10 @@
 import { Registry } from 'prom-client';
+import type { LegacyMetric } from './legacy-metric.ts';
 import { createMetric, type MetricOf } from './metric.ts';
 import type { MetricRow } from './metric-row.ts';
 import { metricTable, type MetricTable, prefix } from './metric-table.ts';
 import { addProcessMetrics, processTable } from './process-metrics.ts';
+import type { MetricsText } from './server.ts';
 
 /** What a scrape shows, by full name. */
 export const allMetrics: readonly MetricRow[] = [...Object.values(metricTable).map(withPrefix), ...processTable];
@@ -10,31 +12,30 @@ export const allMetrics: readonly MetricRow[] = [...Object.values(metricTable).m
 type MetricsByName = { readonly [Name in keyof MetricTable]: MetricOf<MetricTable[Name]> };
 
 /** All metrics of the program, by their names in the table; times in seconds, as Prometheus has them. */
-export interface Metrics extends MetricsByName {
-  readonly contentType: string;
-  /** The answer to a scrape. Rejects when `onScrape` throws. */
-  text: () => Promise<string>;
-}
+export interface Metrics extends MetricsByName, MetricsText {}
 
-export interface MetricsOptions {
-  version: string;
-  /** Called before each scrape, to set what mirrors state kept elsewhere. */
-  onScrape?: ((metrics: Metrics) => void) | undefined;
-}
-
-export function createMetrics({ version, onScrape }: MetricsOptions): Metrics {
+export function createMetrics({ version }: { version: string }): Metrics {
   const registry = new Registry();
   addProcessMetrics(registry);
   const metrics: Metrics = {
     ...createAll(registry),
     contentType: registry.contentType,
-    async text() {
-      onScrape?.(metrics);
-      return await registry.metrics();
-    },
+    text: () => registry.metrics(),
   };
   metrics.buildInfo.set(1, { version, node_version: process.version });
   return metrics;
+}
+
+/** The answer to a scrape, for which `collect` sets what is counted elsewhere. Rejects when that throws. */
+export function scrapeOf(metrics: Metrics, legacyMetric: LegacyMetric | undefined, collect: () => void): MetricsText {
+  return {
+    contentType: metrics.contentType,
+    async text() {
+      collect();
+      const text = await metrics.text();
+      return legacyMetric === undefined ? text : `${text}\n${await legacyMetric.text()}`;
+    },
+  };
 }
 
 function createAll(registry: Registry): MetricsByName {

@@ -1,7 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Log } from './logger.ts';
 
-/** What is counted, in the order in which it is told; in words, for one and for several. */
+/** What is counted, in the order in which it is logged; in words, for one and for several. */
 const words = {
   packetsDropped: ['packet dropped', 'packets dropped'],
   packetsRejected: ['packet rejected', 'packets rejected'],
@@ -31,13 +31,13 @@ export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>
 export interface MinuteOptions {
   interval?: Millis | undefined;
   snapshot: () => MinuteCounts;
-  /** Complaints that were not logged, by key, since the last call. */
-  rateLimitedLog?: (() => Record<string, number>) | undefined;
+  /** Reports that were not logged, by key, since the last call. */
+  takeRepeated?: (() => Record<string, number>) | undefined;
   /** Calls `run` every so many milliseconds; returns what ends that. */
   schedule?: ((run: () => void, interval: Millis) => () => void) | undefined;
 }
 
-/** Complaints that one line names, the most frequent first. */
+/** Problems that one line names, the most frequent first. */
 const shown = 10;
 
 /**
@@ -46,19 +46,19 @@ const shown = 10;
  */
 export function createMinuteSummary(
   log: Log,
-  { interval = 60_000, snapshot, rateLimitedLog = () => ({}), schedule = every }: MinuteOptions,
+  { interval = 60_000, snapshot, takeRepeated = () => ({}), schedule = every }: MinuteOptions,
 ): { stop: () => void } {
   let last = { ...snapshot() };
-  const cancel = schedule(tell, interval);
+  const cancel = schedule(summarize, interval);
   return {
-    /** Tells what has been counted since the last line. */
+    /** Logs what has been counted since the last line. */
     stop() {
       cancel();
-      tell();
+      summarize();
     },
   };
 
-  function tell(): void {
+  function summarize(): void {
     const current = { ...snapshot() };
     const fields: Record<string, unknown> = {};
     const parts: string[] = [];
@@ -69,11 +69,11 @@ export function createMinuteSummary(
       parts.push(`${count} ${count === 1 ? one : several}`);
     }
     last = current;
-    const repeated = Object.entries(rateLimitedLog()).toSorted(([, a], [, b]) => b - a);
+    const repeated = Object.entries(takeRepeated()).toSorted(([, a], [, b]) => b - a);
     if (repeated.length > 0) {
       const count = repeated.reduce((sum, [, each]) => sum + each, 0);
-      fields['repeatedComplaints'] = repeated.slice(0, shown).map(([key, times]) => ({ key, times }));
-      parts.push(`${count} repeated ${count === 1 ? 'complaint' : 'complaints'}`);
+      fields['repeatedProblems'] = repeated.slice(0, shown).map(([key, times]) => ({ key, times }));
+      parts.push(`${count} repeated ${count === 1 ? 'problem' : 'problems'}`);
     }
     if (parts.length > 0) log.info(fields, parts.join(', '));
   }

@@ -1,90 +1,86 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Fields, Log } from './logger.ts';
 
-/** Says once an hour what may go wrong a thousand times a second. Remembers 256 keys; what is past that has one key. */
+/** Logs once an hour what may go wrong a thousand times a second. Remembers 256 keys; what is past that has one key. */
 export interface RateLimitedLog {
   /**
    * Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were not logged since. All others
    * are counted.
    */
-  complain: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
-  /** It is well again: says so if there was a complaint, and forgets it. */
-  settled: (key: string, text?: string) => void;
-  /** Complaints by key that were not logged, since the last call. */
+  report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
+  /** The problem is over: logs so if it was reported, and forgets it. */
+  resolve: (key: string, text?: string) => void;
+  /** Reports by key that were not logged, since the last call. */
   takeCounts: () => Record<string, number>;
 }
 
-interface ParseProblem {
+interface Problem {
   logged: Millis;
   /** Not logged since. */
   repeated: number;
-  /** Of these, those that `takeCounts` has not told. */
-  unpublished: number;
+  /** Of these, those that `takeCounts` has not given. */
+  uncounted: number;
   total: number;
 }
 
 const pause: Millis = 3_600_000;
 const limit = 256;
-const others = 'other complaints';
+const others = 'other problems';
 
 export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): RateLimitedLog {
   /** In the order in which they were logged. */
-  const known = new Map<string, ParseProblem>();
+  const known = new Map<string, Problem>();
 
   return {
-    complain,
-    settled(key, text = `${key}: well again`) {
-      const complaint = known.get(key);
-      if (complaint === undefined) return;
+    report,
+    resolve(key, text = `${key}: well again`) {
+      const problem = known.get(key);
+      if (problem === undefined) return;
       known.delete(key);
-      log.info({ complaints: complaint.total }, text);
+      log.info({ reports: problem.total }, text);
     },
     takeCounts() {
       const counts: Record<string, number> = {};
-      for (const [key, complaint] of known) {
-        if (complaint.unpublished > 0) counts[key] = complaint.unpublished;
-        complaint.unpublished = 0;
+      for (const [key, problem] of known) {
+        if (problem.uncounted > 0) counts[key] = problem.uncounted;
+        problem.uncounted = 0;
       }
       return counts;
     },
   };
 
-  function complain(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
-    const complaint = known.get(key);
-    if (complaint === undefined && key !== others && isFull()) {
-      complain('warn', others, { example: key }, `More than ${limit} different complaints; the rest is only counted`);
-      return;
-    }
-    if (complaint !== undefined && !isOver(complaint)) {
-      complaint.repeated++;
-      complaint.unpublished++;
-      complaint.total++;
+  function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
+    const problem = known.get(key);
+    if (problem === undefined && key !== others && isFull())
+      return report(
+        'warn',
+        others,
+        { example: key },
+        `More than ${limit} different problems; the rest is only counted`,
+      );
+    if (problem !== undefined && !isOver(problem)) {
+      problem.repeated++;
+      problem.uncounted++;
+      problem.total++;
       return;
     }
     known.delete(key);
-    known.set(key, {
-      logged: now(),
-      repeated: 0,
-      unpublished: complaint?.unpublished ?? 0,
-      total: (complaint?.total ?? 0) + 1,
-    });
-    log[level](complaint === undefined ? fields : { ...fields, repeated: complaint.repeated }, text);
+    const { uncounted = 0, total = 0 } = problem ?? {};
+    known.set(key, { logged: now(), repeated: 0, uncounted, total: total + 1 });
+    log[level](problem === undefined ? fields : { ...fields, repeated: problem.repeated }, text);
   }
 
-  /** Room is made by the one logged longest ago, if its next complaint would be logged anyway. */
+  /** Room is made by the one logged longest ago, if its next report would be logged anyway. */
   function isFull(): boolean {
     if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
-    for (const [key, complaint] of known) {
+    for (const [key, problem] of known) {
       if (key === others) continue;
-      if (!isOver(complaint)) return true;
-      known.delete(key);
-      return false;
+      return !(isOver(problem) && known.delete(key));
     }
     return true;
   }
 
-  /** Also when the clock was set back by more than that: silence must not last longer than the pause. */
-  function isOver({ logged }: ParseProblem): boolean {
-    return Math.abs(now() - logged) >= pause;
+  function isOver({ logged }: Problem): boolean {
+    return now() - logged >= pause;
   }
 }

@@ -13,7 +13,8 @@ export interface Health {
   ready: () => readonly string[];
 }
 
-interface MetricsText {
+/** The answer to a scrape. */
+export interface MetricsText {
   readonly contentType: string;
   text: () => Promise<string>;
 }

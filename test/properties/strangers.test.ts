@@ -150,9 +150,8 @@ describe('no stranger steers a reader of', () => {
         const lists = createLiveLists('node-b', remote);
         for (const pod of podsIn(objects)) lists.setPod(pod, now);
         const table = createSeriesTable();
-        const statistics = createStatistics();
         const metric = createLegacyMetric({ naming, hostNameOf: remote.hostNameOf });
-        metric.watch(statistics);
+        const statistics = createStatistics(metric.count);
         const pipeline = createPipeline({
           prefixes: createPrefixTable(),
           directory: lists.directory,

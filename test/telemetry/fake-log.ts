@@ -1,20 +1,20 @@
 import { type Fields, type Log, logLevels, type LogLevel, type Write } from '../../src/telemetry/logger.ts';
 
-export interface Said {
+export interface LogEntry {
   level: LogLevel;
   text: string;
   fields: Record<string, unknown>;
 }
 
 /** A log that remembers. */
-export function fakeLog(): { log: Log; said: Said[] } {
-  const said: Said[] = [];
+export function fakeLog(): { log: Log; entries: LogEntry[] } {
+  const entries: LogEntry[] = [];
   const writeAt =
     (level: LogLevel): Write =>
     (first: Fields | string, text?: string) => {
-      if (typeof first === 'string') said.push({ level, text: first, fields: {} });
-      else said.push({ level, text: text ?? '', fields: { ...first } });
+      if (typeof first === 'string') entries.push({ level, text: first, fields: {} });
+      else entries.push({ level, text: text ?? '', fields: { ...first } });
     };
   const log = Object.fromEntries(logLevels.map((level) => [level, writeAt(level)])) as Record<LogLevel, Write>;
-  return { log, said };
+  return { log, entries };
 }

@@ -11,17 +11,17 @@ function scene(restored?: LastSeenOptions['restored']) {
     { name: 'containers', counts: { lines: 0 } },
   ] as [{ name: string; counts: { lines: number } }, { name: string; counts: { lines: number } }];
   const verdicts = { dropped: 0, rejected: 0, logged: 0, accepted: 0 };
-  const tally = { eventsWritten: 0 };
+  const counts = { eventsWritten: 0 };
   const clock = { now: nine };
   const { look } = createLastSeen({
     metrics,
     sources,
-    statistics: { verdicts },
-    tally,
+    verdicts,
+    counts,
     restored,
     now: () => clock.now,
   });
-  return { sources, verdicts, tally, clock, look, shown };
+  return { sources, verdicts, counts, clock, look, shown };
 
   async function shown(): Promise<string[]> {
     const text = await metrics.text();
@@ -41,13 +41,13 @@ test('nothing yet', async () => {
 });
 
 test('what has grown has the time of the look, and keeps it', async () => {
-  const { sources, verdicts, tally, clock, look, shown } = scene();
+  const { sources, verdicts, counts, clock, look, shown } = scene();
   sources[0].counts.lines = 5;
   verdicts.rejected = 1;
   look();
   clock.now += 60_000;
   sources[1].counts.lines = 1;
-  tally.eventsWritten = 1;
+  counts.eventsWritten = 1;
   look();
   clock.now += 60_000;
   look();

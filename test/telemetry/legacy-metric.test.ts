@@ -2,13 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
-import {
-  createLegacyMetric,
-  type LegacyMetric,
-  type Naming,
-  openLegacyMetric,
-} from '../../src/telemetry/legacy-metric.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createLegacyMetric, type LegacyMetric, type Naming } from '../../src/telemetry/legacy-metric.ts';
+import { createMetrics, scrapeOf } from '../../src/telemetry/metrics.ts';
 
 const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
   kind: 'external',
@@ -160,29 +155,23 @@ describe('pairs that get a time series of their own', () => {
   });
 });
 
-test('counts what is resolved, noise apart, beside what is counted anyway', async () => {
-  const statistics = createStatistics();
+test('lost packets are counted in it and in the statistics, noise only in these', async () => {
   const metric = open('namespace');
-  metric.watch(statistics);
+  const statistics = createStatistics(metric.count);
   statistics.resolved(ends(pod('shop', 'a'), endpoint({})), false, 5);
   statistics.resolved(ends(pod('shop', 'a'), endpoint({})), true, 7);
   expect(await shown(metric)).toEqual({ 'shop 203.0.113.9': 5 });
   expect(statistics).toMatchObject({ withPods: 5, noise: 7 });
 });
 
-test('stands beside the other metrics', async () => {
+test('a scrape shows it behind the other metrics', async () => {
   const metrics = createMetrics({ version: '1' });
   const metric = open('namespace');
   metric.count(pair(1), 2);
-  const both = metric.beside(metrics);
+  const both = scrapeOf(metrics, metric, () => {});
   expect(both.contentType).toBe(metrics.contentType);
   const text = await both.text();
   expect(text).toMatch(/^kube_netfilter_tailer_build_info\{.*\} 1$/m);
   expect(text).toMatch(/^# TYPE packet_drops_count counter\npacket_drops_count\{src="s1",dst="d0"\} 2$/m);
   expect(text).not.toMatch(/[^\n]# HELP/);
-});
-
-test('is not there unless asked for', () => {
-  expect(openLegacyMetric('off', () => undefined)).toBeUndefined();
-  expect(openLegacyMetric('name', () => undefined)).toBeDefined();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLogger, type LoggerOptions, logLevels } from '../../src/telemetry/logger.ts';
+import { createLogger, type Log, type LoggerOptions, logLevels } from '../../src/telemetry/logger.ts';
 
 async function capture(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];
@@ -109,4 +109,19 @@ test.each([[true], [false]])('a log that cannot be written stops nothing (termin
   log.info('one');
   log.info('two');
   expect(tries).toBe(2);
+});
+
+test('a change of the level holds at once for all who have the log, stacks of errors included', async () => {
+  const { log, objects } = await capture({ level: 'info' });
+  const holder: Log = log;
+  holder.debug('unwanted');
+  log.level = 'debug';
+  holder.debug({ error: new Error('no') }, 'wanted');
+  log.level = 'error';
+  holder.warn('unwanted');
+  holder.error({ error: new Error('no') }, 'wanted');
+  expect(objects().map(({ msg, error }) => [msg, Object.keys(error as object)])).toEqual([
+    ['wanted', ['message', 'stack']],
+    ['wanted', ['message']],
+  ]);
 });

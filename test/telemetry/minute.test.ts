@@ -3,7 +3,7 @@ import { createMinuteSummary, type MinuteCounts, type MinuteOptions } from '../.
 import { fakeLog } from './fake-log.ts';
 
 function scene(start: MinuteCounts = {}, options: Partial<MinuteOptions> = {}) {
-  const { log, said } = fakeLog();
+  const { log, entries } = fakeLog();
   const counts: Partial<Record<keyof MinuteCounts, number>> = { ...start };
   let run: (() => void) | undefined;
   let interval = 0;
@@ -17,16 +17,16 @@ function scene(start: MinuteCounts = {}, options: Partial<MinuteOptions> = {}) {
     },
     ...options,
   });
-  return { said, counts, summary, tick: () => run?.(), interval: () => interval, cancelled: () => cancelled };
+  return { entries, counts, summary, tick: () => run?.(), interval: () => interval, cancelled: () => cancelled };
 }
 
 test('tells what was counted since the last line, in words and as fields', () => {
-  const { said, counts, tick } = scene();
+  const { entries, counts, tick } = scene();
   Object.assign(counts, { podLookupsFailed: 1, eventsWritten: 3, packetsDropped: 12 });
   tick();
   counts.eventsWritten = 4;
   tick();
-  expect(said).toEqual([
+  expect(entries).toEqual([
     {
       level: 'info',
       text: '12 packets dropped, 3 Events written, 1 look-up of a Pod failed',
@@ -37,41 +37,41 @@ test('tells what was counted since the last line, in words and as fields', () =>
 });
 
 test('is silent when nothing was counted', () => {
-  const { said, tick, summary } = scene({ packetsDropped: 7 });
+  const { entries, tick, summary } = scene({ packetsDropped: 7 });
   tick();
   summary.stop();
-  expect(said).toEqual([]);
+  expect(entries).toEqual([]);
 });
 
 test('what was counted before the start is not told', () => {
-  const { said, counts, tick } = scene({ packetsDropped: 7 });
+  const { entries, counts, tick } = scene({ packetsDropped: 7 });
   counts.packetsDropped = 8;
   tick();
-  expect(said.map(({ text }) => text)).toEqual(['1 packet dropped']);
+  expect(entries.map(({ text }) => text)).toEqual(['1 packet dropped']);
 });
 
 test('the rest is told at the end', () => {
-  const { said, counts, summary, cancelled } = scene();
+  const { entries, counts, summary, cancelled } = scene();
   counts.packetsRejected = 2;
   expect(cancelled()).toBe(false);
   summary.stop();
   expect(cancelled()).toBe(true);
-  expect(said.map(({ text }) => text)).toEqual(['2 packets rejected']);
+  expect(entries.map(({ text }) => text)).toEqual(['2 packets rejected']);
 });
 
 test('complaints that were not logged are told, the ten most frequent by name', () => {
-  let rateLimitedLog: Record<string, number> = { 'watch pods': 1 };
-  const { said, tick } = scene({}, { rateLimitedLog: () => rateLimitedLog });
+  let repeated: Record<string, number> = { 'watch pods': 1 };
+  const { entries, tick } = scene({}, { takeRepeated: () => repeated });
   tick();
-  rateLimitedLog = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`key ${i}`, i + 1]));
+  repeated = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`key ${i}`, i + 1]));
   tick();
-  rateLimitedLog = {};
+  repeated = {};
   tick();
-  expect(said.map(({ text }) => text)).toEqual(['1 repeated complaint', '78 repeated complaints']);
-  expect(said[0]?.fields).toEqual({ repeatedComplaints: [{ key: 'watch pods', times: 1 }] });
-  const repeatedComplaints = said[1]?.fields['repeatedComplaints'] as unknown[];
-  expect(repeatedComplaints).toHaveLength(10);
-  expect(repeatedComplaints[0]).toEqual({ key: 'key 11', times: 12 });
+  expect(entries.map(({ text }) => text)).toEqual(['1 repeated problem', '78 repeated problems']);
+  expect(entries[0]?.fields).toEqual({ repeatedProblems: [{ key: 'watch pods', times: 1 }] });
+  const repeatedProblems = entries[1]?.fields['repeatedProblems'] as unknown[];
+  expect(repeatedProblems).toHaveLength(10);
+  expect(repeatedProblems[0]).toEqual({ key: 'key 11', times: 12 });
 });
 
 test('is made every minute, or as often as asked', () => {
@@ -85,12 +85,12 @@ afterEach(() => {
 
 test('by itself it goes by the clock', () => {
   vi.useFakeTimers();
-  const { said, counts, summary } = scene({}, { schedule: undefined });
+  const { entries, counts, summary } = scene({}, { schedule: undefined });
   counts.packetsDropped = 1;
   vi.advanceTimersByTime(59_999);
-  expect(said).toHaveLength(0);
+  expect(entries).toHaveLength(0);
   vi.advanceTimersByTime(1);
-  expect(said).toHaveLength(1);
+  expect(entries).toHaveLength(1);
   summary.stop();
   expect(vi.getTimerCount()).toBe(0);
 });

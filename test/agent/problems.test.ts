@@ -1,73 +1,73 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createTroubles, type Troubles, type TroubleCounts } from '../../src/agent/troubles.ts';
+import { noProblems } from '../../src/agent/problem-counts.ts';
+import { createProblems, type Problems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { nine, series } from '../builders.ts';
-import { fakeLog, type Said } from '../telemetry/fake-log.ts';
+import { fakeLog, type LogEntry } from '../telemetry/fake-log.ts';
 
-let said: Said[];
+let entries: LogEntry[];
 let metrics: Metrics;
-let troubles: Troubles;
-let tally: Readonly<TroubleCounts>;
+let problems: Problems;
 
 beforeEach(() => {
-  const { log, said: all } = fakeLog();
-  said = all;
+  const { log, entries: all } = fakeLog();
+  entries = all;
   metrics = createMetrics({ version: '1' });
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
-  ({ troubles, tally } = createTroubles({ log, rateLimitedLog, metrics, server: () => 'https://api' }));
+  problems = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => 'https://api' });
 });
 
 test.each([
   [37_000, "This node's clock is 37 s ahead of the API server's"],
   [-3_600_000, "This node's clock is 3600 s behind the API server's"],
 ])('a clock that is %i ms off is told, once, and that it is right again', (skew, text) => {
-  troubles.clock(skew);
-  troubles.clock(skew);
+  problems.api.clock(skew);
+  problems.api.clock(skew);
   expect(texts()).toEqual([expect.stringContaining(text)]);
-  troubles.clock(400);
+  problems.api.clock(400);
   expect(texts()[1]).toContain('agrees');
 });
 
 test.each([undefined, 0, 4999, -5000])('a clock that is %s ms off is none to speak of', (skew) => {
-  troubles.clock(skew);
+  problems.api.clock(skew);
   expect(texts()).toEqual([]);
 });
 
 test('a Node that is not there is told with some that are', () => {
-  troubles.node('node-x', false, ['node-a', 'node-b']);
-  troubles.node('node-x', true, []);
+  problems.api.node('node-x', false, ['node-a', 'node-b']);
+  problems.api.node('node-x', true, []);
   expect(texts()).toEqual([expect.stringContaining('There is no Node node-x'), 'There is a Node node-x now']);
-  expect(said[0]).toMatchObject({ level: 'error', fields: { nodes: ['node-a', 'node-b'] } });
+  expect(entries[0]).toMatchObject({ level: 'error', fields: { nodes: ['node-a', 'node-b'] } });
 });
 
 test('a missing right is named once, and shown for as long as it is missing', async () => {
   const refusal = refused(403, 'pods is forbidden: User "x" cannot list resource "pods"');
-  for (let time = 0; time < 3; time++) troubles.informer('pods', { verb: 'list', refusal });
+  for (let time = 0; time < 3; time++) problems.api.informer('pods', { verb: 'list', refusal });
   expect(texts()).toEqual([expect.stringMatching(/^Missing right: list pods; .*deploy\/base\/rbac\.yaml/)]);
   expect(await metrics.text()).toContain('missing_permission{verb="list",resource="pods"} 1');
-  troubles.synced('pods');
+  problems.api.synced('pods');
   expect(texts()[1]).toBe('The right to list pods is there now');
   expect(await metrics.text()).toContain('missing_permission{verb="list",resource="pods"} 0');
-  expect(tally.watchRestarts).toBe(3);
+  expect(problems.counts.watchRestarts).toBe(3);
 });
 
 test('a server that is away is one complaint, whatever is asked of it', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
-  troubles.informer('pods', { verb: 'list', refusal });
-  troubles.informer('nodes', { verb: 'watch', refusal });
-  troubles.write('create', 'unavailable', series(), refusal);
+  problems.api.informer('pods', { verb: 'list', refusal });
+  problems.api.informer('nodes', { verb: 'watch', refusal });
+  problems.api.write('create', 'unavailable', series(), refusal);
   expect(texts()).toEqual([expect.stringContaining('cannot be reached')]);
-  troubles.write('create', 'ok', series(), undefined);
+  problems.api.write('create', 'ok', series(), undefined);
   expect(texts()).toContain('The API server answers again');
-  expect(tally).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
+  expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 
 test('an Event that is refused for good is told with what the server says', () => {
-  troubles.write('create', 'invalid', series(), refused(422, 'Event is invalid'));
+  problems.api.write('create', 'invalid', series(), refused(422, 'Event is invalid'));
   const fields = { answer: 'Event is invalid', object: expect.stringContaining('Pod ') };
-  expect(said).toMatchObject([{ level: 'error', fields }]);
+  expect(entries).toMatchObject([{ level: 'error', fields }]);
 });
 
 test.each([
@@ -76,25 +76,25 @@ test.each([
   ['events "a" is forbidden: exceeded quota: small, requested: count/events=1', /^A ResourceQuota has no room for/],
   ['events "a" is forbidden: not here', /^The API server's admission denies an Event/],
 ])('%s: is no missing right', async (message, text) => {
-  troubles.write('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create'));
-  for (let time = 0; time < 3; time++) troubles.write('create', 'denied', series(), refused(403, message));
+  problems.api.write('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create'));
+  for (let time = 0; time < 3; time++) problems.api.write('create', 'denied', series(), refused(403, message));
   expect(texts().slice(1)).toEqual(['The right to create events is there now', expect.stringMatching(text)]);
-  expect(said.at(-1)).toMatchObject({ level: 'error', fields: { answer: message } });
+  expect(entries.at(-1)).toMatchObject({ level: 'error', fields: { answer: message } });
   const shown = await metrics.text();
   expect(shown).toContain('missing_permission{verb="create",resource="events"} 0');
   expect(shown).toContain('event_writes_total{verb="create",result="denied"} 3');
 });
 
 test('what was lost of a log is counted by its unit', async () => {
-  troubles.lost('/dev/kmsg', { count: 7, unit: 'records', time: nine, reason: '7 records are lost' });
-  troubles.lost('/var/log/kern.log', { count: undefined, unit: 'bytes', time: nine, reason: 'truncated' });
+  problems.lost('/dev/kmsg', { count: 7, unit: 'records', time: nine, reason: '7 records are lost' });
+  problems.lost('/var/log/kern.log', { count: undefined, unit: 'bytes', time: nine, reason: 'truncated' });
   expect(texts()).toEqual(['7 records are lost', 'truncated']);
-  expect(tally).toMatchObject({ recordsLost: 7, bytesLost: 0 });
+  expect(problems.counts).toMatchObject({ recordsLost: 7, bytesLost: 0 });
   expect(await metrics.text()).toContain('lost_records_total{source="/dev/kmsg"} 7');
 });
 
 function texts(): string[] {
-  return said.map(({ text }) => text);
+  return entries.map(({ text }) => text);
 }
 
 function refused(status: number, message: string): Refusal {

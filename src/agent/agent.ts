@@ -1,0 +1,103 @@
+import { EventEmitter } from 'node:events';
+import { type LoadedConfig, version } from '../config/config.ts';
+import { createReload } from '../config/reload.ts';
+import { createSteadyClock } from '../platform/clock.ts';
+import { lastTimes, restoreState } from '../state/agent-state.ts';
+import { createLastSeen } from '../telemetry/last-seen.ts';
+import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
+import type { AdjustableLog } from '../telemetry/logger.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
+import { connect, createClusterContext } from './cluster.ts';
+import { createIngest } from './ingest.ts';
+import { noProblems } from './problem-counts.ts';
+import { createProblems } from './problems.ts';
+import { createPublishing } from './publish.ts';
+import { createScrape } from './scrape.ts';
+
+/** All parts of the agent of one node. */
+export type Agent = ReturnType<typeof createAgent>;
+
+/** Reads the state of an earlier run, and puts the parts together; starts none of them. Throws when the config cannot work. */
+export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
+  const { config } = loaded;
+  const clock = createSteadyClock();
+  const metrics = createMetrics({ version });
+  const rateLimitedLog = createRateLimitedLog(log, clock);
+  const counts = noProblems();
+  const connection = connect({ config, metrics, counts, clock });
+  const problems = createProblems({ log, rateLimitedLog, metrics, counts, server: () => connection.server });
+
+  const stateFile = `${config.stateDir}/state.json`;
+  const restored = restoreState(stateFile, config.node, new Date());
+  if (restored.problem !== undefined) problems.state('load', restored.problem);
+
+  const changes = new EventEmitter<{ cluster: []; due: [] }>();
+  const context = createClusterContext({
+    config,
+    connection,
+    log,
+    problems: problems.api,
+    onChange: () => void changes.emit('cluster'),
+    clock,
+  });
+  const legacyMetric =
+    config.legacyMetric === 'off'
+      ? undefined
+      : createLegacyMetric({ naming: config.legacyMetric, hostNameOf: context.remote.hostNameOf });
+  const ingest = createIngest({
+    config,
+    context,
+    restored,
+    metrics,
+    legacyMetric,
+    problems,
+    onEarlier: () => void changes.emit('due'),
+    clock,
+  });
+  changes.on('cluster', ingest.lookupGate.review);
+  const publishing = createPublishing({
+    config,
+    stateFile,
+    stateId: restored.id,
+    context,
+    ingest,
+    metrics,
+    problems,
+    clock,
+  });
+  changes.on('due', publishing.publisher.wake);
+
+  const reload = createReload({
+    loaded,
+    log,
+    apply(changed) {
+      log.level = changed.logLevel;
+      ingest.change(changed);
+    },
+  });
+  const lastSeen = createLastSeen({
+    metrics,
+    sources: ingest.sources,
+    verdicts: ingest.statistics.verdicts,
+    counts,
+    restored: restored.state && lastTimes(restored.state.series),
+    now: clock.wall,
+  });
+  const scrape = createScrape({ metrics, legacyMetric, context, ingest, reload, lastSeen, clock });
+  return {
+    config,
+    log,
+    clock,
+    rateLimitedLog,
+    problems,
+    restored,
+    stateFile,
+    context,
+    ingest,
+    publishing,
+    reload,
+    lastSeen,
+    scrape,
+  };
+}

@@ -1,0 +1,86 @@
+import type { Refusal } from '../events/event-store.ts';
+import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
+import type { InformerTrouble } from '../kubernetes/informer.ts';
+import type { NodeFacts } from '../model/incident.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Series, WriteResult } from '../model/series.ts';
+import { type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
+import type { ProblemCounts } from './problem-counts.ts';
+import { createWriteReport } from './write-problems.ts';
+
+/** Exporters throw away Events whose time is further off than that. */
+const tolerableSkew: Millis = 5000;
+
+/** What is done where there are too many objects to be watched from every node. */
+const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
+  pods: 'none is watched',
+  nodes: 'only this one is watched',
+  services: 'none is watched; their addresses stay addresses',
+  endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
+};
+
+/** Reports what goes wrong between the agent and the API server. */
+export type ApiProblems = ReturnType<typeof createApiProblems>;
+
+export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts) {
+  const { log, metrics, rateLimitedLog } = options;
+  const { report, resolve } = rateLimitedLog;
+  const answers = createApiAnswers(options);
+  const reportWrite = createWriteReport(log, rateLimitedLog, answers);
+  return {
+    informer: (resource: WatchedResource, { verb, refusal }: InformerTrouble): void => {
+      metrics.watchRestarts.add(1, { resource });
+      counts.watchRestarts++;
+      if (refusal !== undefined) return answers.refused(verb, resource, refusal);
+      report('info', `silence ${resource}`, { resource }, `The watch of ${resource} was silent and is started again`);
+    },
+    synced: (resource: WatchedResource): void => {
+      for (const verb of ['list', 'watch'] as const) answers.granted(verb, resource);
+      resolve(`${resource} failing`, `${resource} are listed and watched again`);
+      answers.reached();
+    },
+    unusable: (resource: WatchedResource, error: unknown): void => {
+      report('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);
+    },
+    tooMany: (resource: WatchedResource, count: number, limit: number): void => {
+      const text = `There are ${count} ${resource}, more than ${limit}: ${insteadOfWatching[resource]}`;
+      report('info', `many ${resource}`, { count, limit }, text);
+    },
+    node: (name: string, known: boolean, others: readonly string[]): void => {
+      if (known) return resolve('node', `There is a Node ${name} now`);
+      const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
+      report('error', 'node', { nodes: others.slice(0, 5) }, text);
+    },
+    /** FelixConfiguration, which explains incidents, could be read, or not. */
+    felix: (felix: NodeFacts['felix']): void => {
+      if (felix === undefined) return;
+      if (felix.kind === 'unreadable' && felix.reason === 'forbidden')
+        return answers.denied('get', 'felixconfigurations', '');
+      answers.granted('get', 'felixconfigurations');
+    },
+    /** `skew`: this node's clock minus the API server's. */
+    clock: (skew: Millis | undefined): void => {
+      if (skew === undefined) return;
+      if (Math.abs(skew) <= tolerableSkew)
+        return resolve('clock', "This node's clock agrees with the API server's again");
+      const side = `${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'}`;
+      const text = `This node's clock is ${side} the API server's: times and ages of Events are off by as much, and exporters may ignore them`;
+      report('warn', 'clock', { skewSeconds: skew / 1000 }, text);
+    },
+    write: (
+      verb: 'create' | 'update' | 'read',
+      result: WriteResult,
+      series: Series,
+      refusal: Refusal | undefined,
+    ): void => {
+      metrics.eventWrites.add(1, { verb, result });
+      counts[result === 'ok' ? 'eventsWritten' : 'eventWritesFailed']++;
+      reportWrite(verb, result, series, refusal);
+    },
+    /** Nothing more is tried for an Event. */
+    abandoned: (reason: WriteResult | 'muted'): void => {
+      metrics.eventsAbandoned.add(1, { reason });
+      counts.eventsAbandoned++;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { causeOf } from '../incidents/catalogue/catalogue.ts';
+import type { IncidentChange } from '../incidents/incident.ts';
+import type { Loss, Notice } from '../sources/source.ts';
+import { createApiProblems } from './api-problems.ts';
+import type { ApiAnswersOptions } from './api-answers.ts';
+import type { ProblemCounts } from './problem-counts.ts';
+
+/** Reports what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
+export type Problems = ReturnType<typeof createProblems>;
+
+export function createProblems(options: ApiAnswersOptions & { counts: ProblemCounts }) {
+  const { log, metrics, rateLimitedLog, counts } = options;
+  const { report, resolve } = rateLimitedLog;
+  return {
+    counts,
+    api: createApiProblems(options, counts),
+    source: (name: string, { level, key, text }: Notice): void =>
+      report(level, `source ${name} ${key}`, { source: name }, text),
+    lost: (source: string, { count, unit, reason }: Loss): void => {
+      if (unit === 'records') {
+        metrics.lostRecords.add(count ?? 1, { source });
+        counts.recordsLost += count ?? 1;
+      } else {
+        metrics.lostBytes.add(count ?? 0, { source });
+        counts.bytesLost += count ?? 0;
+      }
+      report('warn', `lost ${source}`, { source, count, unit }, reason);
+    },
+    state: (operation: 'load' | 'save', error: unknown): void => {
+      metrics.stateErrors.add(1, { operation });
+      counts.stateErrors++;
+      if (operation === 'load') return report('error', 'state load', {}, String(error));
+      report(
+        'error',
+        'state save',
+        { error },
+        'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
+      );
+    },
+    stateSaved: (): void => resolve('state save', 'Positions and counts are kept on disk again'),
+    /** Not a problem of this program, but worth a line in its log. */
+    incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
+      const about = { code, failing, failures };
+      if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);
+      else if (kind === 'closed') log.info({ ...about, endedBy }, `${code} is over: ${causeOf(code).title}`);
+    },
+  };
+}

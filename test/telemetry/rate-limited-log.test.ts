@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
+import { nine } from '../builders.ts';
+import { fakeLog } from './fake-log.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+function scene() {
+  const { log, entries } = fakeLog();
+  const time = { now: nine };
+  return { entries, time, ...createRateLimitedLog(log, { now: () => time.now }) };
+}
+
+test('says it once, with level and fields', () => {
+  const { entries, report } = scene();
+  for (let i = 0; i < 5; i++) report('warn', 'watch pods', { i }, 'The watch of Pods ended');
+  expect(entries).toEqual([{ level: 'warn', text: 'The watch of Pods ended', fields: { i: 0 } }]);
+});
+
+test('each key has a line of its own', () => {
+  const { entries, report } = scene();
+  report('warn', 'a', {}, 'A');
+  report('error', 'b', {}, 'B');
+  report('info', 'c', {}, 'C');
+  expect(entries.map(({ level, text }) => [level, text])).toEqual([
+    ['warn', 'A'],
+    ['error', 'B'],
+    ['info', 'C'],
+  ]);
+});
+
+test('says it again after an hour, with how often it was not entries', () => {
+  const { entries, time, report } = scene();
+  for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
+  time.now += hour - 1;
+  report('warn', 'a', {}, 'A');
+  expect(entries).toHaveLength(1);
+  time.now += 1;
+  report('error', 'a', { why: 'x' }, 'A still');
+  expect(entries.slice(1)).toEqual([{ level: 'error', text: 'A still', fields: { why: 'x', repeated: 4 } }]);
+  time.now += hour;
+  report('warn', 'a', {}, 'A');
+  expect(entries.at(-1)?.fields).toEqual({ repeated: 0 });
+});
+
+test('what is well again is said once and forgotten', () => {
+  const { entries, report, resolve } = scene();
+  resolve('a');
+  expect(entries).toEqual([]);
+  report('error', 'a', {}, 'A');
+  report('error', 'a', {}, 'A');
+  resolve('a', 'A works again');
+  resolve('a', 'A works again');
+  expect(entries.slice(1)).toEqual([{ level: 'info', text: 'A works again', fields: { reports: 2 } }]);
+  report('error', 'a', {}, 'A');
+  resolve('a');
+  expect(entries.slice(2)).toEqual([
+    { level: 'error', text: 'A', fields: {} },
+    { level: 'info', text: 'a: well again', fields: { reports: 1 } },
+  ]);
+});
+
+test('counts what it did not say, until that is taken', () => {
+  const { time, report, takeCounts } = scene();
+  for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
+  report('warn', 'b', {}, 'B');
+  expect(takeCounts()).toEqual({ a: 3 });
+  expect(takeCounts()).toEqual({});
+  report('warn', 'a', {}, 'A');
+  time.now += hour;
+  report('warn', 'a', {}, 'A');
+  expect(takeCounts()).toEqual({ a: 1 });
+});
+
+test('takes 256 keys; what is past them is one', () => {
+  const { entries, report, resolve, takeCounts } = scene();
+  for (let i = 0; i < 300; i++) report('warn', `key ${i}`, {}, `text ${i}`);
+  expect(entries).toHaveLength(257);
+  expect(entries[256]).toEqual({
+    level: 'warn',
+    text: 'More than 256 different problems; the rest is only counted',
+    fields: { example: 'key 256' },
+  });
+  expect(takeCounts()).toEqual({ 'other problems': 43 });
+  // Known ones are still known, and one that is well again makes room.
+  report('warn', 'key 3', {}, '');
+  resolve('key 3');
+  report('warn', 'new', {}, 'New');
+  expect(entries.at(-1)).toEqual({ level: 'warn', text: 'New', fields: {} });
+  report('warn', 'newer', {}, 'Newer');
+  expect(takeCounts()).toEqual({ 'other problems': 1 });
+});
+
+test('keys of the past make room for new ones', () => {
+  const { entries, time, report, takeCounts } = scene();
+  for (let i = 0; i < 257; i++) report('warn', `key ${i}`, {}, '');
+  time.now += hour;
+  report('warn', 'key 0', {}, '');
+  entries.length = 0;
+  // 255 of the 256 have been silent for an hour.
+  for (let i = 0; i < 256; i++) report('warn', `new ${i}`, {}, 'New');
+  expect(entries.filter(({ text }) => text === 'New')).toHaveLength(255);
+  expect(entries.at(-1)).toMatchObject({ fields: { example: 'new 255', repeated: 0 } });
+  report('warn', 'key 0', {}, '');
+  expect(takeCounts()).toEqual({ 'key 0': 1 });
+});
