@@ -7,10 +7,10 @@ export function readArp(header: Header, text: string, start: number): void {
   const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';
   const source = canonicalAddress(value('IPSRC='));
   const destination = canonicalAddress(value('IPDST='));
-  header.complaint.text = undefined;
+  header.problem.text = undefined;
   if (source === '' || destination === '')
-    header.complaint.text = `${source === '' ? 'IPSRC' : 'IPDST'}= is missing or not an address`;
-  else if (isIPv6(source) !== isIPv6(destination)) header.complaint.text = 'IPSRC= and IPDST= of two address families';
+    header.problem.text = `${source === '' ? 'IPSRC' : 'IPDST'}= is missing or not an address`;
+  else if (isIPv6(source) !== isIPv6(destination)) header.problem.text = 'IPSRC= and IPDST= of two address families';
   const incomplete = tokens.some((token) => /^(?:INCOMPLETE|TRUNCATED|\(TRUNCATED\)|FRAG:TRUNCATED)$/.test(token));
   header.outer = { ...newPacket(), source, destination, protocol: 'ARP', incomplete };
   header.inner = undefined;

@@ -18,7 +18,7 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
   if (start < 0) return undefined;
   const header = readHeader(text, start);
   if (header.arp) readArp(header, text, start);
-  const problem = header.complaint.text ?? (header.arp ? undefined : finishPackets(header));
+  const problem = header.problem.text ?? (header.arp ? undefined : finishPackets(header));
   if (problem !== undefined) return { kind: 'unparsable', format: 'netfilter', reason: problem };
   const prefix = prefixes.look(text.slice(0, start));
   return {
@@ -90,7 +90,7 @@ function finishPackets(header: Header): string | undefined {
   const outerProblem = finish(outer, '');
   if (outerProblem !== undefined || inner === undefined) return outerProblem;
   // Nothing is known of an inner packet that was not printed, or cut off within its addresses.
-  if (!header.innerHasAddresses || header.innerIsCut) {
+  if (inner.source === '' || inner.destination === '' || header.innerIsCut) {
     header.inner = undefined;
     return undefined;
   }

@@ -6,7 +6,7 @@ export interface ParseProblem {
   text: string | undefined;
 }
 
-/** Stands in a field that was printed but cannot be read; there is a complaint then. */
+/** Stands in a field that was printed but cannot be read; there is a problem then. */
 const invalid = '?';
 
 const colon = 58;
@@ -27,43 +27,42 @@ export function bytesOf(text: string): Uint8Array {
   return scratch;
 }
 
-/** The value of a token `KEY=value`: canonical text of an address. */
-export function readAddress(
-  complaint: ParseProblem,
-  bytes: Uint8Array,
-  text: string,
-  at: number,
-  skip: number,
-  end: number,
-): string {
-  const value = text.slice(at + skip, end);
+/** A word of a line: `bytes` and `text` from `at` up to `stop`. */
+export interface Token {
+  text: string;
+  bytes: Uint8Array;
+  at: number;
+  stop: number;
+  /** The line ends with it. */
+  isLast: boolean;
+  /** Where it goes that the value cannot be read. */
+  problem: ParseProblem;
+}
+
+/** The address behind the first `skip` characters, in its canonical text; '?' and a problem if there is none. */
+export function readAddress({ text, bytes, at, stop, problem }: Token, skip: number): string {
+  const value = text.slice(at + skip, stop);
   // IPv4 as the kernel prints it is canonical as it stands.
-  const canonical = isDottedDecimal(bytes, at + skip, end) ? value : canonicalAddress(value);
+  const canonical = isDottedDecimal(bytes, at + skip, stop) ? value : canonicalAddress(value);
   if (canonical !== '') return canonical;
-  complaint.text ??= `${shorten(text.slice(at, end))} is not an address`;
+  problem.text ??= `${shorten(text.slice(at, stop))} is not an address`;
   return invalid;
 }
 
-/** The value of a token `KEY=value` that must be a number; -1 and a complaint if it is none. */
-export function readDecimal(
-  complaint: ParseProblem,
-  bytes: Uint8Array,
-  text: string,
-  at: number,
-  skip: number,
-  end: number,
-  max: number,
-): number {
-  const value = readNumber(bytes, at + skip, end, max);
-  if (value === -1) complaint.text ??= `${shorten(text.slice(at, end))} is not a number up to ${max}`;
+/** As `readNumber`, with a problem where there is none. */
+export function readDecimal(token: Token, skip: number, max: number): number {
+  const value = readNumber(token, skip, max);
+  if (value === -1)
+    token.problem.text ??= `${shorten(token.text.slice(token.at, token.stop))} is not a number up to ${max}`;
   return value;
 }
 
-/** Decimal digits only; -1 for anything else, or past `max`. */
-export function readNumber(bytes: Uint8Array, at: number, end: number, max: number): number {
-  if (at >= end || end - at > 10) return -1;
+/** The decimal digits behind the first `skip` characters; -1 for anything else, or past `max`. */
+export function readNumber({ bytes, at, stop }: Token, skip: number, max: number): number {
+  const start = at + skip;
+  if (start >= stop || stop - start > 10) return -1;
   let value = 0;
-  for (let i = at; i < end; i++) {
+  for (let i = start; i < stop; i++) {
     const digit = (bytes[i] as number) - 48;
     if (digit < 0 || digit > 9) return -1;
     value = value * 10 + digit;
@@ -71,9 +70,10 @@ export function readNumber(bytes: Uint8Array, at: number, end: number, max: numb
   return value <= max ? value : -1;
 }
 
-export function readProtocol(complaint: ParseProblem, name: string): string {
+export function readProtocol({ text, at, stop, problem }: Token, skip: number): string {
+  const name = text.slice(at + skip, stop);
   const known = protocolName(name);
-  if (known === undefined) complaint.text ??= `PROTO=${shorten(name)} is not a protocol`;
+  if (known === undefined) problem.text ??= `PROTO=${shorten(name)} is not a protocol`;
   return known ?? invalid;
 }
 
@@ -82,9 +82,10 @@ export function readHexadecimal(text: string): number {
   return /^(?:0x)?[0-9a-fA-F]{1,8}$/.test(text) ? parseInt(text, 16) : -1;
 }
 
-/** The first six octets of `MAC=`, which are the destination's; '' when they are none. */
-export function readMac(bytes: Uint8Array, text: string, at: number, end: number): string {
-  if (end - at < 17 || (end - at > 17 && bytes[at + 17] !== colon)) return '';
+/** The first six octets behind `skip` characters, which are the destination's; '' when they are none. */
+export function readMac({ text, bytes, at: start, stop }: Token, skip: number): string {
+  const at = start + skip;
+  if (stop - at < 17 || (stop - at > 17 && bytes[at + 17] !== colon)) return '';
   let lower = true;
   for (let i = 0; i < 17; i++) {
     const code = bytes[at + i] as number;
