@@ -11,19 +11,22 @@ export interface Check {
   advice: string | undefined;
 }
 
-export function ok(name: string, finding: string): Check {
-  return { name, status: 'ok', finding, advice: undefined };
+type Answer = (finding: string, advice: string) => Check;
+
+/** The answers that a check of that name may give. */
+export interface Answers extends Record<Exclude<Status, 'ok'>, Answer> {
+  ok: (finding: string) => Check;
 }
 
-export function warning(name: string, finding: string, advice: string): Check {
-  return { name, status: 'warning', finding, advice };
-}
-
-export function problem(name: string, finding: string, advice: string): Check {
-  return { name, status: 'problem', finding, advice };
-}
-
-/** It could not be found out. Never counted as a problem: what cannot be seen from here may well be right. */
-export function unknown(name: string, finding: string, advice: string): Check {
-  return { name, status: 'unknown', finding, advice };
+/** `unknown`: it could not be found out. That is never counted as a problem, because what is not seen from here may well be right. */
+export function answersOf(name: string): Answers {
+  const answer =
+    (status: Status): Answer =>
+    (finding, advice) => ({ name, status, finding, advice });
+  return {
+    ok: (finding) => ({ name, status: 'ok', finding, advice: undefined }),
+    warning: answer('warning'),
+    problem: answer('problem'),
+    unknown: answer('unknown'),
+  };
 }

@@ -13,7 +13,8 @@ import type { Status } from './check.ts';
 import { inOneLine } from './checks/settings.ts';
 import { jsonReport, type Paint, type Report, statusOf, textReport } from './report.ts';
 import { runChecks } from './run-checks.ts';
-import { doctorTasks, type System } from './tasks.ts';
+import type { System } from './system.ts';
+import { doctorTasks } from './tasks.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import { thisSystem } from './this-system.ts';
 

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import { type Check, unknown } from './check.ts';
+import { answersOf, type Check } from './check.ts';
 
 /** One check, or several that share what they look at. */
 export interface Task {
@@ -22,22 +22,19 @@ export async function runChecks({ tasks, timeout, schedule }: RunChecksOptions):
   return results.flat();
 
   async function runOne({ name, run }: Task): Promise<Check | readonly Check[]> {
+    const { unknown } = answersOf(name);
     const { promise: late, resolve } = Promise.withResolvers<Check>();
     const cancel = schedule(
       () =>
         resolve(
-          unknown(
-            name,
-            `no result within ${timeout / 1000} s`,
-            'run doctor again; if it stays, the system is overloaded',
-          ),
+          unknown(`no result within ${timeout / 1000} s`, 'run doctor again; if it stays, the system is overloaded'),
         ),
       timeout,
     );
     try {
       return await Promise.race([run(), late]);
     } catch (error) {
-      return unknown(name, `the check itself failed: ${messageOf(error)}`, 'please report this as a defect of doctor');
+      return unknown(`the check itself failed: ${messageOf(error)}`, 'please report this as a defect of doctor');
     } finally {
       cancel();
     }

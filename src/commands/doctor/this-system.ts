@@ -10,7 +10,7 @@ import { lookAtNetwork } from './network-view.ts';
 import { isInPod } from './own-pod.ts';
 import { lookAtProgramLog } from './program-log.ts';
 import { runProgram } from './program.ts';
-import type { System } from './tasks.ts';
+import type { System } from './system.ts';
 
 /** The machine, or container, that this runs on. */
 export function thisSystem(): System {

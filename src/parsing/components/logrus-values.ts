@@ -3,7 +3,7 @@ import { endOfGroup } from './groups.ts';
 import { errorLimit } from './limits.ts';
 import { decodeQuoted, endOfQuoted } from './quoted.ts';
 
-const keyAt = / ([A-Za-z_][\w./-]{0,127})=/y;
+const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
 /** As `%#v` prints a value: `[]string{"", ""}`, `map[string]int{…}`, `proto.Key{…}`, `Key(node=a; name=b)`. */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
@@ -29,7 +29,11 @@ export function createLogrusText(text: string, from: number): LogrusText {
       return text.slice(from, at).trimEnd();
     },
     readFields(fields) {
-      for (let key = takeKey(); key !== undefined; key = takeKey()) fields.add(key, takeValue());
+      for (let end = keyEnd(at); end > 0; end = keyEnd(at)) {
+        const key = text.slice(at + 1, end - 1);
+        at = end;
+        fields.add(key, takeValue());
+      }
     },
   };
 
@@ -47,20 +51,13 @@ export function createLogrusText(text: string, from: number): LogrusText {
     return text.length;
   }
 
-  function takeKey(): string | undefined {
-    keyAt.lastIndex = at;
-    const key = keyAt.exec(text)?.[1];
-    if (key !== undefined) at = keyAt.lastIndex;
-    return key;
-  }
-
   function takeValue(): string {
     const begin = at;
     // A pointer to a string has a star before it.
     const quote = text[at] === '*' ? at + 1 : at;
     if (text[quote] === '"') {
       const end = endOfQuoted(text, quote);
-      if (end < 0 || isBetween(end)) {
+      if (end < 0 || end === text.length || text[end] === '\n' || keyEnd(end) > 0) {
         at = end < 0 ? text.length : end;
         return decodeQuoted(text.slice(quote + 1, end < 0 ? undefined : end - 1), errorLimit);
       }
@@ -90,10 +87,6 @@ export function createLogrusText(text: string, from: number): LogrusText {
     const end = i < quotesEnd ? endOfQuoted(text, i) : -1;
     if (end < 0) quotesEnd = Math.min(quotesEnd, i);
     return end < 0 ? i + 1 : end;
-  }
-
-  function isBetween(i: number): boolean {
-    return i === text.length || text[i] === '\n' || keyEnd(i) > 0;
   }
 
   /** Where the value would begin if this is the space before a key; else 0. */

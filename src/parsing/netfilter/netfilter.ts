@@ -2,8 +2,9 @@ import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isIPv6 } from '../../platform/address.ts';
 import { readArp } from './arp.ts';
-import { type Header, readHeader } from './header.ts';
+import type { Header } from './header.ts';
 import type { PrefixTable } from './prefixes.ts';
+import { readHeader } from './read-header.ts';
 
 /**
  * Netfilter LOG lines (Linux net/netfilter/nf_log_syslog.c):

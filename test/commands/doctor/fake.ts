@@ -1,6 +1,6 @@
 import type { Api } from '../../../src/commands/doctor/api.ts';
 import type { Ran } from '../../../src/commands/doctor/program.ts';
-import type { System } from '../../../src/commands/doctor/tasks.ts';
+import type { System } from '../../../src/commands/doctor/system.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { nine } from '../../builders.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { readConfig } from '../../config/reading.ts';
-import { type Check, ok, problem, unknown, warning } from '../../../src/commands/doctor/check.ts';
+import { answersOf, type Check } from '../../../src/commands/doctor/check.ts';
 import { jsonReport, type Report, statusOf, textReport } from '../../../src/commands/doctor/report.ts';
 import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
 import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';
@@ -18,11 +18,11 @@ function report(...checks: Check[]): Report {
 }
 
 const mixed = report(
-  ok('settings', 'can be used'),
-  problem('rights', 'missing: patch events', 'grant it'),
-  warning('prefix with a name that is longer than others', 'two\nlines', 'do it'),
-  unknown('agent', 'none answers', 'ask it'),
-  ok('node', 'node-a is there'),
+  answersOf('settings').ok('can be used'),
+  answersOf('rights').problem('missing: patch events', 'grant it'),
+  answersOf('prefix with a name that is longer than others').warning('two\nlines', 'do it'),
+  answersOf('agent').unknown('none answers', 'ask it'),
+  answersOf('node').ok('node-a is there'),
 );
 
 describe('text', () => {
@@ -43,7 +43,10 @@ ok       node      node-a is there
   });
 
   test('colours are of the status alone', () => {
-    const painted = textReport(report(warning('clock', 'late', 'set it')), (status, text) => `<${status}>${text}</>`);
+    const painted = textReport(
+      report(answersOf('clock').warning('late', 'set it')),
+      (status, text) => `<${status}>${text}</>`,
+    );
     expect(painted).toBe('<warning>warning</>  clock  late\n         → set it\n\n1 warning\n');
   });
 });
@@ -74,10 +77,10 @@ describe('JSON', () => {
 });
 
 test.each([
-  [[ok('a', '')], 'ok'],
-  [[unknown('a', '', '')], 'ok'],
-  [[ok('a', ''), warning('b', '', ''), unknown('c', '', '')], 'warning'],
-  [[warning('b', '', ''), problem('c', '', '')], 'problem'],
+  [[answersOf('a').ok('')], 'ok'],
+  [[answersOf('a').unknown('', '')], 'ok'],
+  [[answersOf('a').ok(''), answersOf('b').warning('', ''), answersOf('c').unknown('', '')], 'warning'],
+  [[answersOf('b').warning('', ''), answersOf('c').problem('', '')], 'problem'],
   [[], 'ok'],
 ] as const)('all together: %#', (checks, expected) => {
   expect(statusOf(checks)).toBe(expected);

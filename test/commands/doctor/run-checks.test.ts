@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
-import { ok } from '../../../src/commands/doctor/check.ts';
+import { answersOf } from '../../../src/commands/doctor/check.ts';
 import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
 
 test('all run at once, and results come in order', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const checks = await runChecks({
     tasks: [
-      { name: 'first', run: () => promise.then(() => ok('first', '')) },
-      { name: 'second', run: () => Promise.resolve([ok('second', ''), ok('third', '')]).finally(resolve) },
+      { name: 'first', run: () => promise.then(() => answersOf('first').ok('')) },
+      {
+        name: 'second',
+        run: () => Promise.resolve([answersOf('second').ok(''), answersOf('third').ok('')]).finally(resolve),
+      },
     ],
     timeout: 5000,
     schedule: () => () => {},
@@ -33,7 +36,7 @@ test('a check that takes too long is unknown, and the others are not kept', asyn
   const checks = runChecks({
     tasks: [
       { name: 'slow', run: () => new Promise(() => {}) },
-      { name: 'quick', run: () => Promise.resolve(ok('quick', '')) },
+      { name: 'quick', run: () => Promise.resolve(answersOf('quick').ok('')) },
     ],
     timeout: 5000,
     schedule(task, delay) {

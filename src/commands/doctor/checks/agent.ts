@@ -2,7 +2,7 @@ import { grantRights } from '../../../kubernetes/rights-file.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { parseListenAddress } from '../../../telemetry/listen-address.ts';
 import { ago } from '../ago.ts';
-import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import { type HttpGet, reachableAt } from '../http-get.ts';
 import { present, readMetrics, type Sample, total, valuesOf } from '../metrics-text.ts';
 
@@ -13,11 +13,10 @@ export async function checkAgent(
   isPod: boolean,
   now: () => Millis,
 ): Promise<Check> {
-  const name = 'agent';
+  const { ok, problem, unknown, warning } = answersOf('agent');
   const where = parseListenAddress(metricsAddress);
   if (where === undefined || where.port === 0)
     return unknown(
-      name,
       `where an agent listens is not known (METRICS_ADDRESS is ${metricsAddress})`,
       'set METRICS_ADDRESS as it is for the agent',
     );
@@ -27,12 +26,10 @@ export async function checkAgent(
     const reason = 'error' in ready ? ready.error : 'error' in metrics ? metrics.error : '';
     if (isPod)
       return warning(
-        name,
         `none answers at ${address}: ${reason}`,
         "if this is an agent's Pod: its log tells why, or METRICS_ADDRESS is another one here; else run doctor in such a Pod",
       );
     return unknown(
-      name,
       `none answers at ${address}: ${reason}`,
       'to ask a running agent, run doctor in its Pod: kubectl exec -n kube-netfilter-tailer POD -- kube-netfilter-tailer doctor',
     );
@@ -40,7 +37,7 @@ export async function checkAgent(
   const samples = readMetrics(metrics.body);
   const told = `${counts(samples)}${lastTimes(samples, now())}`;
   if (present(samples, 'build_info').length === 0)
-    return unknown(name, `another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
+    return unknown(`another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
   return judge(samples, ready);
 
   function judge(all: readonly Sample[], { status, body }: { status: number; body: string }): Check {
@@ -48,29 +45,23 @@ export async function checkAgent(
     const failed = present(all, 'source_state')
       .filter(({ labels }) => labels['state'] === 'failed')
       .map(({ labels }) => labels['source']);
-    if (missing.length > 0) return problem(name, `${told}; the API server refuses ${missing.join(', ')}`, grantRights);
+    if (missing.length > 0) return problem(`${told}; the API server refuses ${missing.join(', ')}`, grantRights);
     if (failed.length > 0)
-      return problem(name, `${told}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
+      return problem(`${told}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
     if (status !== 200)
       return warning(
-        name,
         `${told}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
         "it takes some seconds after the start; if it stays, see the line api-server and the agent's log",
       );
     const troubles = troublesOf(all);
     if (inForce(all) === false)
       return warning(
-        name,
         `${told}; the config file has changed, and what it says does not hold`,
         "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
       );
     if (troubles.length > 0)
-      return warning(
-        name,
-        `${told}; ${troubles.join('; ')}`,
-        "see the agent's log, and docs/metrics.md for what is counted",
-      );
-    return ok(name, told);
+      return warning(`${told}; ${troubles.join('; ')}`, "see the agent's log, and docs/metrics.md for what is counted");
+    return ok(told);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Millis } from '../../../model/log-line.ts';
 import type { Api } from '../api.ts';
-import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 
 /** Exporters throw away Events whose time is further off than that. */
 const tolerableSkew: Millis = 5000;
@@ -8,7 +8,7 @@ const tolerableSkew: Millis = 5000;
 /** A tenth of a second is usual. The other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;
 
-const name = 'api-server';
+const { ok, problem, warning } = answersOf('api-server');
 
 /** Whether the API server can be reached, and how its clock and this node's differ. */
 export async function checkApiServer(api: Api, now: () => Millis): Promise<Check[]> {
@@ -19,7 +19,6 @@ export async function checkApiServer(api: Api, now: () => Millis): Promise<Check
 
   function stranger(why: string): Check {
     return problem(
-      name,
       `what answers at ${api.server} is no API server: ${why}`,
       'check that the address is right, and that no proxy stands between',
     );
@@ -28,7 +27,6 @@ export async function checkApiServer(api: Api, now: () => Millis): Promise<Check
   function reachable(): Check {
     if (api.unusable !== undefined)
       return problem(
-        name,
         api.unusable,
         'run doctor in a Pod with the ServiceAccount of deploy/base, or name a --kubeconfig',
       );
@@ -36,46 +34,37 @@ export async function checkApiServer(api: Api, now: () => Millis): Promise<Check
       const version = (answer.body as { gitVersion?: unknown } | null)?.gitVersion;
       if (typeof version !== 'string') return stranger('it tells no version');
       const finding = `${api.server} answers in ${took} ms (${version})`;
-      return took <= slow
-        ? ok(name, finding)
-        : warning(name, `${finding}: that is slow`, 'see what the API server logs');
+      return took <= slow ? ok(finding) : warning(`${finding}: that is slow`, 'see what the API server logs');
     }
     switch (answer.status) {
       case 0:
         // A proxy, or a page that wants a login.
         if (api.clockSkew !== undefined && answer.message.includes('JSON')) return stranger(answer.message);
         return problem(
-          name,
           `${api.server} does not answer: ${answer.message}`,
           'check that address and certificate are right, and that no firewall or NetworkPolicy stands between',
         );
       case 401:
         return problem(
-          name,
           `${api.server} does not accept the token or certificate (401)`,
           'check that the ServiceAccount still exists; start the Pod anew, or renew the kubeconfig',
         );
       // Some do not tell their version to everybody.
       case 403:
-        return ok(name, `${api.server} answers in ${took} ms`);
+        return ok(`${api.server} answers in ${took} ms`);
       default:
-        return warning(
-          name,
-          `${api.server} answers ${answer.status}: ${answer.message}`,
-          'see what the API server logs',
-        );
+        return warning(`${api.server} answers ${answer.status}: ${answer.message}`, 'see what the API server logs');
     }
   }
 }
 
 function checkClock(skew: Millis | undefined): Check {
-  const about = 'clock';
+  const clock = answersOf('clock');
   if (skew === undefined)
-    return unknown(about, 'the API server did not tell the time', 'compare by hand: date -u on the node and elsewhere');
+    return clock.unknown('the API server did not tell the time', 'compare by hand: date -u on the node and elsewhere');
   const seconds = Math.abs(skew / 1000).toFixed(Math.abs(skew) < 10_000 ? 1 : 0);
-  if (Math.abs(skew) <= tolerableSkew) return ok(about, `within ${seconds} s of the API server's`);
-  return warning(
-    about,
+  if (Math.abs(skew) <= tolerableSkew) return clock.ok(`within ${seconds} s of the API server's`);
+  return clock.warning(
     `${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the API server's`,
     'let chrony, ntpd or systemd-timesyncd set the clocks: ages of Events are wrong, and exporters may leave them out as too old',
   );

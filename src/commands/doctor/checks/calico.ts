@@ -5,7 +5,7 @@ import type { NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../../platform/printable.ts';
 import { seeApiServer } from '../api.ts';
-import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { FelixLook } from '../felix.ts';
 
 export interface CalicoOptions extends FelixLook {
@@ -19,12 +19,12 @@ const defaultPrefix = 'calico-packet';
 
 /** How Calico is configured for this node, as far as it bears on what the agent sees. */
 export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: CalicoOptions): Check[] {
-  const name = 'calico';
-  if (felix.kind === 'absent') return [ok(name, 'no FelixConfiguration: no Calico, or none with settings')];
+  const calico = answersOf('calico');
+  if (felix.kind === 'absent') return [calico.ok('no FelixConfiguration: no Calico, or none with settings')];
   if (felix.kind === 'unreadable') {
     return felix.reason === 'forbidden'
-      ? [unknown(name, 'FelixConfiguration may not be read', `grant get on felixconfigurations: ${rightsFile}`)]
-      : [unknown(name, 'FelixConfiguration could not be read', seeApiServer)];
+      ? [calico.unknown('FelixConfiguration may not be read', `grant get on felixconfigurations: ${rightsFile}`)]
+      : [calico.unknown('FelixConfiguration could not be read', seeApiServer)];
   }
   const { settings } = felix;
   const facts: NodeFacts = {
@@ -38,43 +38,39 @@ export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: Calic
   return [checkConflict(), checkSeverity(), checkPrefix()];
 
   function checkConflict(): Check {
-    const about = 'calico-bpf';
-    if (settings.bpfEnabled !== true) return ok(about, 'eBPF is off');
+    const { ok, problem, unknown } = answersOf('calico-bpf');
+    if (settings.bpfEnabled !== true) return ok('eBPF is off');
     const symptoms = { failing: 'unknown', subjects: [], first: 0, last: 0 } as const;
     if (diagnose('KN102', facts, symptoms) === 'KN101')
       return problem(
-        about,
         `bpfEnabled in FelixConfiguration ${settings.bpfFrom} lets Calico delete the chains of kube-proxy, which runs on this node`,
         `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: docs/causes/KN101-felix-deletes-kube-proxy-chains.md`,
       );
     if (kubeProxyHere === undefined)
-      return unknown(about, 'eBPF is on; whether kube-proxy runs here is not known', seeApiServer);
+      return unknown('eBPF is on; whether kube-proxy runs here is not known', seeApiServer);
     return ok(
-      about,
       kubeProxyHere ? "eBPF is on; kube-proxy's chains are left alone" : 'eBPF is on, and kube-proxy has no Pod here',
     );
   }
 
   function checkSeverity(): Check {
-    const about = 'calico-log-level';
+    const { ok, warning } = answersOf('calico-log-level');
     const [hint] = hints({ code: 'KN201', diagnosis: 'KN201', facts });
     const severity = settings.logSeverityScreen ?? 'Info';
-    if (hint === undefined) return ok(about, `felix logs its warnings (logSeverityScreen ${severity})`);
+    if (hint === undefined) return ok(`felix logs its warnings (logSeverityScreen ${severity})`);
     return warning(
-      about,
       hint,
       'kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logSeverityScreen":"Warning"}}\'',
     );
   }
 
   function checkPrefix(): Check {
-    const about = 'calico-log-prefix';
+    const { ok, warning } = answersOf('calico-log-prefix');
     const prefix = logPrefix ?? defaultPrefix;
     const { verdict } = prefixes.look(prefix);
     const shown = `logPrefix is ${printable(prefix)}${logPrefix === undefined ? ', the default' : ''}`;
-    if (verdict !== 'logged') return ok(about, `${shown}: means ${verdict}`);
+    if (verdict !== 'logged') return ok(`${shown}: means ${verdict}`);
     return warning(
-      about,
       `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
       'if they all stand before a Deny: kubectl patch felixconfiguration default --type=merge --patch=\'{"spec":{"logPrefix":"calico-drop %k %p"}}\'',
     );

@@ -1,13 +1,13 @@
-import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { Rules } from '../rules/read-rules.ts';
 import { whyUnseen } from '../rules/unseen.ts';
 
 /** Whether both backends of iptables have rules: the kernel asks both, and the programs of each see only their own. */
 export function checkIptablesBackends({ sets, saw, failures }: Rules, view: NetworkView): Check {
-  const name = 'iptables-backends';
+  const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
-  if (view === 'pod') return unknown(name, "not to be seen from a Pod without the node's network", byHand);
+  if (view === 'pod') return unknown("not to be seen from a Pod without the node's network", byHand);
   const [legacy, nft] = (['legacy', 'nft'] as const).map((backend) => {
     const own = sets.filter((set) => set.backend === backend);
     return {
@@ -20,24 +20,21 @@ export function checkIptablesBackends({ sets, saw, failures }: Rules, view: Netw
   if (legacy.rules > 0 && nft.rules > 0) {
     if (legacy.hasClusterChains && nft.hasClusterChains)
       return problem(
-        name,
         `${counts}, and kube-proxy or Calico are in both`,
         'let kube-proxy, Calico and the node use the same one: docs/causes/KN110-mixed-iptables-backends.md',
       );
     return warning(
-      name,
       counts,
       'a packet passes both; if it should not be so: docs/causes/KN110-mixed-iptables-backends.md',
     );
   }
   if (!legacy.isKnown || !nft.isKnown)
     return unknown(
-      name,
       `the rules of ${legacy.isKnown ? 'nft' : nft.isKnown ? 'legacy' : 'both backends'} cannot be seen (${whyUnseen(failures.filter(({ program }) => program !== 'nft'))})`,
       byHand,
     );
-  if (legacy.rules + nft.rules === 0) return ok(name, 'no rules of iptables');
-  return ok(name, `only ${legacy.rules > 0 ? `legacy (${plural(legacy.rules)})` : `nft (${plural(nft.rules)})`}`);
+  if (legacy.rules + nft.rules === 0) return ok('no rules of iptables');
+  return ok(`only ${legacy.rules > 0 ? `legacy (${plural(legacy.rules)})` : `nft (${plural(nft.rules)})`}`);
 }
 
 interface Backend {

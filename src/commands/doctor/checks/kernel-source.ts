@@ -2,7 +2,7 @@ import type { SourceSetting } from '../../../config/config.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import type { Choice, KernelSource } from '../../../sources/auto.ts';
 import { ago } from '../ago.ts';
-import { type Check, ok, problem, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { KernelLog } from '../kernel-log.ts';
 import { sourceName } from './settings.ts';
 
@@ -61,13 +61,12 @@ export function checkKernelSource(
   log: KernelLog | { reason: string } | undefined,
   present: Millis,
 ): Check {
-  const name = `source ${sourceName(located.setting)}`;
+  const { ok, problem, warning } = answersOf(`source ${sourceName(located.setting)}`);
   const { text, isCertain } = located;
-  if (log === undefined) return problem(name, text, advice);
-  if ('reason' in log) return problem(name, `${text}: cannot be read: ${log.reason}`, advice);
+  if (log === undefined) return problem(text, advice);
+  if ('reason' in log) return problem(`${text}: cannot be read: ${log.reason}`, advice);
   if (log.lines === 0)
     return warning(
-      name,
       `${text}: no line of the kernel is there`,
       "if the node's log daemon writes the kernel's lines elsewhere, name that file: SOURCES=file:PATH; else they come with the next one",
     );
@@ -77,11 +76,10 @@ export function checkKernelSource(
   const finding = `${text}: last line ${when(last, present)}, last drop ${lastDrop === undefined ? 'none' : ago(lastDrop, present)} (of ${log.lines} ${log.lines === 1 ? 'line' : 'lines'} of the kernel${log.from === undefined ? '' : ` since ${when(log.from, present)}`})`;
   if (last !== undefined && last > present + tolerable)
     return warning(
-      name,
       finding,
       'set TIME_ZONE to the zone of these time stamps, or set the clock right: such lines are counted as of the time when they are read',
     );
-  return isCertain ? ok(name, finding) : warning(name, finding, advice);
+  return isCertain ? ok(finding) : warning(finding, advice);
 }
 
 const advice =

@@ -1,4 +1,4 @@
-import { type Check, ok, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { NetworkView } from '../network-view.ts';
 
 /** Content of a file without the white space around it; undefined when it cannot be read. */
@@ -19,24 +19,22 @@ const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
 export function checkLogBackend(readFile: ReadFile, view: NetworkView): Check[] {
   if (view === 'pod')
     return [
-      unknown(
-        'nf-log',
+      answersOf('nf-log').unknown(
         "not to be seen from a Pod without the node's network; LOG rules do not go by it, only TRACE and what connection tracking finds invalid",
         `run on the node: head ${families.map(({ path }) => path).join(' ')}`,
       ),
     ];
   return families.map(({ name, path }) => {
+    const { ok, unknown, warning } = answersOf(name);
     const logger = readFile(path);
-    if (logger === undefined) return unknown(name, `${path} cannot be read`, `run on the node as root: cat ${path}`);
-    if (toSyslog.test(logger)) return ok(name, `${logger} writes to the kernel's log`);
+    if (logger === undefined) return unknown(`${path} cannot be read`, `run on the node as root: cat ${path}`);
+    if (toSyslog.test(logger)) return ok(`${logger} writes to the kernel's log`);
     if (logger === 'NONE')
       return warning(
-        name,
         "no module writes packets to the kernel's log yet (NONE)",
         'the first LOG rule loads it, or: modprobe nf_log_syslog (before Linux 5.13: nf_log_ipv4, nf_log_ipv6)',
       );
     return warning(
-      name,
       `TRACE and what is invalid to connection tracking go to ${logger}; LOG rules do not`,
       `if they should be in the kernel's log: sysctl net.netfilter.nf_log.${path.split('/').at(-1)}=${name.endsWith('4') ? 'nf_log_ipv4' : 'nf_log_ipv6'}`,
     );
@@ -57,11 +55,10 @@ const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linod
 
 /** Only the first network namespace logs, unless told otherwise: it matters where the node is itself a container. */
 export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNamespacesOptions): Check {
-  const name = 'nf-log-all-netns';
+  const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const value = readFile('/proc/sys/net/netfilter/nf_log_all_netns');
   if (view === 'initial')
     return ok(
-      name,
       value === '1'
         ? 'on: rules of all network namespaces log'
         : "off, and not needed: the node's network is the kernel's first",
@@ -69,17 +66,9 @@ export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNames
   const advice =
     'run on the machine itself: sysctl net.netfilter.nf_log_all_netns; it must be 1, or the rules of this node log nothing';
   if (inContainers.test(providerId))
-    return warning(name, 'this node is itself a container, whose rules log only if the machine lets them', advice);
+    return warning('this node is itself a container, whose rules log only if the machine lets them', advice);
   if (view === 'node')
-    return warning(
-      name,
-      "the node's network is not the kernel's first: its rules log only if the machine lets them",
-      advice,
-    );
-  if (onMachines.test(providerId)) return ok(name, `not needed: the node is a machine (${providerId})`);
-  return unknown(
-    name,
-    'not to be seen from here; it matters only where the node is itself a container (kind, k3d)',
-    advice,
-  );
+    return warning("the node's network is not the kernel's first: its rules log only if the machine lets them", advice);
+  if (onMachines.test(providerId)) return ok(`not needed: the node is a machine (${providerId})`);
+  return unknown('not to be seen from here; it matters only where the node is itself a container (kind, k3d)', advice);
 }

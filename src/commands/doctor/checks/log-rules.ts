@@ -1,6 +1,6 @@
 import type { Millis } from '../../../model/log-line.ts';
 import { ago } from '../ago.ts';
-import { type Check, ok, problem, unknown } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { KernelLog } from '../kernel-log.ts';
 import type { NetworkView } from '../network-view.ts';
 import { distinctLogs, type Rules } from '../rules/read-rules.ts';
@@ -14,7 +14,7 @@ export interface LogRulesOptions {
   now: () => Millis;
 }
 
-const name = 'log-rules';
+const { ok, problem, unknown } = answersOf('log-rules');
 const byHand = "run on the node as root: iptables-save | grep -E -- '-j N?F?LOG'; nft list ruleset | grep -w log";
 /** A line that is older may be of a rule that is gone. */
 const recent: Millis = 3_600_000;
@@ -29,7 +29,7 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
       target,
     ]);
     const counted = kinds.filter(([count]) => count !== 0).map(([count, target]) => `${count} ${target}`);
-    return ok(name, `rules that log, by prefix: ${counted.join(' and ')}`);
+    return ok(`rules that log, by prefix: ${counted.join(' and ')}`);
   }
   const { saw, failures } = rules;
   if (!saw.legacy || !saw.nft) {
@@ -37,7 +37,6 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
     return unseen(`none found, but the rules of ${hidden} cannot be seen (${whyUnseen(failures)})`);
   }
   return problem(
-    name,
     'no rule of this node logs: lost packets leave no trace',
     'put a rule with LOG before the one that drops; docs/logging.md has one for each set-up',
   );
@@ -45,10 +44,10 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
   /** What a rule has printed tells that it is there. */
   function unseen(why: string): Check {
     const last = log?.packets.reduce((latest, { time }) => Math.max(latest, time), -Infinity) ?? -Infinity;
-    if (last === -Infinity) return unknown(name, why, byHand);
+    if (last === -Infinity) return unknown(why, byHand);
     const line = `the last line of one came ${ago(last, now())}`;
     return now() - last <= recent
-      ? ok(name, `there are rules that log: ${line}; ${why}`)
-      : unknown(name, `${why}; ${line}`, byHand);
+      ? ok(`there are rules that log: ${line}; ${why}`)
+      : unknown(`${why}; ${line}`, byHand);
   }
 }

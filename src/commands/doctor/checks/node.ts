@@ -1,5 +1,5 @@
 import { type Api, seeApiServer } from '../api.ts';
-import { type Check, ok, problem, unknown } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import { type FoundNode, type Looked, someNodes } from '../cluster-look.ts';
 
 /** Whether there is a Node of that name, which `look` asks for. */
@@ -8,14 +8,13 @@ export async function checkNode(
   node: string,
   look: () => Promise<Looked<FoundNode>>,
 ): Promise<Check> {
-  const name = 'node';
-  if (node === '') return unknown(name, 'no Node is named', 'set NODE_NAME or --node');
+  const { ok, problem, unknown } = answersOf('node');
+  if (node === '') return unknown('no Node is named', 'set NODE_NAME or --node');
   // At once: one after the other, a slow API server would not answer both in time.
   const [answer, names] = await Promise.all([look(), someNodes(api)]);
-  if (answer.kind === 'refused') return unknown(name, `not known: ${answer.why}`, seeApiServer);
-  if (answer.found !== undefined) return ok(name, `${node} is there`);
+  if (answer.kind === 'refused') return unknown(`not known: ${answer.why}`, seeApiServer);
+  if (answer.found !== undefined) return ok(`${node} is there`);
   return problem(
-    name,
     `there is no Node ${node}${names.length === 0 ? '' : `; there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`,
     'NODE_NAME must be the name that kubectl get nodes shows; in a Pod: valueFrom fieldRef spec.nodeName',
   );

@@ -8,9 +8,9 @@ import { indexPodRanges } from '../../../resolving/pod-ranges.ts';
 import { statesOf } from '../../../resolving/lookups/finder-chain.ts';
 import type { Api } from '../api.ts';
 import type { Looked } from '../cluster-look.ts';
-import { type Check, ok, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 
-const name = 'pod-lookups';
+const { ok, warning } = answersOf('pod-lookups');
 
 export interface PodLookupsLook {
   api: Pick<Api, 'request'>;
@@ -22,8 +22,8 @@ export interface PodLookupsLook {
 /** Which ways to look up Pods of other nodes are taken here, and why the others are not. */
 export async function checkPodLookups(look: PodLookupsLook): Promise<Check> {
   const { api, config } = look;
-  if (config.podCache === 'cluster') return ok(name, 'not needed: all Pods are watched');
-  if (config.podLookups.length === 0) return ok(name, 'off: addresses of other nodes stay addresses');
+  if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
+  if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
   const finders = createPodFinders({
     ways: config.podLookups,
     connection: api,
@@ -35,9 +35,8 @@ export async function checkPodLookups(look: PodLookupsLook): Promise<Check> {
     states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
   const [used, unused] = [textOf(true), textOf(false)];
   const others = unused.length === 0 ? '' : `; not: ${unused.join('; ')}`;
-  if (used.length > 0) return ok(name, `by ${used.join(', then ')}${others}`);
+  if (used.length > 0) return ok(`by ${used.join(', then ')}${others}`);
   return warning(
-    name,
     `Pods of other nodes are not found by their addresses${others}`,
     'docs/lookups.md has a way for each kind of cluster',
   );

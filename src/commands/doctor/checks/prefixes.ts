@@ -2,7 +2,7 @@ import type { Millis } from '../../../model/log-line.ts';
 import type { PrefixMeaning, PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../../platform/printable.ts';
 import { ago } from '../ago.ts';
-import { type Check, ok, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { KernelLog } from '../kernel-log.ts';
 import type { LogRule } from '../rules/log-rule.ts';
 
@@ -40,7 +40,7 @@ export function checkPrefixes({ rules, log, prefixes, now }: PrefixesOptions): C
   // What needs doing is not to be among those left out.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
-  return [...order.slice(0, maxShown), ok('prefix …', `${order.length - maxShown} more prefixes`)];
+  return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
 
   function at(raw: string): Seen {
     const meaning = prefixes.look(raw);
@@ -52,7 +52,7 @@ export function checkPrefixes({ rules, log, prefixes, now }: PrefixesOptions): C
 
 function checkOf({ meaning, rules, lines, last }: Seen, log: KernelLog | undefined, present: Millis): Check {
   const { text, verdict, rule } = meaning;
-  const name = `prefix ${text === '' ? '(none)' : printable(text)}`;
+  const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);
   const when =
     last === undefined
       ? log === undefined
@@ -63,19 +63,17 @@ function checkOf({ meaning, rules, lines, last }: Seen, log: KernelLog | undefin
   const groups = rules.filter(({ target }) => target === 'NFLOG').map(({ group }) => group);
   if (groups.length > 0 && groups.length === rules.length && lines === 0)
     return warning(
-      name,
       `goes to NFLOG group ${groups[0]}, not to the kernel's log`,
       'let ulogd write that group to a log file, and name the file in SOURCES',
     );
-  if (verdict === 'logged' && !onPurpose.has(rule)) return warning(name, finding, adviceOn(text));
+  if (verdict === 'logged' && !onPurpose.has(rule)) return warning(finding, adviceOn(text));
   const packets = rules.reduce((sum, each) => sum + (each.packets ?? 0), 0);
   if (packets > 0 && lines === 0 && log !== undefined)
     return warning(
-      name,
       `${finding}, though its rule has met ${packets} ${packets === 1 ? 'packet' : 'packets'}`,
       'they may be older than what was looked at; if not, the lines do not get to the source: compare with dmesg on the node',
     );
-  return ok(name, finding);
+  return ok(finding);
 }
 
 function adviceOn(text: string): string {

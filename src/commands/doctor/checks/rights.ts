@@ -1,6 +1,6 @@
 import { grantRights } from '../../../kubernetes/rights-file.ts';
 import { type Api, refusalText, seeApiServer } from '../api.ts';
-import { type Check, ok, problem, unknown, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import { resourceName, type Right, rights } from '../rights.ts';
 
 interface Review {
@@ -13,14 +13,13 @@ interface Review {
 
 /** Asks the API server for each right whether it is granted (SelfSubjectAccessReview, which everybody may create). */
 export async function checkRights(api: Pick<Api, 'request'>): Promise<Check> {
-  const name = 'rights';
+  const { ok, problem, unknown, warning } = answersOf('rights');
   const reviews = await Promise.all(rights.flatMap((right) => right.verbs.map((verb) => review(api, right, verb))));
   const missing = reviews.filter(({ allowed }) => allowed === false);
-  if (missing.length > 0)
-    return (missing.some(({ right }) => right.required) ? problem : warning)(name, ...lacking(missing));
+  if (missing.length > 0) return (missing.some(({ right }) => right.required) ? problem : warning)(...lacking(missing));
   const unpublished = reviews.find(({ allowed }) => allowed === undefined);
-  if (unpublished !== undefined) return unknown(name, `not known: ${unpublished.why}`, seeApiServer);
-  return ok(name, `all ${reviews.length} are granted`);
+  if (unpublished !== undefined) return unknown(`not known: ${unpublished.why}`, seeApiServer);
+  return ok(`all ${reviews.length} are granted`);
 }
 
 async function review({ request }: Pick<Api, 'request'>, right: Right, verb: string): Promise<Review> {

@@ -1,6 +1,6 @@
 import type { Millis } from '../../../model/log-line.ts';
 import { ago } from '../ago.ts';
-import { type Check, ok, problem, warning } from '../check.ts';
+import { answersOf, type Check } from '../check.ts';
 import type { KeptState, StateFolder } from '../kept-state.ts';
 
 export interface StateOptions {
@@ -16,47 +16,42 @@ const enough = 32 * 1024 * 1024;
 
 /** Whether the agent can keep what it has counted, and what it has kept. */
 export function checkState({ folder: path, node, lookAtFolder, readKeptState, now }: StateOptions): Check {
-  const name = 'state';
+  const { ok, problem, warning } = answersOf('state');
   const file = `${path}/state.json`;
   const folder = lookAtFolder(path);
   if (folder.kind === 'refused')
     return problem(
-      name,
       folder.reason,
       `let it be written to: a hostPath or volume at ${path}, writable for the user of the agent`,
     );
   if (folder.free < enough)
     return problem(
-      name,
       `only ${Math.floor(folder.free / 1e6)} MB are free in ${path}`,
       'make room: counts are lost when the agent ends',
     );
-  if (folder.kind === 'missing') return ok(name, `${path} is not there yet; it will be made`);
+  if (folder.kind === 'missing') return ok(`${path} is not there yet; it will be made`);
 
   const state = readKeptState(file);
   switch (state.kind) {
     case 'none':
-      return ok(name, `${path} can be written to; nothing is kept there yet`);
+      return ok(`${path} can be written to; nothing is kept there yet`);
     case 'unreadable':
       return problem(
-        name,
         `${file} cannot be read: ${state.reason}`,
         'let the user of the agent read it, or remove it: counting starts anew then',
       );
     case 'unusable':
       return warning(
-        name,
         `${file} cannot be used: ${state.reason}`,
         'nothing needs to be done: the agent will set it aside and start anew',
       );
     case 'kept':
       if (node !== '' && state.node !== node)
         return warning(
-          name,
           `${file} is of node ${state.node}, this is ${node}`,
           'give each Node a state folder of its own; the agent will set this one aside',
         );
-      return ok(name, `${path} can be written to; last change kept ${ago(state.saved, now())}${told(state, now())}`);
+      return ok(`${path} can be written to; last change kept ${ago(state.saved, now())}${told(state, now())}`);
     default:
       return state satisfies never;
   }
