@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { measured } from '../bench/measured.ts';
 import { settings } from '../../src/config/settings.ts';
 import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
 import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
@@ -100,12 +99,11 @@ test('it knows its Node', () => {
   });
 });
 
-test('it asks for the memory that was measured, and has no limit of CPU', () => {
-  const measured = /\*\*Memory\*\*: (\d+) MB/.exec(readFileSync(join(root, 'docs/agent.md'), 'utf8'))?.[1];
+test('the DaemonSet requests the measured memory, and has no CPU limit', () => {
   const { requests, limits } = agent?.resources ?? {};
-  expect(mebibytes(requests?.['memory'])).toBeGreaterThan(Number(measured));
-  expect(mebibytes(requests?.['memory'])).toBeLessThan(Number(measured) * 1.5);
-  expect(mebibytes(limits?.['memory'])).toBeGreaterThanOrEqual(Number(measured) * 2);
+  expect(mebibytes(requests?.['memory'])).toBeGreaterThan(measured.memory);
+  expect(mebibytes(requests?.['memory'])).toBeLessThan(measured.memory * 1.5);
+  expect(mebibytes(limits?.['memory'])).toBeGreaterThanOrEqual(measured.memory * 2);
   expect(limits).not.toHaveProperty('cpu');
   expect(requests).toHaveProperty('cpu');
 });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
+import { rightsFile } from '../../src/kubernetes/rights-file.ts';
 import {
   type Container,
   type DaemonSet,
@@ -112,9 +113,8 @@ test('only the base and what looks up Pods grant rights, and those of the base a
   const granting = files.filter((file) =>
     readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
   );
-  expect(granting).toEqual(['deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml']);
+  expect(granting).toEqual([rightsFile, 'deploy/components/calico-lookups/rbac.yaml']);
   expect(readKustomization('deploy/base/kustomization.yaml').resources).toContain('rbac.yaml');
-  expect(readFileSync(join(root, 'test/e2e/agent-rig.ts'), 'utf8')).toContain("'deploy/base/rbac.yaml'");
 });
 
 /** None in a patch that is about the Pod alone. */

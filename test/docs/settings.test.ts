@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { successors, withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
 import { configFile, settings } from '../../src/config/settings.ts';
-import { documentPaths, filesBelow, textOf } from './documents.ts';
+import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
 
 /** Words of that form that are no settings of this program, and whose they are. */
@@ -16,7 +16,7 @@ const others: Readonly<Record<string, string>> = {
   KUBERNETES_SERVICE_HOST: 'Kubernetes',
   KUBERNETES_SERVICE_PORT: 'Kubernetes',
   MALLOC_ARENA_MAX: 'glibc',
-  MAX_NODE: 'an example of a misspelled name',
+  MAX_NODE: 'an example of a name with a typo',
   NO_COLOR: 'https://no-color.org',
   NODE_IMAGE: 'Dockerfile',
   POD_NAME: 'deploy/base/daemonset.yaml, for doctor',
@@ -40,28 +40,11 @@ const named = documentPaths().flatMap((document) =>
   }),
 );
 
-test('every variable that a document names is a setting, or somebody else has it', () => {
+test('every variable that a document names is a setting, or a setting of another program', () => {
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter(({ name }) => !variables.has(name) && !Object.hasOwn(others, name))).toEqual([]);
 });
 
 test.each(Object.keys(others))('a document still names %s', (name) => {
   expect(named.map((each) => each.name)).toContain(name);
-});
-
-const searchOfLog = /kubectl -n (?:NAMESPACE|kube-netfilter-tailer) logs [^|`\n]*\| grep ([^|`\n]*)/g;
-
-test('what pages look for in the log of the agent, it may say', () => {
-  const sources = filesBelow('src', '.ts').map(textOf).join('\n');
-  const searches = documentPaths().flatMap((document) =>
-    Array.from(textOf(document).matchAll(searchOfLog), ([search, args = '']) => ({ search, args })),
-  );
-  expect(searches.length).toBeGreaterThan(5);
-  for (const { search, args } of searches) {
-    const words = [...args.matchAll(/"([^"]+)"|(?<=^|\s)(?!-)(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    const flags = args.includes('-i') ? 'i' : '';
-    // A word in capitals stands for what the reader puts in.
-    const known = words.filter((word) => /^[A-Z]+$/.test(word) || new RegExp(word, flags).test(sources));
-    expect({ search, known }).toEqual({ search, known: words });
-  }
 });

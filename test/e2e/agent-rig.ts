@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CoreEvent } from '../../src/events/event.ts';
+import { rightsFile } from '../../src/kubernetes/rights-file.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { makeAccount, type Rule } from './granted.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';
@@ -98,7 +99,7 @@ function shown({ involvedObject, count, message }: StoredEvent): string {
 async function deployedAccount(connection: Connection): Promise<string> {
   const created = await connection.kubectl(['create', 'namespace', namespace]);
   if (created.code !== 0 && !created.stderr.includes('AlreadyExists')) throw new Error(created.stderr);
-  const items = readManifests('deploy/base/rbac.yaml');
+  const items = readManifests(rightsFile);
   const { rules = [] } = items.find(({ kind }) => kind === 'ClusterRole') as { rules?: readonly Rule[] };
   const place = { namespace, name: 'kube-netfilter-tailer' };
   return await connection.writeKubeconfig('agent', await makeAccount(connection, place, items, rules));

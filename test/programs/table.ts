@@ -174,3 +174,8 @@ export const ofNoPackage: Readonly<Record<string, string>> = {
   'policy-rc.d': 'written by install.ts',
   nologin: 'the shell of a user in the image, which has none',
 };
+
+/** Names that a source may start. */
+export function knownPrograms(): ReadonlySet<string> {
+  return new Set([...table.flatMap(({ programs }) => programs), ...Object.keys(brought), ...Object.keys(ofNoPackage)]);
+}
