@@ -137,10 +137,10 @@ async function start(
   };
   const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const { promise: started, resolve: tell } = Promise.withResolvers<string>();
+  const { promise: started, resolve: onStarted } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
     const entry = JSON.parse(line) as { metricsAddress?: string; level: string };
-    if (entry.metricsAddress !== undefined) tell(entry.metricsAddress);
+    if (entry.metricsAddress !== undefined) onStarted(entry.metricsAddress);
     if (entry.level !== 'info') console.error(line);
   });
   const address = await started;

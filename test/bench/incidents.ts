@@ -1,6 +1,6 @@
 /**
  * `npm run bench:incidents`: what incidents cost. How long it takes from a failure line in the log of a container to Events
- * at a real API server, how many writes an hour of trouble makes, and what a quiet kube-proxy costs.
+ * at a real API server, how many writes an hour of failures makes, and what a quiet kube-proxy costs.
  *
  *     npm run bench:incidents             all, about six minutes
  *     npm run bench:incidents -- --quick  without a real API server

@@ -33,7 +33,7 @@ function followWithTail(): void {
 }
 
 /**
- * As kube-iptables-tailer (drop/watcher.go): every 5 s the path is opened anew and read to its end from where the last look
+ * As kube-iptables-tailer (drop/watcher.go): every 5 s the path is opened again and read to its end from where the last look
  * ended, or from the start if its first 64 bytes are others. What is there of a line that is being written is taken for one.
  */
 function poll(): void {

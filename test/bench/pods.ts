@@ -1,4 +1,4 @@
-/** Objects as a cluster has them: a Pod of 14 KB, most of which nobody here looks at. */
+/** Objects as a cluster has them: a Pod of 14 KB, most of which no code here reads. */
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 
 interface BenchPod extends KubernetesObject {

@@ -21,7 +21,7 @@ const megabyte = 1_000_000;
 const runs = 3;
 const idleFiles = 200;
 const rates = [10, 1000];
-const patience = 60_000;
+const limit = 60_000;
 const reader = join(import.meta.dirname, 'tailing-reader.ts');
 const writer = join(import.meta.dirname, '../soak/writer.ts');
 
@@ -85,7 +85,7 @@ async function throughput(name: string, every: number): Promise<Throughput> {
 
 async function timed(mode: 'follow' | 'cut' | 'read', log: string): Promise<{ seconds: number; handedOver: number }> {
   const program = startProgram(reader, [mode, log], agentFlags);
-  await program.finish(patience);
+  await program.finish(limit);
   return program.last as { seconds: number; handedOver: number };
 }
 
@@ -134,7 +134,7 @@ async function latency(rate: number): Promise<Latency> {
   const reading = startProgram(reader, ['latency', log], agentFlags);
   await untilPrinted(reading);
   writing.begin();
-  await writing.finish(2 * seconds * 1000 + patience);
+  await writing.finish(2 * seconds * 1000 + limit);
   await delay(2000);
   await reading.stop('SIGTERM');
   const took = (reading.last as number[]).toSorted((a, b) => a - b);
@@ -180,7 +180,7 @@ function speed(taken: number): string {
 }
 
 async function untilPrinted(program: Program): Promise<void> {
-  if (!(await program.more(patience))) throw new Error('a program did not start');
+  if (!(await program.more(limit))) throw new Error('a program did not start');
 }
 
 function median(numbers: readonly number[]): number {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { readShipped, shippedFiles } from './files.ts';
 
-// The part of Calico's CRDs that these files use; strict, so that a misspelled field is found.
+// The part of Calico's CRDs that these files use; strict, so that an unknown field is found.
 const rule = z.strictObject({
   action: z.enum(['Allow', 'Deny', 'Log', 'Pass']),
   protocol: z.enum(['TCP', 'UDP', 'ICMP', 'SCTP']).optional(),

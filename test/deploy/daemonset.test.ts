@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { measured } from '../bench/measured.ts';
 import { settings } from '../../src/config/settings.ts';
 import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
-import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
+import { type DaemonSet, daemonSetOf, readManifests } from './manifests.ts';
 
 const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));
 const { spec } = daemonSet;
@@ -76,7 +76,7 @@ test('its probes ask where the program answers', () => {
   expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
 });
 
-test('nobody reaches its health but its node, and the metrics only who may scrape', () => {
+test('only the node reaches the health port, and only labelled namespaces the metrics port', () => {
   const [policy] = readManifests('deploy/base/network-policy.yaml') as unknown as [{ spec: { ingress: unknown } }];
   const from = [{ namespaceSelector: { matchLabels: { metrics: 'enabled' } } }];
   expect(policy.spec.ingress).toEqual([{ ports: [{ port: 'metrics', protocol: 'TCP' }], from }]);

@@ -69,7 +69,7 @@ test('what it copies is there, and let through by .dockerignore', () => {
   expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-/** What an ARG stands for where nothing is said. */
+/** The default value of an ARG. */
 function baseOf(name: string): string {
   return instructions.find((line) => line.startsWith(`ARG ${name}=`))?.slice(`ARG ${name}=`.length) ?? '';
 }

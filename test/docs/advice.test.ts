@@ -51,7 +51,7 @@ describe('advice in a source file', () => {
     expect([of(source), of(source, 'src/b.ts')]).toEqual([['1 kubectl get here'], ['1 kubectl get there']]);
   });
 
-  test('with an unknown value is an error that tells where it belongs, outside of commands it does not matter', () => {
+  test('an unknown value in a command is an error that names the file to add it to; outside of commands it does not matter', () => {
     expect(() => of('\n`kubectl get ${what({ a: 1 })}`')).toThrow(
       'src/a.ts:2: add to "expressions" in test/docs/fillings.ts what ${what({ a: 1 })} may be in a command',
     );

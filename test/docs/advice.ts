@@ -77,7 +77,7 @@ interface PrometheusRule {
   spec: { groups: { rules: { alert?: string; annotations?: Record<string, string> }[] }[] };
 }
 
-/** What the annotations of alerts advise; `{{ $labels.node }}` is told as `NODE`, and so on. */
+/** What the annotations of alerts advise; `{{ $labels.node }}` becomes `NODE`, and so on. */
 export function adviceInAlerts(document: string, yaml: string): Command[] {
   const lines = yaml.split('\n');
   const { spec } = load(yaml) as PrometheusRule;

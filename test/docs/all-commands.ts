@@ -5,7 +5,7 @@ import { expressions } from './fillings.ts';
 
 const alerts = 'deploy/monitoring/prometheus-rules.yaml';
 
-/** Every command that a document, an Event, `doctor` or an alert tells somebody to run. */
+/** Every command that a document, an Event, `doctor` or an alert gives its reader to run. */
 export function allCommands(): Command[] {
   const sources = ['src/drops', 'src/incidents', 'src/commands/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
   return [

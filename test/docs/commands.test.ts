@@ -60,7 +60,7 @@ describe('commands of a document', () => {
     expect(() => of(`\n${fence}sh\nls`)).toThrow('before line 3 is not closed');
   });
 
-  test('code that is only indented is told', () => {
+  test('code that is only indented is reported', () => {
     expect(readMarkdown('a\n\n    ls\n\n- b\n\n    more of b\n').indented).toEqual([3]);
   });
 });

@@ -1,7 +1,7 @@
 import { type Block, readMarkdown } from './markdown.ts';
 import { asCommand } from './programs.ts';
 
-/** A command line that a text tells its reader to run. */
+/** A command line that a text gives its reader to run. */
 export interface Command {
   /** Path in the repository. */
   readonly document: string;

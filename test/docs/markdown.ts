@@ -14,7 +14,7 @@ export interface Span {
 export interface Markdown {
   readonly blocks: readonly Block[];
   readonly spans: readonly Span[];
-  /** Lines of code that is only indented. It has no language, so nobody can tell what it is. */
+  /** Lines of code that is only indented. It has no language, so it is not known what it is. */
   readonly indented: readonly number[];
 }
 

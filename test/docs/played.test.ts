@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { play, type Played, played } from '../e2e/docs/played.ts';
-import { complaints } from '../e2e/docs/verdict.ts';
+import { problemWith } from '../e2e/docs/verdict.ts';
 import { allCommands } from './all-commands.ts';
 
 describe('a played program', () => {
@@ -31,20 +31,20 @@ describe('a played program', () => {
     expect(play(program, line.split(' '))).toBeUndefined();
   });
 
-  test('prints nothing unless it is told what', () => {
+  test('a played program prints nothing unless its row says what', () => {
     expect(play(program, ['stop'])).toBe('');
   });
 });
 
 test.each(Object.entries(played))(
-  '%s is still named, and it is said where its arguments are from',
+  '%s is still named in a document, and its row says where its arguments are from',
   (name, { source }) => {
     expect(source).toMatch(/^https:\/\/|\(\d\)/);
     expect(allCommands().filter(({ text }) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(text))).not.toEqual([]);
   },
 );
 
-describe('what is said of how a command ended', () => {
+describe('the problem with how a command ended', () => {
   const well = { code: 0, stdout: 'NAME\n', stderr: '' };
 
   test.each([
@@ -59,7 +59,7 @@ describe('what is said of how a command ended', () => {
     [well, { command: '', prints: /^NAME$/m }, undefined],
     [{ ...well, stdout: '', stderr: 'NAME' }, { command: '', prints: /^NAME$/m }, undefined],
     [well, { command: '', prints: /READY/ }, 'printed nothing like /READY/'],
-  ])('%j, expected %j', (outcome, expected, complaint) => {
-    expect(complaints(outcome, expected)?.split(':')[0]).toBe(complaint);
+  ])('%j, expected %j', (outcome, expected, problem) => {
+    expect(problemWith(outcome, expected)?.split(':')[0]).toBe(problem);
   });
 });

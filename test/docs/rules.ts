@@ -102,7 +102,7 @@ export const outcomes: readonly Outcome[] = [
     reason: 'the manifests, which are applied before, have it too',
     prints: /AlreadyExists/,
   },
-  // Somebody has it open.
+  // Another process has it open.
   { command: 'fuser -v /run/xtables.lock', before: 'exec 9< /run/xtables.lock' },
   { command: 'delete pod calico-node-9fz4d', isLast: true },
   { command: 'npm start --silent -- run --node', prints: /"msg":"Started"/ },

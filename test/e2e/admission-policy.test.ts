@@ -169,7 +169,7 @@ describe('what is refused', () => {
   });
 });
 
-test('others are left alone', async () => {
+test('other components may write their Events as before', async () => {
   const body = event({ source: { component: 'anything', host: 'anywhere' }, reportingComponent: 'anything' });
   expect(await create(tokens.stranger, body)).toMatchObject({ status: 201 });
   expect(await create(connection.adminToken, body)).toMatchObject({ status: 201 });
@@ -204,7 +204,7 @@ describe('the agent itself', () => {
       appendFileSync(first.log, full);
       for (const { proxyLog } of [first, second])
         for (const line of failedSync(`KUBE-SVC-${chainHash(`${tenant}/dbtcp`)}`, new Date())) proxyLog.write(line);
-      // What is told within two seconds is one attempt.
+      // Failures within two seconds are one attempt.
       await delay(3000);
     }
     await rig.untilEvents(tenant, (all) => all.some(({ reason }) => reason === 'NodeNetworkDegraded'), 'sick', 60_000);
@@ -213,8 +213,8 @@ describe('the agent itself', () => {
     await rig.untilEvents('kube-system', (all) => all.length === 1, proxyHere);
     await rig.untilEvents('kube-system', (all) => all.length === 1, proxyThere);
     // One for all nodes: the other agent finds it, and leaves it alone.
-    const told = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
-    expect(told).toHaveLength(1);
+    const published = (await rig.events(tenant, 'db')).filter(({ reason }) => reason === 'ServiceChainMissing');
+    expect(published).toHaveLength(1);
 
     // A second write of the same Event, 30 s after the first, is an UPDATE.
     appendFileSync(first.log, dropLine('10.81.3.1', '10.81.1.1', 5432).repeat(4));
@@ -328,7 +328,7 @@ function expectRefusal({ status, body }: Answer, message: RegExp): void {
   expect((body as { message: string }).message).toContain(`ValidatingAdmissionPolicy '${account}'`);
 }
 
-/** The base in a namespace of its own, and the component on top of that, as docs/deploy.md tells. */
+/** The base in a namespace of its own, and the component on top of that, as docs/deploy.md says. */
 async function renderInNamespace(): Promise<string> {
   const [inner, outer] = [join(folder, 'inner'), join(folder, 'outer')];
   await Promise.all([inner, outer].map((path) => mkdir(path)));

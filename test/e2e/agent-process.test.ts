@@ -67,7 +67,7 @@ test('signal of a violent end', async () => {
   await expect(agent.untilExit()).resolves.toEqual({ code: null, signal: 'SIGKILL' });
 });
 
-test('an end before what is awaited tells why', async () => {
+test('an agent that ends before the awaited line fails with the reason', async () => {
   const agent = start(`console.error('NODE_NAME is missing'); process.exit(2);`);
   await expect(agent.untilReady()).rejects.toThrow(/it ended with code 2\. It printed last:\nNODE_NAME is missing$/);
   expect(agent.errors).toBe('NODE_NAME is missing');

@@ -24,7 +24,7 @@ export interface AgentProcess {
   readonly errors: string;
   /** The first that matches, of those that are there and those to come. */
   readonly untilLog: (matches: (entry: LogEntry) => boolean, withinMs?: number) => Promise<LogEntry>;
-  /** Its answer to GET, as soon as it has told where it listens. `path` starts with `/`. */
+  /** Its answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
   readonly get: (path: string) => Promise<{ readonly status: number; readonly body: string }>;
   /** Until /readyz answers 200. */
   readonly untilReady: () => Promise<void>;

@@ -21,7 +21,7 @@ const nodeFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
 
 export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion: string } };
 
-/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have told. */
+/** Agents with the rights of deploy/base/rbac.yaml, each with a state of its own, and what they have published. */
 export interface AgentRig {
   readonly folder: string;
   /** With the rights that deploy/ gives. */
@@ -171,7 +171,7 @@ export function dropLine(
   return `${time.toISOString()} ${host} kernel: calico-drop: IN=eth0 OUT=eth1 MAC= SRC=${source} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0\n`;
 }
 
-/** Packets that the Events tell of, of one object or of all. */
+/** Packets that the Events count, of one object or of all. */
 export function sumOf(events: StoredEvent[], object?: string): number {
   return events
     .filter(({ involvedObject }) => object === undefined || involvedObject.name === object)

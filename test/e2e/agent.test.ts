@@ -19,7 +19,7 @@ import { createObjects } from './control-plane/objects.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 
-/** The agent at a real API server: what it tells, and what it does when things go wrong. Lines come from a file. */
+/** The agent at a real API server: what it publishes, and what it does when things go wrong. Lines come from a file. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'agent-node';
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 afterAll(() => rig.killAll());
 
-test('a drop between Pods of two nodes is told to both, the remote one being looked up', async () => {
+test('a drop between Pods of two nodes has Events on both, the remote Pod being looked up', async () => {
   const { namespace, log } = await scene('remote', { web: ['10.80.1.1', 'fd00:80::1'] });
   await createObjects(controlPlane, {
     items: [podObject({ namespace, name: 'db', node: 'other-node', addresses: ['10.80.2.1', 'fd00:80::2'] })],
@@ -199,7 +199,7 @@ describe('counts are exact', () => {
     await agent.kill();
     const next = rig.start(settings);
     await next.untilReady();
-    // Stamps are cut to seconds: those of the first run must be over, or nobody could tell whose packets are whose.
+    // Stamps are cut to seconds: those of the first run must be over, or packets of the two runs could not be distinguished.
     const later = new Date(Date.parse(first?.lastTimestamp ?? '') + 2000);
     await delay(Math.max(0, later.getTime() - Date.now()));
     appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(2));
@@ -209,7 +209,7 @@ describe('counts are exact', () => {
 });
 
 describe('the API server', () => {
-  test('is away at the start: packets are counted, and told when it is there', async () => {
+  test('an API server that is away at the start: packets are counted, and published when it is there', async () => {
     const { namespace, log } = await scene('absent', { web: ['10.80.4.1'] });
     const gate = await newGate();
     await gate.close();
@@ -246,7 +246,7 @@ describe('the API server', () => {
     });
   });
 
-  test('does not believe the token: said once, and cured by a new one', async () => {
+  test('an API server that refuses the token: logged once, and cured by a new token', async () => {
     const { namespace, log } = await scene('token', { web: ['10.80.4.4'] });
     const kubeconfig = await controlPlane.writeKubeconfig('wrong-token', 'not-a-token');
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
@@ -260,7 +260,7 @@ describe('the API server', () => {
     await rig.untilEvents(namespace, (all) => sumOf(all) === 2);
   });
 
-  test('a namespace that is being deleted is left alone, others are told', async () => {
+  test('a namespace that is being deleted gets no Events, others do', async () => {
     const { namespace, log } = await scene('terminating', { web: ['10.80.4.5'] });
     const other = await scene('staying', { web: ['10.80.4.6'] });
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
@@ -274,7 +274,7 @@ describe('the API server', () => {
     expect(await rig.events(namespace)).toEqual([]);
   });
 
-  test('an Event that was deleted begins anew with what came since', async () => {
+  test('an Event that was deleted starts again with the packets since', async () => {
     const { namespace, log } = await scene('deleted', { web: ['10.80.4.7'] });
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
     await agent.untilReady();
@@ -353,7 +353,7 @@ describe('settings and state', () => {
     expect(readdirSync(STATE_DIR).filter((name) => name.includes('unusable'))).toHaveLength(1);
   });
 
-  test('a state that cannot be written: said once, and Events are written all the same', async () => {
+  test('a state that cannot be written: logged once, and Events are still written', async () => {
     const { namespace, log } = await scene('unwritable', { web: ['10.80.6.2'] });
     const blocked = join(rig.newFolder(), 'a-file');
     writeFileSync(blocked, '');

@@ -109,7 +109,7 @@ describe('a refusal', () => {
     await expect(countAll(connectAs(kubeconfig), '/api/v1/secrets')).rejects.toThrow(RefusedError);
   });
 
-  test('comes at once when nobody listens', async () => {
+  test('an error comes at once when no server listens', async () => {
     const nowhere = connectAs(await writeUnreachable());
     expect(await nowhere.request('GET', '/api/v1/pods')).toMatchObject({
       status: 0,
@@ -260,7 +260,7 @@ describe('an Event that is denied, though the right is there', () => {
     expect(written).toMatchObject({ kind: 'stored' });
   });
 
-  /** What admission is told to do it does a moment later. */
+  /** A change of admission holds a moment later. */
   async function untilRefused(name: string, given: Partial<CoreEvent>): Promise<Refusal> {
     const store = createEventStore(connection);
     return await vi.waitUntil(

@@ -89,7 +89,7 @@ test('RBAC refuses a ServiceAccount until it is bound', async () => {
   expect(await kubectl(['get', 'pods', '-n', 'rbac'], { kubeconfig })).toMatchObject({ code: 0 });
 });
 
-test('a token that nobody issued is refused', async () => {
+test('a token that the API server has not issued is refused', async () => {
   expect(await listPods('made-up')).toBe(401);
 });
 

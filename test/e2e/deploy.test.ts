@@ -57,7 +57,7 @@ describe.each(ways)('%s with %j', (base, added) => {
   });
 });
 
-test('a field that nobody knows is refused', async () => {
+test('an unknown field is refused', async () => {
   const rendered = (await deploying.render('overlays/journal')).replace('minReadySeconds:', 'minReadySecond:');
   const { code, stderr } = await deploying.apply(rendered);
   expect(code).toBe(1);

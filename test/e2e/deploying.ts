@@ -5,7 +5,7 @@ import type { CommandResult, Connection } from './control-plane/connection.ts';
 
 /** What kubectl makes of manifests, and what the API server says of them. */
 export interface Deploying {
-  /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as somebody's own overlay would have them. */
+  /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
   render: (base: string, components?: readonly string[]) => Promise<string>;
   /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
   apply: (input: string, more?: readonly string[]) => Promise<CommandResult>;

@@ -149,7 +149,7 @@ describe('a test Event', () => {
   });
 });
 
-test('a running agent, its state, and the drop it has told of', async () => {
+test('doctor sees a running agent, its state, and the drop that it has published', async () => {
   const log = join(rig.newFolder(), 'kern.log');
   writeFileSync(log, '');
   const STATE_DIR = rig.newFolder();

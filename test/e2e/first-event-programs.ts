@@ -6,7 +6,7 @@ import type { TestNode } from './node/node.ts';
 export interface Programs {
   /** To be first on the PATH. */
   readonly path: string;
-  /** What the container engine was told, one command line each. */
+  /** What the container engine was asked to do, one command line each. */
   readonly engine: () => readonly string[];
   /** References that can be pulled: built, then pushed. */
   readonly pushed: () => readonly string[];

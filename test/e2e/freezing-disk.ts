@@ -14,7 +14,7 @@ export interface FreezingDisk {
 }
 
 /**
- * One step for each line of its input. When that ends, however it does, the disk is thawed and taken away: nobody could end a
+ * One step for each line of its input. When that ends, however it does, the disk is thawed and removed: no signal could end a
  * process that hangs on it.
  */
 const steps = `

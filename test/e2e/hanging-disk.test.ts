@@ -26,7 +26,7 @@ afterAll(async () => {
   await rig.killAll();
 });
 
-test('while the disk of the state does not answer, Events are written, and it is said that nothing is kept', async () => {
+test('while the disk of the state does not answer, Events are written, and the log says that nothing is saved', async () => {
   const log = join(rig.newFolder(), 'kern.log');
   writeFileSync(log, '');
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR: join(disk.folder, 'state') });

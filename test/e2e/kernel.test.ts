@@ -119,7 +119,7 @@ function about(events: readonly StoredEvent[], what: string): StoredEvent[] {
   return events.filter(({ message }) => message.includes(what));
 }
 
-/** Whether Events tell both Pods of that, with that count: at some minute of every hour a Pod's new packets get a new one. */
+/** Whether both Pods have Events of that, with that count: at some minute of every hour a Pod's new packets get a new one. */
 function both(events: readonly StoredEvent[], what: string, count = 1): boolean {
   return ['client', 'server'].every((name) => sumOf(about(events, what), `${name}-${run}`) === count);
 }

@@ -32,14 +32,14 @@ beforeAll(async () => {
     });
   const namespace = shop;
   const received = 'Packet dropped when receiving traffic from "web"';
-  await tell(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30 }));
-  await tell(
+  await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30 }));
+  await send(
     drop('cart-7', 'Packet dropped when sending traffic to 192.0.2.7', { namespace, count: 2, secondsAgo: 90 }),
   );
   const other = drop('postgres-0', 'Not ready', { namespace });
-  await tell({ ...other, reason: 'Unhealthy', ...by('kubelet') });
-  await tell({ ...drop('postgres-0', 'From another program', { namespace }), ...by('kube-iptables-tailer') });
-  await tell({
+  await send({ ...other, reason: 'Unhealthy', ...by('kubelet') });
+  await send({ ...drop('postgres-0', 'From another program', { namespace }), ...by('kube-iptables-tailer') });
+  await send({
     ...drop('postgres-0', 'The network of node-a is degraded', { namespace }),
     reason: 'NodeNetworkDegraded',
   });
@@ -70,7 +70,7 @@ test.each([['postgres-0'], ['pod/postgres-0']])('one Pod: %s', async (pod) => {
   expect(stdout).not.toContain('cart-7');
 });
 
-test('what else the agent tells', async () => {
+test('kubectl drops leaves out other Events of the agent', async () => {
   const { stdout } = await drops(['--all', 'postgres-0']);
   expect(stdout).toContain('The network of node-a is degraded');
   expect(stdout).not.toMatch(/Not ready|another program/);
@@ -114,7 +114,7 @@ test('more than one page', async () => {
   const count = 620;
   const pods = Array.from({ length: count }, (_, index) => `pod-${index}`);
   for (let from = 0; from < count; from += 62)
-    await Promise.all(pods.slice(from, from + 62).map((pod) => tell(drop(pod, 'dropped', { namespace: large }))));
+    await Promise.all(pods.slice(from, from + 62).map((pod) => send(drop(pod, 'dropped', { namespace: large }))));
   const { stdout } = await drops(['-n', large]);
   expect(stdout.trimEnd().split('\n')).toHaveLength(count + 1);
 });
@@ -122,7 +122,7 @@ test('more than one page', async () => {
 describe('hostile', () => {
   test('what would steer a terminal or look like another line is shown as text', async () => {
     const message = 'a\u001B[2J\u001B]0;owned\u0007\nb\tc\r\u009B31m\u202Ed\\"e\\" "f" %s $(id) `id` ${HOME} é';
-    await tell(drop('web-0', message, { namespace: hostile, name: '\u001B[31mred %d' }));
+    await send(drop('web-0', message, { namespace: hostile, name: '\u001B[31mred %d' }));
     const { code, stdout, stderr } = await drops(['-n', hostile]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -158,7 +158,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test('what kubectl says of its own is told, with its status', async () => {
+test('errors of kubectl itself are printed, with its exit status', async () => {
   const { code, stderr } = await drops(['--context', 'no-such-context']);
   expect(code).toBe(1);
   expect(stderr).toContain('no-such-context');
@@ -174,14 +174,14 @@ test('--watch shows what there is, then what comes', async () => {
   const child = shell.start(['drops', '--watch', 'late-0']);
   const ended = once(child, 'exit');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  const told = createInterface(child.stderr)[Symbol.asyncIterator]();
+  const printed = createInterface(child.stderr)[Symbol.asyncIterator]();
   // The watch begins a moment after that.
-  expect((await told.next()).value).toContain('No lost packets');
+  expect((await printed.next()).value).toContain('No lost packets');
   const shown = lines.next().then(({ value }) => String(value));
   let first: string | undefined;
   try {
     for (let count = 1; first === undefined; count++) {
-      await tell(drop('late-0', `the packet ${count}`, { namespace: shop }));
+      await send(drop('late-0', `the packet ${count}`, { namespace: shop }));
       first = await Promise.race([shown, delay(200, undefined)]);
     }
     expect(first).toMatch(new RegExp(` 1  ${shop}/late-0 +the packet \\d+$`));
@@ -195,7 +195,7 @@ function by(program: string): Pick<CoreEvent, 'source' | 'reportingComponent'> {
   return { source: { component: program }, reportingComponent: program };
 }
 
-async function tell(event: CoreEvent): Promise<void> {
+async function send(event: CoreEvent): Promise<void> {
   const place = `/api/v1/namespaces/${event.metadata.namespace}/events`;
   const { status, body } = await controlPlane.request('POST', place, { body: event });
   if (status !== 201) throw new Error(`an Event was refused: ${status} ${JSON.stringify(body)}`);

@@ -8,7 +8,7 @@ import { createObjects } from './control-plane/objects.ts';
 const quiet: Millis = 300_000;
 
 /**
- * Creates objects whose hours do not end within the next minutes. Whatever lasts is told anew in each hour of its object, which
+ * Creates objects whose hours do not end within the next minutes. Whatever lasts gets a new Event in each hour of its object, which
  * begins at a minute that follows from the uid: one Event, and so one message, would rightly be two.
  */
 export async function createInQuietHours(connection: Connection, objects: readonly KubernetesObject[]): Promise<void> {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-// With one of the objects that have to be told. raw-kmsg has no wall-clock stamps to move, log-only no Events.
+// With one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events.
 test.each([
   ['conntrack-full', 'node-b'],
   ['dns-denied', 'web-6c8d5f7b94-kx2pv'],
@@ -46,8 +46,8 @@ test.each([
   // Completed.
   ['reused-address', 'report-29920440-gq5ks'],
 ])('%s', async (name, object) => {
-  const told = await checkCase(name, shift);
-  expect(told.map(({ involvedObject }) => involvedObject.name)).toContain(object);
+  const published = await checkCase(name, shift);
+  expect(published.map(({ involvedObject }) => involvedObject.name)).toContain(object);
 });
 
 test('ages of minutes and seconds', async () => {
@@ -71,7 +71,7 @@ async function checkCase(name: string, seconds: number): Promise<readonly CoreEv
     await checkStored(events);
     for (const object of distinctObjects(events)) await checkShown(object, log, events);
   } finally {
-    // The next case may tell of the same objects.
+    // The next case may have Events of the same objects.
     await kubectl(['delete', '-f', '-'], input);
   }
   return events;

@@ -38,10 +38,10 @@ test('with nothing but the variables of kube-iptables-tailer it does the same wo
     message: expect.stringMatching(/^Packet dropped when receiving traffic from 203\.0\.113\.9 .*on port 80\/TCP/),
   });
   await untilMetric(agent, /^packet_drops_count\{src="203\.0\.113\.9",dst="inherited"\} 3$/m);
-  const said = agent.log
+  const logged = agent.log
     .map(({ msg }) => String(msg))
     .filter((msg) => msg.includes('kube-iptables-tailer,') || msg.includes('kube-iptables-tailer and'));
-  expect(new Set(said.map((msg) => msg.split(' ', 1)[0]))).toEqual(
+  expect(new Set(logged.map((msg) => msg.split(' ', 1)[0]))).toEqual(
     new Set([
       'IPTABLES_LOG_PATH',
       'IPTABLES_LOG_PREFIX',
@@ -50,7 +50,7 @@ test('with nothing but the variables of kube-iptables-tailer it does the same wo
       'POD_IDENTIFIER',
     ]),
   );
-  expect(said).toHaveLength(5);
+  expect(logged).toHaveLength(5);
 });
 
 test('a prefix in a mounted ConfigMap is followed without a restart, and what was counted stays', async () => {

@@ -45,7 +45,7 @@ function scene(namespace: string, net: number, pods: readonly string[], reader =
 }
 
 describe.concurrent('one message for each problem and hour', () => {
-  test('a thousand packets, told in several writes, are one', async () => {
+  test('a thousand packets, published in several writes, are one message', async () => {
     const { namespace, addresses, drop, messages } = await scene('slack-thousand', 91, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 400);
@@ -67,11 +67,11 @@ describe.concurrent('one message for each problem and hour', () => {
     drop(outside, web, 80, 5);
     drop(outside, web, 443, 5);
     await rig.untilEvents(namespace, (all) => sumOf(all) === 10);
-    const told = await messages();
-    expect(told.map((text) => /on port (\d+)/.exec(text)?.[1] ?? '').toSorted()).toEqual(['443', '80']);
+    const sent = await messages();
+    expect(sent.map((text) => /on port (\d+)/.exec(text)?.[1] ?? '').toSorted()).toEqual(['443', '80']);
   });
 
-  test('a packet between two Pods is told to both, and is one', async () => {
+  test('a packet between two Pods has Events on both, and is one message', async () => {
     const { namespace, addresses, drop, messages } = await scene('slack-pair', 93, ['client', 'server']);
     const [client = '', server = ''] = addresses;
     drop(client, server, 5432, 3);
@@ -86,7 +86,7 @@ describe.concurrent('one message for each problem and hour', () => {
       drop(outside, web, 80, 1);
       await delay(1000);
     }
-    // The first write told of one or two.
+    // The first write counted one or two.
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') > 25, undefined, secondWrite);
     expect(await messages()).toHaveLength(1);
   });
@@ -95,14 +95,14 @@ describe.concurrent('one message for each problem and hour', () => {
     ['goes on', 'slack-restarted', 95, false],
     ['goes on without what it knew', 'slack-forgotten', 96, true],
   ])(
-    'an agent that is killed and %s tells no second one',
+    'an agent that is killed and %s sends no second message',
     async (_, namespace, net, lost) => {
       const { addresses, drop, messages, restart } = await scene(namespace, net, ['web'], await startReader(rig, node));
       const [web = ''] = addresses;
       drop(outside, web, 80, 4);
       const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
       await restart(lost);
-      // Stamps are cut to seconds: without its state it tells its own packets from those of the first run by them.
+      // Stamps are cut to seconds: without its state it distinguishes its own packets from those of the first run by them.
       const later = Date.parse(first?.lastTimestamp ?? '') + 2000;
       await delay(Math.max(0, later - Date.now()));
       drop(outside, web, 80, 3);
@@ -112,7 +112,7 @@ describe.concurrent('one message for each problem and hour', () => {
     150_000,
   );
 
-  test('an incident is one for the Node and one for the Service, and none for those who are pointed there', async () => {
+  test('an incident is one message for the Node and one for the Service, and none for Pod notices', async () => {
     const [name, proxyPod] = ['slack-incident', 'kube-proxy-slack-incident'];
     const podLogs = rig.newFolder();
     const sick = podObject({ namespace: name, name: 'sick', node: name, addresses: ['10.97.1.1'] });
@@ -136,10 +136,10 @@ describe.concurrent('one message for each problem and hour', () => {
     const chain = `KUBE-SVC-${chainHash(`${name}/dbtcp`)}`;
     for (let attempt = 0; attempt < 2; attempt++) {
       for (const line of failedSync(chain, new Date())) log.write(line);
-      // What is told within two seconds is one attempt.
+      // Failures within two seconds are one attempt.
       await delay(3000);
     }
-    // The pointer is written last.
+    // The Pod notice is written last.
     const notifiedPods = await rig.untilEvents(name, (all) => sumOf(all, 'sick') > 0);
     expect(notifiedPods.map(({ reason, involvedObject }) => `${reason} ${involvedObject.kind}`).toSorted()).toEqual([
       'NodeNetworkDegraded Pod',
@@ -148,13 +148,13 @@ describe.concurrent('one message for each problem and hour', () => {
     expect(await rig.events('kube-system', proxyPod)).toMatchObject([{ reason: 'ServiceChainMissing' }]);
     const { messages } = await scene('slack-after-incident', 98, []);
     await messages();
-    const told = slack.texts.filter((text) => text.includes(name)).map((text) => text.slice(0, text.indexOf(': ')));
-    expect(told.toSorted()).toEqual([`*ServiceChainMissing* Node ${name}`, `*ServiceChainMissing* Service ${name}/db`]);
+    const sent = slack.texts.filter((text) => text.includes(name)).map((text) => text.slice(0, text.indexOf(': ')));
+    expect(sent.toSorted()).toEqual([`*ServiceChainMissing* Node ${name}`, `*ServiceChainMissing* Service ${name}/db`]);
   });
 });
 
 describe('packets that had to wait, at an exporter with the usual 5 s', () => {
-  test('are told, because an Event begins with the time of its first write; by the time of the packet they would be lost', async () => {
+  test('late packets make a message, because an Event begins with the time of its first write, not with that of the packet', async () => {
     const usual = shippedConfig().replace(/^maxEventAgeSeconds:.*\n/m, '');
     const other = await startWebhook();
     const config = readExporterConfig(usual, { SLACK_WEBHOOK_URL: other.url });
@@ -184,7 +184,7 @@ describe('packets that had to wait, at an exporter with the usual 5 s', () => {
 });
 
 describe('a message that Slack does not take', () => {
-  test('is lost for this hour, and what comes after it is told', async () => {
+  test('a message that Slack refuses is lost for this hour, and later ones arrive', async () => {
     const other = await startWebhook({ refuses: (text) => /slack-refused\/web: .* port 443\/TCP/.test(text) });
     const config = readExporterConfig(shippedConfig(), { SLACK_WEBHOOK_URL: other.url });
     const unlucky = await startEventExporter(connection, config);

@@ -8,7 +8,7 @@ import { createNetwork } from './network/network.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 
 /**
- * The agent and several sources of the same lines. It tells of every drop that the kernel's log has, those of other tests too: beside
+ * The agent and several sources of the same lines. It reports every drop that the kernel's log has, those of other tests too: beside
  * tests that look at all Events of their Pods it must not run.
  */
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
-/** What floods the kernel's log, tells of all that is there, fills the kernel's tables or holds its locks: one file at a time. */
+/** What floods the kernel's log, reports all that is there, fills the kernel's tables or holds its locks: one file at a time. */
 const kernel = [
   'journal/**/*.test.ts',
   'kube-proxy/**/*.test.ts',

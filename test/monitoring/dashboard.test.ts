@@ -60,7 +60,7 @@ test('links lead to documents', () => {
 test('nearly all metrics are shown', () => {
   const shown = queries.join('\n');
   const missing = Object.values(metricTable).filter(({ name }) => !shown.includes(prefix + name));
-  // How far things are, when somebody looks for a fault of the program itself.
+  // How far things are, for a reader who looks for a fault of the program itself.
   const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
   expect(missing.map(({ name }) => name)).toEqual([...left, 'state_saved_timestamp_seconds']);
 });

@@ -4,7 +4,7 @@ import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
 import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';
 import { textOf } from './files.ts';
-import { toldBy } from './told.ts';
+import { eventsOfSample } from './sample-events.ts';
 
 /** What kubernetes-event-exporter 1.7 itself answered, asked the same as the stand-in for it in test/e2e/slack/. */
 
@@ -81,7 +81,7 @@ describe('templates', () => {
 });
 
 function eventOf(sample: string, object: string): CoreEvent {
-  const event = toldBy(sample).find(({ involvedObject }) => involvedObject.name === object);
+  const event = eventsOfSample(sample).find(({ involvedObject }) => involvedObject.name === object);
   if (event === undefined) throw new Error(`${sample} has no Event on ${object}`);
   return event;
 }

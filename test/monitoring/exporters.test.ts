@@ -6,7 +6,7 @@ import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';
 import { type AlertRule, alerts, textOf } from './files.ts';
 import { readQuery } from './promql.ts';
-import { toldBy } from './told.ts';
+import { eventsOfSample } from './sample-events.ts';
 
 const shipped = textOf('deploy/exporters/kubernetes-event-exporter.yaml');
 const env = { SLACK_WEBHOOK_URL: 'https://hooks.example.org/services/T0/B0/x' };
@@ -19,23 +19,23 @@ describe('kubernetes-event-exporter', () => {
     ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
     ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
   ])('%s: a message for each problem', (name, expected) => {
-    const events = toldBy(name);
-    expect(told(events.filter((event) => receiversOf(route, event).length > 0))).toEqual(expected);
+    const events = eventsOfSample(name);
+    expect(namesOf(events.filter((event) => receiversOf(route, event).length > 0))).toEqual(expected);
     for (const event of events) expect(receiversOf(route, event).length).toBeLessThanOrEqual(1);
   });
 
   test('recoveries, when the "#" is taken away', () => {
     const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
-    const events = toldBy('kube-proxy-lw8zd-lock');
+    const events = eventsOfSample('kube-proxy-lw8zd-lock');
     const over = events.map((event): CoreEvent => Object.assign(event, recovery));
-    expect(told(over.filter((event) => receiversOf(optional.route, event).length > 0))).toEqual([
+    expect(namesOf(over.filter((event) => receiversOf(optional.route, event).length > 0))).toEqual([
       'XtablesLockFree node-a',
     ]);
     expect(over.flatMap((event) => receiversOf(route, event))).toEqual([]);
   });
 
-  test('what others say is not told', () => {
-    const [event] = toldBy('policy-deny');
+  test('Events of other components make no message', () => {
+    const [event] = eventsOfSample('policy-deny');
     const other = { ...(event as CoreEvent), source: { component: 'kubelet' } };
     expect(receiversOf(route, other)).toEqual([]);
   });
@@ -46,7 +46,9 @@ describe('kubernetes-event-exporter', () => {
       (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,
     );
     const teams = readExporterConfig(text, env).route;
-    const event = toldBy('policy-deny').find(({ involvedObject }) => involvedObject.name === 'postgres-0') as CoreEvent;
+    const event = eventsOfSample('policy-deny').find(
+      ({ involvedObject }) => involvedObject.name === 'postgres-0',
+    ) as CoreEvent;
     expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
     expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
   });
@@ -100,7 +102,7 @@ test('Alertmanager: what an alert is held back by has the labels that both must 
   expect(inhibitions).toHaveLength(3);
   for (const { source_matchers: sources, target_matchers: targets, equal } of inhibitions)
     for (const { alert, expr } of [...sources, ...targets].flatMap(alertsThatMatch))
-      // `cluster` is where somebody adds it, to all of them.
+      // `cluster` is where a user adds it, to all of them.
       expect([alert, ...readQuery(expr).grouping, 'cluster']).toEqual(expect.arrayContaining(equal));
 });
 
@@ -117,14 +119,14 @@ test('Botkube: the reasons and messages that it matches are ours', () => {
     const { event } = values.sources[source]?.['botkube/kubernetes'].config ?? {};
     return allows(event?.reason, reason) && allows(event?.message, message);
   };
-  const [drop] = toldBy('policy-deny') as [CoreEvent];
+  const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
   for (const source of ['kube-netfilter-tailer-drops', 'kube-netfilter-tailer-incidents'])
     expect(allowed(source, { ...drop, message: '<!channel> [KN102]' })).toBe(false);
-  const drops = toldBy('policy-deny');
-  expect(told(drops.filter((event) => allowed('kube-netfilter-tailer-drops', event)))).toEqual([
+  const drops = eventsOfSample('policy-deny');
+  expect(namesOf(drops.filter((event) => allowed('kube-netfilter-tailer-drops', event)))).toEqual([
     'PacketDrop shop/postgres-0',
   ]);
-  const lock = toldBy('kube-proxy-lw8zd-lock');
+  const lock = eventsOfSample('kube-proxy-lw8zd-lock');
   expect(lock.some((event) => allowed('kube-netfilter-tailer-incidents', event))).toBe(true);
 });
 
@@ -145,7 +147,7 @@ test('docs/slack.md shows messages as they are', () => {
     ['policy-deny', 'postgres-0'],
     ['kube-proxy-lw8zd-lock', 'node-a'],
   ] as const) {
-    const event = toldBy(name).find(({ involvedObject }) => involvedObject.name === object) as CoreEvent;
+    const event = eventsOfSample(name).find(({ involvedObject }) => involvedObject.name === object) as CoreEvent;
     const message = render(receivers[0]?.webhook.layout.text ?? '', event);
     expect(document, `docs/slack.md is out of date; put this in:\n\n${message}\n`).toContain(message);
   }
@@ -166,7 +168,7 @@ function allows(constraints: Constraints['reason'], value: string): boolean {
   return include.length === 0 ? false : include.some((pattern) => new RegExp(pattern).test(value));
 }
 
-function told(events: readonly CoreEvent[]): string[] {
+function namesOf(events: readonly CoreEvent[]): string[] {
   return events
     .map(
       ({ reason, involvedObject: { namespace, name } }) =>

@@ -33,7 +33,7 @@ export function expectedPath(name: string): string {
   return join(samplesFolder, `${name}.expected.json`);
 }
 
-/** Replays a sample as the command line does. Throws when the program complains of anything. */
+/** Replays a sample as the command line does. Throws when the program prints an error. */
 export async function replaySample(name: string): Promise<Outcome> {
   const json = await run(name, 'json');
   const audit = await run(name, 'audit');

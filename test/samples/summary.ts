@@ -4,9 +4,9 @@ export interface Summary {
   /** Packets dropped or rejected, link-local chatter included. */
   drops: number;
   rejected: number;
-  /** Of the drops: link-local chatter, and what kind. No Event tells of it. */
+  /** Of the drops: link-local chatter, and what kind. No Event reports it. */
   noise: Record<string, number>;
-  /** Of the drops, chatter apart: with no known Pod at either end. No Event tells of them either. */
+  /** Of the drops, chatter apart: with no known Pod at either end. No Event reports them either. */
   withoutPod: number;
   logged: number;
   accepted: number;
@@ -24,8 +24,8 @@ interface AuditRow {
 }
 
 /**
- * The audit tells of each dropped packet, the summary for people of all else. A figure that the summary leaves out is 0;
- * those that it always shows must be there, and what both tell must agree, so that a new wording is noticed.
+ * The audit has each dropped packet, the summary for people of all else. A figure that the summary leaves out is 0;
+ * those that it always shows must be there, and what both have must agree, so that a new wording is noticed.
  */
 export function readSummary(text: string, audit: readonly AuditRow[]): Summary {
   const drops = packets(audit);

@@ -3,7 +3,7 @@ import { kubeProxyPod, serviceObjects } from '../../e2e/kube-proxy/objects.ts';
 import { chainHash, hashedTexts } from '../../../src/resolving/service-chains/chain-name.ts';
 import { benchNode } from '../pods.ts';
 
-/** A node with its kube-proxy, and a Service of which its incidents tell. */
+/** A node with its kube-proxy, and a Service that its incidents name. */
 export interface BenchNode {
   name: string;
   proxyPod: string;

@@ -26,10 +26,10 @@ const settled = 20_000;
 /** Lines of the table of the tests that are taken for what they are. */
 export function classified(): string[][] {
   const wrong = lines.filter(({ text, sign }) => !isRight(text, sign));
-  const telling = lines.filter(({ sign }) => sign !== undefined).length;
+  const ofFailures = lines.filter(({ sign }) => sign !== undefined).length;
   return [
     [
-      `lines classified right, wrong, of ${telling} that tell something and ${lines.length - telling} that do not`,
+      `lines classified right, wrong, of ${ofFailures} that tell something and ${lines.length - ofFailures} that do not`,
       `${lines.length - wrong.length}, ${wrong.length}`,
     ],
     ...wrong.map(({ name }) => ['… wrong', name]),

@@ -24,7 +24,7 @@ const { name: node, proxyPod, objects, chain } = nodeWithProxy(0);
 
 type Script = Iterable<readonly [at: Millis, record: string]>;
 
-/** Writes to the API server of one hour of trouble on a node with 110 Pods, in virtual time, by the kind of object told. */
+/** Writes to the API server of one hour of failures on a node with 110 Pods, in virtual time, by the kind of object. */
 export function writes(): string[][] {
   return [
     writesOf('fails every 30 s for an hour, then is well', failing(30_000, false)),

@@ -50,7 +50,7 @@ export interface KubectlOptions {
 export interface Connection extends Address {
   /** The plain data alone, to hand to another process. */
   readonly address: Address;
-  /** The real kubectl, as the administrator unless told otherwise; resolves whatever its exit code. */
+  /** The real kubectl, as the administrator by default; resolves whatever its exit code. */
   readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<CommandResult>;
   /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
   readonly request: (method: string, path: string, options?: RequestOptions) => Promise<Answer>;

@@ -75,7 +75,7 @@ export function supervise(
     child.stdout.setEncoding('utf8').on('data', (line: string) => reject(new Error(line.trim())));
     child.on('error', reject).on('exit', (code) => reject(new Error(`the supervisor exited with code ${code}`)));
   });
-  // After the start nobody waits for it any more.
+  // After the start no code waits for it any more.
   failure.catch(() => {});
   child.stdin.on('error', () => {});
   return {

@@ -34,7 +34,7 @@ export function removeLeftovers(): void {
   }
 }
 
-// The number may belong to somebody else's process by now; one of ours has its folder among its arguments.
+// The number may belong to another process by now; one of ours has its folder among its arguments.
 function killIfOf(folder: string, pid: number): void {
   if (!Number.isInteger(pid) || pid <= 1 || !readIfThere(`/proc/${pid}/cmdline`).includes(folder)) return;
   try {

@@ -33,7 +33,7 @@ async function claim(port: number): Promise<boolean> {
   return true;
 }
 
-/** undefined if somebody else listens there. */
+/** undefined if another process listens there. */
 async function listening(options: ListenOptions): Promise<Server | undefined> {
   const server = createServer().listen(options);
   try {

@@ -61,7 +61,7 @@ export function apiServer(
       '--authorization-mode=RBAC',
       '--service-cluster-ip-range=10.96.0.0/12,fd00:10:96::/112',
       '--allow-privileged=true',
-      // Loopback addresses are not valid in Endpoints, so it could only complain about its own.
+      // Loopback addresses are not valid in Endpoints, so it could only log errors about its own.
       '--endpoint-reconciler-type=none',
       // No controller makes default ServiceAccounts, without which the first admits no Pod, and none makes Nodes
       // ready, without which the taint of the second stays for ever.

@@ -25,7 +25,7 @@ export async function fillCluster(connection: Connection, podAddress: string): P
   await createObjects(connection, JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList);
   await succeed(['apply', '--server-side', '-k', join(root, 'deploy/overlays/journal')]);
   await createObjects(connection, { items: programs(podAddress) });
-  // Without a controller nobody says that all are up to date; a generation far ahead stays right after changes.
+  // Without a controller no status says that all are up to date; a generation far ahead stays right after changes.
   const up = {
     observedGeneration: 1000,
     desiredNumberScheduled: 1,
@@ -128,7 +128,7 @@ function workload(kind: 'DaemonSet' | 'Deployment', namespace: string, name: str
   };
 }
 
-/** With no time to end, as nobody is there who would say that it has. */
+/** With no time to end, as no kubelet is there to say that it has. */
 function pod(
   namespace: string,
   name: string,

@@ -11,7 +11,7 @@ import { type ControlPlane, startControlPlane } from '../control-plane/control-p
 import { fillCluster } from './cluster.ts';
 import { createPlace, type Place } from './place.ts';
 import { type ProbedPod, startProbedPod } from './probed-pod.ts';
-import { complaints } from './verdict.ts';
+import { problemWith } from './verdict.ts';
 
 const commands = allCommands();
 const documents = [...new Set(commands.map(({ document }) => document))];
@@ -55,8 +55,8 @@ test.each([
   ['npm start replay', 'without --'],
   ['kube-netfilter-tailer doctor --send', 'there is no such option'],
   ['no-such-program 2>/dev/null | cat', '127'],
-])('a wrong command is found: %s', async (command, complaint) => {
-  expect(await tryText(command, 'run', [])).toContain(complaint);
+])('a wrong command is found: %s', async (command, problem) => {
+  expect(await tryText(command, 'run', [])).toContain(problem);
 });
 
 describe('what is done as it is written', () => {
@@ -65,8 +65,8 @@ describe('what is done as it is written', () => {
     const wrong: string[] = [];
     await reset();
     for (const command of commands.filter((each) => each.document === document && !isLast(each))) {
-      const complaint = await tryCommand(command, ending);
-      if (complaint !== undefined) wrong.push(complaint);
+      const problem = await tryCommand(command, ending);
+      if (problem !== undefined) wrong.push(problem);
     }
     for (const end of ending) await end().catch((error: unknown) => wrong.push(String(error)));
     expect(wrong.join('\n')).toBe('');
@@ -99,8 +99,8 @@ async function tryCommand(command: Command, ending: (() => Promise<void>)[]): Pr
   const before = command.from === 'block' ? undefined : done.get(text);
   const trial = before ?? tryText(text, rule.way, ending);
   done.set(text, trial);
-  const complaint = await trial;
-  return complaint === undefined ? undefined : `${placeOf(command)}: ${command.text}\n  ${complaint}`;
+  const problem = await trial;
+  return problem === undefined ? undefined : `${placeOf(command)}: ${command.text}\n  ${problem}`;
 }
 
 async function reset(): Promise<void> {
@@ -116,17 +116,17 @@ async function tryText(text: string, way: Way, ending: (() => Promise<void>)[]):
     const { end, printed } = place.start(text);
     await printed(expected?.prints ?? /./);
     ending.push(async () => {
-      const complaint = complaints(await end(), expected);
-      if (complaint !== undefined) throw new Error(complaint);
+      const problem = problemWith(await end(), expected);
+      if (problem !== undefined) throw new Error(problem);
     });
     return undefined;
   }
-  if (way === 'set') return complaints(await place.set(text), expected);
-  if (way === 'stop') return complaints(await place.runAndStop(text), expected);
-  if (way === 'help') return complaints(await place.run(`${text} --help`), expected);
+  if (way === 'set') return problemWith(await place.set(text), expected);
+  if (way === 'stop') return problemWith(await place.runAndStop(text), expected);
+  if (way === 'help') return problemWith(await place.run(`${text} --help`), expected);
   for (let left = expected?.within ?? 0; ; left -= 0.5) {
-    const complaint = complaints(await place.run(whole), expected);
-    if (complaint === undefined || left <= 0) return complaint;
+    const problem = problemWith(await place.run(whole), expected);
+    if (problem === undefined || left <= 0) return problem;
     await delay(500);
   }
 }
@@ -147,7 +147,7 @@ function yamlIn(document: string, begins: string): string {
   return `${block.lines.join('\n')}\n`;
 }
 
-/** A namespace is gone when its controller, which is not here, has said so. */
+/** A namespace is gone when its controller, which is not here, has finished it. */
 async function finishNamespaces(over: AbortSignal): Promise<void> {
   const { request } = controlPlane;
   while (!over.aborted) {

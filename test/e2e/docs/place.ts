@@ -29,7 +29,7 @@ export interface Place {
 export interface Started {
   /** Resolves when it has printed such a thing on its standard output, or ended. */
   readonly printed: (what: RegExp) => Promise<void>;
-  /** Tells it to end; resolves to what it was. */
+  /** Ends it; resolves to what it was. */
   readonly end: () => Promise<Outcome>;
 }
 
@@ -63,8 +63,8 @@ export async function createPlace(
 
   // It keeps the mounts.
   const holder = node.start('bash', ['-c', setUp(values)]);
-  const said: Buffer[] = [];
-  holder.stderr?.on('data', (bytes: Buffer) => said.push(bytes));
+  const printed: Buffer[] = [];
+  holder.stderr?.on('data', (bytes: Buffer) => printed.push(bytes));
   const [ready] = (await Promise.race([
     once(holder.stdout as NodeJS.ReadableStream, 'data'),
     once(holder, 'exit'),
@@ -72,7 +72,7 @@ export async function createPlace(
   if (!Buffer.isBuffer(ready)) {
     await node.destroy();
     rmSync(folder, { recursive: true, force: true });
-    throw new Error(`[docs] the node could not be set up: ${Buffer.concat(said).toString()}`);
+    throw new Error(`[docs] the node could not be set up: ${Buffer.concat(printed).toString()}`);
   }
 
   const enter = (command: readonly string[]): string[] => [

@@ -5,13 +5,13 @@ import type { Outcome } from '../outcome.ts';
 const misunderstanding =
   /unknown (?:flag|shorthand flag|command|option|argument)|unrecogni[sz]ed (?:option|argument)|(?:invalid|illegal) option|doesn't have a resource type|command not found|No such option/i;
 
-/** What is wrong with how a command ended; `undefined` if it is as expected, which is exit status 0 unless told otherwise. */
-export function complaints({ code, stdout, stderr }: Outcome, expected: Expected | undefined): string | undefined {
+/** What is wrong with how a command ended; `undefined` if it is as expected, which is exit status 0 by default. */
+export function problemWith({ code, stdout, stderr }: Outcome, expected: Expected | undefined): string | undefined {
   const { exits = [0], prints } = expected ?? {};
-  const said = `\n${(stderr || stdout).trim().split('\n').slice(-6).join('\n')}`.replaceAll('\n', '\n    ');
-  if (!exits.includes(code)) return `ended with ${code}, not with ${exits.join(' or ')}:${said}`;
-  if (misunderstanding.test(stderr)) return `was not understood:${said}`;
+  const printed = `\n${(stderr || stdout).trim().split('\n').slice(-6).join('\n')}`.replaceAll('\n', '\n    ');
+  if (!exits.includes(code)) return `ended with ${code}, not with ${exits.join(' or ')}:${printed}`;
+  if (misunderstanding.test(stderr)) return `was not understood:${printed}`;
   if (prints !== undefined && !prints.test(stdout) && !prints.test(stderr))
-    return `printed nothing like ${prints}:${said}`;
+    return `printed nothing like ${prints}:${printed}`;
   return undefined;
 }

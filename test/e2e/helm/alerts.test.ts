@@ -38,7 +38,7 @@ const alertsOfTwo = [
   { labels: '{alertname="KubeNetfilterTailerRestarting", namespace="two", node="node-c"}', value: 1 },
 ];
 
-test('the rules of deploy/monitoring tell them apart', async () => {
+test('the rules of deploy/monitoring distinguish agents of two namespaces', async () => {
   await promtoolAgrees(ruleGroups(), alertsOfTwo);
 });
 
@@ -82,7 +82,7 @@ function up(namespace: string, node: string, values: string): Readonly<Record<st
   };
 }
 
-/** What kube-state-metrics tells of an agent's Pod. */
+/** What kube-state-metrics reports of an agent's Pod. */
 function pod(namespace: string, node: string, restarts: string): Readonly<Record<string, string>> {
   const labels = `namespace="${namespace}", pod="agent-${node}"`;
   const creator = 'created_by_kind="DaemonSet", created_by_name="kube-netfilter-tailer"';

@@ -1,6 +1,6 @@
 import type { Manifest } from '../../deploy/manifests.ts';
 
-/** Labels that kustomize's objects do not have: on every object, and those that tell releases apart. */
+/** Labels that kustomize's objects do not have: on every object, and those that distinguish releases. */
 const labelsOfHelm = [
   'helm.sh/chart',
   'app.kubernetes.io/instance',
@@ -26,7 +26,7 @@ export function withoutNamespace(manifests: readonly Manifest[]): Manifest[] {
   return manifests.filter(({ kind }) => kind !== 'Namespace');
 }
 
-/** Takes away what helm alone adds; throws where it is not there, as then nothing would tell releases apart. */
+/** Takes away what helm alone adds; throws where it is not there, as then nothing would distinguish releases. */
 export function withoutHelmsLabels(manifests: readonly Manifest[]): Manifest[] {
   return manifests.map((original) => {
     const manifest = structuredClone(original);

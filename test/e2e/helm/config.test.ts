@@ -8,7 +8,7 @@ import { settingNames, settings } from '../../../src/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
 import { createHelm, HELM_WITHIN_MS, type Helm } from './helm.ts';
 
-/** Settings under `config` reach the agent as a file, and a change of them as it is told. */
+/** Settings under `config` reach the agent as a file, and a change of them as the page describes. */
 
 let helm: Helm;
 

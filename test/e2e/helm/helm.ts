@@ -9,7 +9,7 @@ import { createOwnFolder } from '../own-folder.ts';
 
 export const chart = join(root, chartFolder);
 
-/** Values as somebody's own file would have them. */
+/** Values as a user's own file would have them. */
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface Helm {
@@ -31,7 +31,7 @@ const ours = 'kube-netfilter-tailer';
 export async function createHelm(kubeconfig?: string): Promise<Helm> {
   const path = await ensureHelm();
   const folder = createOwnFolder('helm');
-  // Else it would read and write what somebody has set up on this machine.
+  // Else it would read and write what a user has set up on this machine.
   const env = {
     PATH: process.env['PATH'],
     HOME: folder,

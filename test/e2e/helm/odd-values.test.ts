@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Manifest, daemonSetOf, parseManifests } from '../../deploy/manifests.ts';
 import { chart, createHelm, HELM_WITHIN_MS, type Helm, type Values } from './helm.ts';
 
-/** Values that nobody thought of give objects that are right, or a message that says what is wrong. */
+/** Unexpected values give objects that are right, or a message that says what is wrong. */
 
 let helm: Helm;
 
@@ -97,7 +97,7 @@ test('texts with what templates, YAML and shells read are handed on as they are'
   });
 });
 
-test('a part of another chart may be told what that one asks for', async () => {
+test('as a subchart it may have values that the other chart asks for', async () => {
   expect(await helm.template({ enabled: true, global: { imageRegistry: 'registry.example' } })).toBe(
     await helm.template(),
   );

@@ -49,7 +49,7 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
 });
 
 describe('the admission policy', () => {
-  test('is there where nothing is said, of the ServiceAccount of the release', async () => {
+  test('the admission policy is there by default, for the ServiceAccount of the release', async () => {
     const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
     const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };
     expect(find(rendered, 'ValidatingAdmissionPolicy')).toMatchObject({

@@ -31,7 +31,7 @@ import { type Journald, startJournald } from './rig.ts';
 const mark = randomBytes(4).toString('hex');
 const prefix = `journal-${mark}: `;
 const [from, to] = ['shop/web-0', 'shop/postgres-0'];
-const patience = { timeout: 60_000, interval: 20 };
+const limit = { timeout: 60_000, interval: 20 };
 
 let journald: Journald;
 let network: Network;
@@ -114,7 +114,7 @@ test('each line the kernel prints is handed over once, as it was printed', async
   const { source, heard } = open();
   const before = Date.now();
   const port = await drop(100);
-  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(100), patience);
+  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(100), limit);
   expectOnceEach(handedOver(port, heard), 100);
   const line = heard.lines.find(({ text }) => text.includes(`DPT=${port} `));
   expect(line?.text).toMatch(/ SRC=10\.244\.1\.10 DST=10\.244\.1\.20 LEN=28 .* PROTO=UDP SPT=\d+ DPT=\d+ LEN=8 $/);
@@ -134,8 +134,8 @@ test('journalctl killed again and again, while lines come', async () => {
     const started = processes.length;
     processes.at(-1)?.kill('SIGKILL');
     ports.push(await sending);
-    await vi.waitFor(() => expect(processes.length).toBeGreaterThan(started), patience);
-    await vi.waitFor(() => expect(handedOver(ports.at(-1) as number, heard)).toHaveLength(80), patience);
+    await vi.waitFor(() => expect(processes.length).toBeGreaterThan(started), limit);
+    await vi.waitFor(() => expect(handedOver(ports.at(-1) as number, heard)).toHaveLength(80), limit);
   }
   for (const port of ports) expectOnceEach(handedOver(port, heard), 80);
   expect(heard.losses).toEqual([]);
@@ -145,44 +145,44 @@ test('journalctl killed again and again, while lines come', async () => {
 test('a source that is started again goes on where it was stopped', async () => {
   const first = open();
   const before = await drop(20);
-  await vi.waitFor(() => expect(handedOver(before, first.heard).length).toBeGreaterThan(5), patience);
+  await vi.waitFor(() => expect(handedOver(before, first.heard).length).toBeGreaterThan(5), limit);
   first.source.stop();
   const between = await drop(20);
   // What a position is saved as.
   const second = open(JSON.parse(JSON.stringify(first.source.position)) as Position, Date.now() + 60_000);
   const after = await drop(20);
-  await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(20), patience);
+  await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(20), limit);
   for (const port of [before, between, after]) expectOnceEach(handedOver(port, first.heard, second.heard), 20);
   expect([...first.heard.losses, ...second.heard.losses]).toEqual([]);
 });
 
-test('what was logged before the machine was booted anew is not lost', async () => {
+test('what was logged before a reboot is not lost', async () => {
   const first = open();
   const before = await drop(10);
-  await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(10), patience);
+  await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(10), limit);
   first.source.stop();
   const unread = await drop(10);
   const watch = open();
-  await vi.waitFor(() => expect(handedOver(unread, watch.heard)).toHaveLength(10), patience);
+  await vi.waitFor(() => expect(handedOver(unread, watch.heard)).toHaveLength(10), limit);
   await journald.reboot();
   const second = open(first.source.position);
   const after = await drop(10);
-  await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(10), patience);
+  await vi.waitFor(() => expect(handedOver(after, second.heard)).toHaveLength(10), limit);
   expectOnceEach(handedOver(unread, second.heard), 10);
   expect(handedOver(before, second.heard)).toEqual([]);
   expect(second.heard.losses).toEqual([]);
   // The one that had been following all the time has them, too.
-  await vi.waitFor(() => expect(handedOver(after, watch.heard)).toHaveLength(10), patience);
+  await vi.waitFor(() => expect(handedOver(after, watch.heard)).toHaveLength(10), limit);
 });
 
-test('a first run begins with the time it is told', async () => {
+test('a first run begins at the time that it is given', async () => {
   const watch = open();
   const before = await drop(5);
-  await vi.waitFor(() => expect(handedOver(before, watch.heard)).toHaveLength(5), patience);
+  await vi.waitFor(() => expect(handedOver(before, watch.heard)).toHaveLength(5), limit);
   // By journald's clock, which is this one.
   const { heard } = open(undefined, (watch.heard.lines.at(-1)?.time ?? NaN) + 1);
   const after = await drop(5);
-  await vi.waitFor(() => expect(handedOver(after, heard)).toHaveLength(5), patience);
+  await vi.waitFor(() => expect(handedOver(after, heard)).toHaveLength(5), limit);
   expect(handedOver(before, heard)).toEqual([]);
 });
 
@@ -202,7 +202,7 @@ test('what programs write to /dev/kmsg is not taken for the kernel', async () =>
   for (const text of forged)
     for (const priority of ['<5>', '<0>', '']) writeFileSync(KERNEL_LOG, `${priority}${text}\n`);
   const port = await drop(1);
-  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(1), patience);
+  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(1), limit);
   const others = heard.lines.filter(({ text }) => text.includes(mark) && text.includes('DPT=2 '));
   expect(others.map(({ origin }) => origin)).toEqual(Array.from({ length: 18 }, () => 'userspace'));
 });
@@ -211,26 +211,26 @@ test('bytes that are no UTF-8 come as they were', async () => {
   const { heard } = open();
   const message = `\xff\xfe ${mark}`;
   writeFileSync(KERNEL_LOG, Buffer.from(`<5>${message}\n`, 'latin1'));
-  await vi.waitFor(() => expect(heard.lines.map(({ text }) => text)).toContain(message), patience);
+  await vi.waitFor(() => expect(heard.lines.map(({ text }) => text)).toContain(message), limit);
 });
 
 test('a record that journald no longer has: something may be lost, and it is read on', async () => {
   const first = open();
   const before = await drop(5);
-  await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(5), patience);
+  await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(5), limit);
   first.source.stop();
   await journald.empty();
   const { heard } = open(first.source.position);
   const after = await drop(5);
-  await vi.waitFor(() => expect(handedOver(after, heard)).toHaveLength(5), patience);
+  await vi.waitFor(() => expect(handedOver(after, heard)).toHaveLength(5), limit);
   expectOnceEach(handedOver(after, heard), 5);
   expect(heard.losses).toMatchObject([{ count: undefined, unit: 'records' }]);
 });
 
-test('a position that is none: it is told, and read on', async () => {
+test('an invalid position is reported, and reading goes on', async () => {
   const { heard } = open({ cursor: 'rubbish' });
   const port = await drop(5);
-  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(5), patience);
+  await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(5), limit);
   expect(heard.losses).toMatchObject([{ count: undefined, unit: 'records' }]);
   expect(heard.notices).toEqual([]);
 });
@@ -241,7 +241,7 @@ test('what journald has missed of the kernel is handed over, and understood', as
   await journald.stop();
   journald = await startJournald();
   const { heard } = open();
-  const missed = await vi.waitUntil(() => heard.lines.find(({ text }) => text.startsWith('Missed ')), patience);
+  const missed = await vi.waitUntil(() => heard.lines.find(({ text }) => text.startsWith('Missed ')), limit);
   expect(missed.text).toMatch(/^Missed \d+ kernel messages$/);
   expect(parse(missed.text, createPrefixTable([]), missed.origin, missed.program)).toMatchObject({
     kind: 'suppressed',
@@ -261,12 +261,12 @@ function firstInKernelLog(): number {
   }
 }
 
-test('a folder that is not there is told, and read when it is', async () => {
+test('a missing folder is reported, and read when it exists', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-journal-'));
   try {
     const directory = join(folder, 'journal');
     const { source, heard } = open(undefined, Date.now() - 60_000, directory);
-    await vi.waitFor(() => expect(source.state).toBe('failed'), patience);
+    await vi.waitFor(() => expect(source.state).toBe('failed'), limit);
     expect(heard.notices).toMatchObject([
       {
         level: 'error',
@@ -275,7 +275,7 @@ test('a folder that is not there is told, and read when it is', async () => {
     ]);
     symlinkSync(journald.directory, directory);
     const port = await drop(5);
-    await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(5), patience);
+    await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(5), limit);
     expect(source.state).toBe('reading');
     expect(heard.notices.map(({ key }) => key)).toEqual(['failed', 'well']);
   } finally {
@@ -301,7 +301,7 @@ test('a source that is killed takes journalctl with it, though nothing is logged
   const folder = `/proc/${output.toString().trim()}`;
   expect(existsSync(folder)).toBe(true);
   killed.kill('SIGKILL');
-  await vi.waitFor(() => expect(existsSync(folder)).toBe(false), patience);
+  await vi.waitFor(() => expect(existsSync(folder)).toBe(false), limit);
 });
 
 test("the node's journal is found", () => {
@@ -321,5 +321,5 @@ test('nothing is left of a journald whose test was killed', async () => {
   const directory = output.toString().trim();
   expect(existsSync(directory)).toBe(true);
   killed.kill('SIGKILL');
-  await vi.waitFor(() => expect(existsSync(directory)).toBe(false), patience);
+  await vi.waitFor(() => expect(existsSync(directory)).toBe(false), limit);
 });

@@ -6,7 +6,7 @@ import { type Journald, type JournaldUnit, startJournald } from './rig.ts';
 
 /** Where a real journald ends a record of a service, and what may begin with the next one. */
 
-const patience = { timeout: 10_000, interval: 20 };
+const limit = { timeout: 10_000, interval: 20 };
 const header = 'E1121 09:00:00.836390 77 proxier.go:1564] ';
 const failing = `${header}"Failed to execute iptables-restore"`;
 const forged = `${failing} forged`;
@@ -46,7 +46,7 @@ test.each([
 ])('what follows %s is no record of k3s', async (_, lines) => {
   const { texts } = open();
   for (const line of [quiet, ...lines, failing, quiet]) unit.write(line);
-  await vi.waitFor(() => expect(texts().some((text) => text.startsWith(failing))).toBe(true), patience);
+  await vi.waitFor(() => expect(texts().some((text) => text.startsWith(failing))).toBe(true), limit);
   expect(texts().filter((text) => text.startsWith(header))).toEqual([failing]);
   expect(texts().filter((text) => text.includes('forged'))).toEqual([]);
 });
@@ -54,10 +54,10 @@ test.each([
 test('how the last record has ended is known to a source that goes on', async () => {
   const first = open();
   for (const line of [quiet, failing, quiet]) unit.write(line);
-  await vi.waitFor(() => expect(first.texts()).toEqual([failing]), patience);
+  await vi.waitFor(() => expect(first.texts()).toEqual([failing]), limit);
   first.source.stop();
   const saved = JSON.parse(JSON.stringify(first.source.position)) as Position;
   for (const line of [`${failing} again`, `\tpwned\0${forged}`, quiet]) unit.write(line);
   const second = open(saved);
-  await vi.waitFor(() => expect(second.texts()).toEqual([`${failing} again\n\tpwned`]), patience);
+  await vi.waitFor(() => expect(second.texts()).toEqual([`${failing} again\n\tpwned`]), limit);
 });

@@ -76,15 +76,15 @@ export async function startJournald(): Promise<Journald> {
     if (done === true) throw new Error('[journal] journald could not be started');
     return value;
   };
-  const tell = async (command: string): Promise<void> => {
+  const send = async (command: string): Promise<void> => {
     unshare.stdin.write(`${command}\n`);
     await answer();
   };
   const pid = await answer();
   return {
     directory: `/proc/${pid}/root/run/log/journal`,
-    reboot: () => tell('reboot'),
-    empty: () => tell('empty'),
+    reboot: () => send('reboot'),
+    empty: () => send('empty'),
     startUnit: (unit) => startUnit(pid, unit),
     stop: async () => {
       unshare.stdin.end();

@@ -12,7 +12,7 @@ const MAX = '/proc/sys/net/netfilter/nf_conntrack_max';
  * process of this machine has changed it.
  */
 export async function limitConntrack(max: number): Promise<() => Promise<void>> {
-  // PIPE: nobody may be there any more to read what it prints.
+  // PIPE: the reader of what it prints may be gone.
   const script = `trap '' INT TERM PIPE; old=$(cat ${MAX}); echo ${max} > ${MAX} && echo $old; cat; echo $old > ${MAX}; cat ${MAX}`;
   // Detached: Ctrl-C in a terminal is not for it.
   const child = spawn('flock', ['--no-fork', MAX, 'sh', '-c', script], {
@@ -40,6 +40,6 @@ export async function fillConntrack(place: NodeNamespace, connections: number): 
     port: 9,
     sourcePorts: Array.from({ length: connections }, (_, index) => 40_000 + index),
   };
-  // What the kernel drops, the sender is told of (EPERM): the first that does not fit ends it.
+  // The sender gets an error for what the kernel drops (EPERM): the first that does not fit ends it.
   await place.run(process.execPath, [join(import.meta.dirname, '../network/sender.ts'), JSON.stringify(packets)]);
 }

@@ -18,7 +18,7 @@ export interface CriLog {
   readonly write: (line: string) => void;
   /** As the kubelet does once a file is large: renamed, and a new one begun under the old name. */
   readonly rotate: () => void;
-  /** The container is started anew: the next file, `1.log`. */
+  /** The container restarts: the next file, `1.log`. */
   readonly restart: () => void;
 }
 

@@ -5,7 +5,7 @@ import { connect } from '../control-plane/connection.ts';
 import type { Rule } from '../granted.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
 import { createScene } from './scene.ts';
-import { createTold, failuresIn, gist, type Told } from './told.ts';
+import { createPublished, failuresIn, gist, type Published } from './published.ts';
 
 /** The same failures of kube-proxy are explained by what FelixConfiguration says, if it may be read. */
 
@@ -15,11 +15,11 @@ const patch =
 const diagnosed = 'Warning KN101, KN102 CalicoDeletesServiceChains';
 const plain = 'Warning KN102 ServiceChainMissing';
 let rig: AgentRig;
-let told: Told;
+let published: Published;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
-  told = createTold(connection, rig);
+  published = createPublished(connection, rig);
 });
 afterAll(() => rig.killAll());
 
@@ -37,7 +37,7 @@ function missing(verb: string, resource: string): RegExp {
   return new RegExp(`^kube_netfilter_tailer_missing_permission\\{verb="${verb}",resource="${resource}"\\} 1$`, 'm');
 }
 
-/** Three failures with successes in between, and what kube-proxy's Pod is told of them. */
+/** Three failures with successes in between, and the Events on kube-proxy's Pod. */
 async function fight(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   name: string,
@@ -51,7 +51,7 @@ async function fight(
   onTestFinished(agent.kill);
   await agent.untilReady();
   for (let round = 0; round < 3; round++) await fail();
-  const events = await told.until('kube-system', (all) => failuresIn(all) === 3, proxyPod);
+  const events = await published.until('kube-system', (all) => failuresIn(all) === 3, proxyPod);
   return { agent, proxyPod, events };
 }
 
@@ -68,9 +68,9 @@ describe('of the group crd.projectcalico.org', () => {
     const { proxyPod, events } = await fight(context, name, 102);
     expect(gist(events)).toEqual([diagnosed]);
     for (const text of [
-      await told.describe('pod', proxyPod, '-n', 'kube-system'),
-      await told.describe('node', name),
-      await told.eventsFor(name, 'service/db'),
+      await published.describe('pod', proxyPod, '-n', 'kube-system'),
+      await published.describe('node', name),
+      await published.eventsFor(name, 'service/db'),
     ]) {
       expect(text).toContain(patch);
       expect(text).toContain('[KN101, KN102]');
@@ -83,7 +83,7 @@ describe('of the group crd.projectcalico.org', () => {
     expect(events[0]?.message).not.toContain('kubectl patch');
   });
 
-  test('who may not read it, nor EndpointSlices, is told all the same, and what is missing', async (context) => {
+  test('without the rights to FelixConfigurations and EndpointSlices an incident is still published, and the missing rights are logged', async (context) => {
     const token = await accountWith(connection, 'no-felix', [
       rule(['pods', 'nodes', 'services'], ['list', 'watch']),
       rule(['events'], ['create', 'patch', 'get']),

@@ -7,20 +7,20 @@ import { fillConntrack, limitConntrack } from './conntrack.ts';
 import { installFelixConfigurations, removeFelixConfigurations, setFelixConfiguration } from './felix.ts';
 import { createNodeNamespace } from './node-namespace.ts';
 import { createStage, fight, type Stage } from './stage.ts';
-import { createTold, failuresIn, gist, tellsBoth, type Told, typesOf } from './told.ts';
+import { createPublished, failuresIn, gist, haveBothEnds, type Published, typesOf } from './published.ts';
 
 /** Incidents from their beginning to their end; they wait for it at the same time. */
 
 const connection = connect(inject('controlPlane'));
 /** From the last failure; see `quietPeriodOf` in src/incidents/tracker/rules.ts. */
-const calm = 150_000;
+const quietPeriod = 150_000;
 let rig: AgentRig;
-let told: Told;
+let published: Published;
 let stage: Stage;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
-  told = createTold(connection, rig);
+  published = createPublished(connection, rig);
   stage = createStage(connection, rig);
   await installFelixConfigurations(connection);
   await setFelixConfiguration(connection, { bpfEnabled: true }, 'node.incident-fight');
@@ -31,32 +31,32 @@ afterAll(async () => {
 });
 
 describe.concurrent('incidents', () => {
-  test('chains that felix deletes: all whom it concerns are told, and told when it is over', async (context) => {
+  test('chains that felix deletes: Events on all affected objects, and again at the end', async (context) => {
     const { name, proxyPod } = await stage.play(context, 'incident-fight', 101, { retry: 2 }, async (here) => {
       await stage.startAgent(context, here);
       await fight(here);
       // A fight is over only after some time in which it did not go on.
       await here.change();
     });
-    const events = await told.until('kube-system', (all) => failuresIn(all) === 3, proxyPod);
+    const events = await published.until('kube-system', (all) => failuresIn(all) === 3, proxyPod);
 
     expect(gist(events)).toEqual(['Warning KN101, KN102 CalicoDeletesServiceChains']);
     expect(events.at(-1)?.message).toContain(
       'kubectl patch felixconfiguration node.incident-fight --type=merge --patch=\'{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}\'',
     );
-    const onPod = await told.describe('pod', proxyPod, '-n', 'kube-system');
+    const onPod = await published.describe('pod', proxyPod, '-n', 'kube-system');
     expect(onPod).toMatch(/Warning +CalicoDeletesServiceChains .*kube-netfilter-tailer.*\[KN101, KN102\]/);
     expect(onPod).toContain(`${name}/db port 5432 (behind it ${name}/db on ${name}-other)`);
-    expect(await told.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
-    expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
+    expect(await published.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
+    expect(await published.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
     // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
-    const notifiedPods = await told.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
+    const notifiedPods = await published.until(name, (all) => typesOf(all)['Pod/web'] !== undefined);
     expect(typesOf(notifiedPods)).toEqual({ 'Pod/sick': 'Warning', 'Pod/web': 'Normal', 'Service/db': 'Warning' });
-    expect(await told.describe('pod', 'sick', '-n', name)).toMatch(
+    expect(await published.describe('pod', 'sick', '-n', name)).toMatch(
       new RegExp(`Warning +NodeNetworkDegraded .*kubectl describe node ${name} \\[KN101, KN102\\]`),
     );
 
-    const ended = await told.until('kube-system', tellsBoth, proxyPod, calm);
+    const ended = await published.until('kube-system', haveBothEnds, proxyPod, quietPeriod);
     expect(gist(ended)).toEqual([
       'Normal KN101, KN102 ServiceChainsRestored',
       'Warning KN101, KN102 CalicoDeletesServiceChains',
@@ -70,45 +70,47 @@ describe.concurrent('incidents', () => {
       [name, 'sick', 'NodeNetworkRecovered'],
       [name, 'web', 'NodeNetworkRecovered'],
     ] as const) {
-      const both = await told.until(namespace, tellsBoth, object);
+      const both = await published.until(namespace, haveBothEnds, object);
       const over = both.filter(({ message }) => message.startsWith(`Over on ${name}`));
       expect(gist(over)).toEqual([`Normal KN101, KN102 ${overReason}`]);
     }
-    expect(await told.describe('node', name)).toMatch(/Normal +ServiceChainsRestored .*Over on incident-fight: /);
+    expect(await published.describe('node', name)).toMatch(/Normal +ServiceChainsRestored .*Over on incident-fight: /);
     expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
   }, 600_000);
 
-  test('chains that are gone a second time, with successes in between, are told at once', async (context) => {
+  test('chains that are gone a second time, with successes in between, are an incident at once', async (context) => {
     const { proxyPod } = await stage.play(context, 'incident-twice', 131, { retry: 2 }, async (here) => {
       await stage.startAgent(context, here);
       for (let round = 0; round < 2; round++) await here.fail();
     });
-    const events = await told.until('kube-system', (all) => failuresIn(all) === 2, proxyPod);
+    const events = await published.until('kube-system', (all) => failuresIn(all) === 2, proxyPod);
     expect(gist(events)).toEqual(['Warning KN102 ServiceChainMissing']);
   }, 600_000);
 
-  test('a table of nftables that somebody deletes', async (context) => {
+  test('a deleted table of nftables is an incident', async (context) => {
     const options = { mode: 'nftables', retry: 2 } as const;
     const { name, proxyPod } = await stage.play(context, 'incident-nftables', 106, options, async (here) => {
       await stage.startAgent(context, here);
       await fight(here);
     });
     // Each attempt fails with more than one line.
-    const events = await told.until('default', (all) => failuresIn(all) >= 3, name);
+    const events = await published.until('default', (all) => failuresIn(all) >= 3, name);
     expect(gist(events)).toEqual(['Warning KN111 NftSyncFailed']);
-    expect(await told.describe('pod', proxyPod, '-n', 'kube-system')).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
-    expect(await told.describe('node', name)).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
+    expect(await published.describe('pod', proxyPod, '-n', 'kube-system')).toMatch(
+      /Warning +NftSyncFailed .*\[KN111\]/,
+    );
+    expect(await published.describe('node', name)).toMatch(/Warning +NftSyncFailed .*\[KN111\]/);
 
     for (const [namespace, object] of [
       ['kube-system', proxyPod],
       ['default', name],
     ] as const) {
-      const both = await told.until(namespace, tellsBoth, object, calm);
+      const both = await published.until(namespace, haveBothEnds, object, quietPeriod);
       expect(gist(both)).toEqual(['Normal KN111 NftSyncSucceeded', 'Warning KN111 NftSyncFailed']);
     }
   }, 600_000);
 
-  test('a connection tracking table that is full: told to the node whose kernel says so, and that it has room', async (context) => {
+  test('a full connection tracking table: an Event on the node whose kernel says so, and one when it has room', async (context) => {
     const name = 'incident-conntrack';
     await createObjects(connection, { items: [nodeObject(name, '192.168.96.107')] });
     const place = await createNodeNamespace(connection.server);
@@ -134,17 +136,17 @@ describe.concurrent('incidents', () => {
     const restore = await limitConntrack(512);
     try {
       await fillConntrack(place, 1024);
-      // What is told within 2 s of each other is one attempt.
+      // Failures within 2 s of each other are one attempt.
       await delay(3000);
       await fillConntrack(place, 1024);
-      const events = await told.until('default', (all) => all.length > 0, name);
+      const events = await published.until('default', (all) => all.length > 0, name);
       expect(gist(events)).toEqual(['Warning KN401 ConntrackTableFull']);
       expect(events[0]?.message).toMatch(new RegExp(`namespace ${inode} is full \\(5\\d\\d of 512 entries\\)`));
     } finally {
       await restore();
     }
-    expect(await told.describe('node', name)).toMatch(/Warning +ConntrackTableFull .*\[KN401\]/);
-    const both = await told.until('default', tellsBoth, name, calm);
+    expect(await published.describe('node', name)).toMatch(/Warning +ConntrackTableFull .*\[KN401\]/);
+    const both = await published.until('default', haveBothEnds, name, quietPeriod);
     expect(gist(both)).toEqual(['Normal KN401 ConntrackTableHasRoom', 'Warning KN401 ConntrackTableFull']);
   }, 600_000);
 
@@ -158,9 +160,9 @@ describe.concurrent('incidents', () => {
         const stateDir = rig.newFolder();
         const agent = await stage.startAgent(context, here, { stateDir });
         await fight(here);
-        await told.until('default', (all) => failuresIn(all) === 3, here.name);
+        await published.until('default', (all) => failuresIn(all) === 3, here.name);
         await agent.kill();
-        // Nobody reads it now.
+        // No process reads it now.
         await here.fail();
         await stage.startAgent(context, here, { stateDir });
         await here.fail();
@@ -173,21 +175,21 @@ describe.concurrent('incidents', () => {
       ['default', name],
       [name, 'db'],
     ] as const) {
-      const counted = await told.until(namespace, (all) => failuresIn(all) === total, object);
+      const counted = await published.until(namespace, (all) => failuresIn(all) === total, object);
       expect(gist(counted)).toEqual(['Warning KN102 ServiceChainMissing']);
     }
   }, 600_000);
 
-  test('a lock that another program holds: told while it lasts, and that it is over', async (context) => {
+  test('a lock that another program holds: an Event while it lasts, and one at the end', async (context) => {
     const { name, proxyPod } = await stage.play(context, 'incident-lock', 105, {}, async (here) => {
       await stage.startAgent(context, here);
       const letGo = await here.place.holdLock();
       await here.change();
-      await told.until('default', (all) => all.length === 1, here.name);
+      await published.until('default', (all) => all.length === 1, here.name);
       await letGo();
     });
-    expect(await told.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);
-    const both = await told.until('kube-system', tellsBoth, proxyPod, calm);
+    expect(await published.describe('node', name)).toMatch(/Warning +XtablesLockHeld .*xtables lock.*\[KN104\]/);
+    const both = await published.until('kube-system', haveBothEnds, proxyPod, quietPeriod);
     expect(gist(both)).toEqual(['Normal KN104 XtablesLockFree', 'Warning KN104 XtablesLockHeld']);
   }, 600_000);
 });

@@ -6,31 +6,31 @@ import { connect } from '../control-plane/connection.ts';
 import { startJournald } from '../journal/rig.ts';
 import { createStage, fight, type Stage } from './stage.ts';
 import type { SceneOptions } from './scene.ts';
-import { createTold, failuresIn, gist, type Told, typesOf } from './told.ts';
+import { createPublished, failuresIn, gist, type Published, typesOf } from './published.ts';
 
 /** A real kube-proxy whose lines get into no log of a container: into a file, or into a real journal. */
 
 const connection = connect(inject('controlPlane'));
 let rig: AgentRig;
-let told: Told;
+let published: Published;
 let stage: Stage;
 
 beforeAll(async () => {
   rig = await createAgentRig(connection);
-  told = createTold(connection, rig);
+  published = createPublished(connection, rig);
   stage = createStage(connection, rig);
 });
 afterAll(() => rig.killAll());
 
 const code = 'Warning KN102 ServiceChainMissing';
 
-/** A journal has what the kernel said of the whole machine, too: tables that other tests have filled lately. */
+/** A journal has what the kernel logged of the whole machine, too: tables that other tests have filled lately. */
 function ofProxy(events: readonly StoredEvent[]): StoredEvent[] {
   return events.filter(({ message }) => message.includes('[KN102]'));
 }
 
 describe.concurrent('the log of kube-proxy is', () => {
-  test('a file, as on GKE, which logrotate copies and truncates: told on its Pod, too', async (context) => {
+  test('a file, as on GKE, which logrotate copies and truncates: an Event on its Pod, too', async (context) => {
     const path = join(rig.newFolder(), 'kube-proxy.log');
     const writesTo = (): { write: (line: string) => void } => ({ write: (line) => appendFileSync(path, `${line}\n`) });
     const { name, proxyPod, failures } = await stage.play(
@@ -43,7 +43,7 @@ describe.concurrent('the log of kube-proxy is', () => {
         const sources = `program:kube-proxy=${path},containers`;
         const agent = await stage.startAgent(context, here, { sources, stateDir });
         await fight(here);
-        await told.until('default', (all) => failuresIn(all) === 3, here.name);
+        await published.until('default', (all) => failuresIn(all) === 3, here.name);
         await agent.kill();
         copyFileSync(path, `${path}.1`);
         truncateSync(path);
@@ -57,7 +57,7 @@ describe.concurrent('the log of kube-proxy is', () => {
       ['default', name],
       [name, 'db'],
     ] as const) {
-      const events = await told.until(namespace, (all) => failuresIn(all) === 4, object);
+      const events = await published.until(namespace, (all) => failuresIn(all) === 4, object);
       expect(gist(events)).toEqual([code]);
     }
   }, 300_000);
@@ -75,11 +75,11 @@ describe.concurrent('the log of kube-proxy is', () => {
       await fight(here);
     });
     expect(failures()).toBe(3);
-    const events = await told.until('default', (all) => failuresIn(all) >= 3, name);
+    const events = await published.until('default', (all) => failuresIn(all) >= 3, name);
     expect(failuresIn(events)).toBe(3);
   }, 300_000);
 
-  test('the journal of k3s, of which it is a part: told on the Node and the Service, and over a restart', async (context) => {
+  test('the journal of k3s, of which kube-proxy is a part: Events on the Node and the Service, also over a restart', async (context) => {
     const journald = await startJournald();
     context.onTestFinished(journald.stop);
     const unit = await journald.startUnit('k3s.service');
@@ -103,16 +103,16 @@ describe.concurrent('the log of kube-proxy is', () => {
       const stateDir = rig.newFolder();
       const agent = await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
       await fight(here);
-      await told.until('default', (all) => failuresIn(ofProxy(all)) === 3, here.name);
+      await published.until('default', (all) => failuresIn(ofProxy(all)) === 3, here.name);
       await agent.kill();
       await here.fail();
       await stage.startAgent(context, here, { sources: `journal:${journald.directory}`, stateDir });
     });
     expect(failures()).toBe(4);
-    const events = ofProxy(await told.until('default', (all) => failuresIn(ofProxy(all)) === 4, name));
+    const events = ofProxy(await published.until('default', (all) => failuresIn(ofProxy(all)) === 4, name));
     expect(gist(events)).toEqual([code]);
-    expect(await told.describe('node', name)).toMatch(/Warning +ServiceChainMissing .*\[KN102\]/);
-    expect(await told.eventsFor(name, 'service/db')).toMatch(/Warning +ServiceChainMissing +Service\/db /);
+    expect(await published.describe('node', name)).toMatch(/Warning +ServiceChainMissing .*\[KN102\]/);
+    expect(await published.eventsFor(name, 'service/db')).toMatch(/Warning +ServiceChainMissing +Service\/db /);
     expect(typesOf(events)).toEqual({ [`Node/${name}`]: 'Warning' });
   }, 300_000);
 });

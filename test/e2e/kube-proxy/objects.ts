@@ -63,7 +63,7 @@ export async function removeServices(connection: Connection, namespace: string):
   if (code !== 0) throw new Error(`[kube-proxy] ${stderr}`);
 }
 
-/** A Pod of kube-proxy's DaemonSet, with the node's address; nobody runs it. */
+/** A Pod of kube-proxy's DaemonSet, with the node's address; no kubelet runs it. */
 export function kubeProxyPod(name: string, node: string, address: string): KubernetesObject {
   const startTime = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
   return {

@@ -57,7 +57,7 @@ async function start(options: {
   await untilRule(options.mode === 'nftables' ? /service-\w+-probe\/db\/tcp\// : /probe\/db/);
 }
 
-/** Until its rules have it: with -v=0 nothing else tells. */
+/** Until its rules have it: with -v=0 nothing else shows it. */
 async function untilRule(pattern: RegExp): Promise<void> {
   const deadline = performance.now() + 60_000;
   for (;;) {
@@ -116,7 +116,7 @@ describe('what Felix deletes', () => {
         /^E.*restore" err=<\n\texit status 2: .*\n\t\n\tError occurred at line: \d+\n.*\n > ipFamily="IPv4"$/,
       );
       await untilRule(/KUBE-SVC-/);
-      // With -v=0 it does not tell of success.
+      // With -v=0 it does not log success.
       expect(proxy.lines).toHaveLength(failure + 1);
     }
     const from = proxy.lines.length;

@@ -21,7 +21,7 @@ export interface Scene {
   readonly change: () => Promise<void>;
   /** Deletes its chains or table and has it write, which fails; resolves when it has tried again and is well. */
   readonly fail: () => Promise<void>;
-  /** Attempts that have failed so far, as the log tells. */
+  /** Attempts that have failed so far, as the log says. */
   readonly failures: () => number;
   readonly end: () => Promise<void>;
 }

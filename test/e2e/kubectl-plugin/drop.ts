@@ -5,7 +5,7 @@ export interface DropOptions {
   readonly namespace: string;
   readonly count?: number;
   readonly secondsAgo?: number;
-  /** Of the object as the Event names it, which nobody checks. */
+  /** Of the object as the Event names it, which no server checks. */
   readonly name?: string;
 }
 

@@ -63,7 +63,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     for (const rule of appended) await felix('-A')(rule);
 
     await apply(['--chain', 'FORWARD', '--prefix', scene.prefix]);
-    // felix's own rules have to be the last: it sees one behind them and writes them anew.
+    // felix's own rules have to be the last: it sees one behind them and writes them again.
     for (const rule of appended) await felix('-D')(rule);
     for (const rule of appended) await felix('-A')(rule);
     const send = { from: client, to: server, family: 4, protocol: 'tcp', count: 1 } as const;

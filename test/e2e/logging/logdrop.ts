@@ -21,7 +21,7 @@ export interface Firewall {
   readonly hook: string;
   /** What `--remove` says it took away, when both chains logged, and what was INVALID in `hook`; and from where. */
   readonly removed: { readonly from: string; readonly what: string };
-  /** Arguments that are refused, and what is said of them. */
+  /** Arguments that are refused, and the message. */
   readonly refused: readonly Refused[];
 }
 

@@ -15,7 +15,7 @@ export interface Scene {
 }
 
 /**
- * A node with two Pods and no rules of its own. The names of their devices are of this scene alone: by them lines are told from those of
+ * A node with two Pods and no rules of its own. The names of their devices are of this scene alone: they distinguish its lines from those of
  * other scenes where the prefix is not ours to choose.
  */
 export async function createScene(backend: Backend = 'iptables-nft'): Promise<Scene> {

@@ -6,7 +6,7 @@ import { createObjects } from '../control-plane/objects.ts';
 import { run } from './command.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** What a Pod can have a real kernel log of another Pod, and what is told of it. */
+/** What a Pod can have a real kernel log of another Pod, and what is reported of it. */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'forged';
@@ -39,10 +39,10 @@ beforeAll(async () => {
 afterEach(() => rig.killAll());
 afterAll(() => network.destroy());
 
-test('an ICMP error about a packet of somebody else is told of its own ends, not of the Pod that it names', async () => {
+test('an ICMP error about a packet of another sender is reported for its own ends, not for the Pod that it names', async () => {
   const [from, to] = keys;
   await network.refuse({ from: to });
-  // The kernel of the attacker answers the victim that nobody listens; the answer is turned to another Pod on its way out.
+  // The kernel of the attacker answers the victim that no process listens; the answer is turned to another Pod on its way out.
   const forge = `add table ip forge
 add chain ip forge output { type filter hook output priority 0; }
 add rule ip forge output icmp type destination-unreachable ip daddr set ${other.addresses[0]}
@@ -62,7 +62,7 @@ add rule ip forge output icmp type destination-unreachable ip daddr set ${other.
   });
 });
 
-test('a martian of a network namespace with a device named as that of a Pod is told as a claim', async () => {
+test('a martian of a network namespace with a device named as that of a Pod is reported as a claim', async () => {
   const device = network.deviceOf(keys[0]);
   const [inside, beside] = [network.namespaceOf(keys[1]), network.namespaceOf(keys[2])];
   await run('ip', ['-n', inside, 'link', 'add', device, 'type', 'veth', 'peer', 'name', 'forged', 'netns', beside]);

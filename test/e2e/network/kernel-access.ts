@@ -16,7 +16,7 @@ export function requireKernelAccess(): void {
   if (missing.length > 0) throw new Error(`[network] what the test network needs: ${missing.join('; ')}`);
 }
 
-// The kernel's log is opened: with kernel.dmesg_restrict the mode of the file tells nothing.
+// The kernel's log is opened: with kernel.dmesg_restrict the mode of the file says nothing.
 function isAllowed(use: () => void): boolean {
   try {
     use();

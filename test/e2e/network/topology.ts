@@ -27,7 +27,7 @@ export async function prepareNode(namespace: string): Promise<void> {
 
 /**
  * Joins a new network namespace to the node's as Calico does: one route to each address at the node's end, `device`, and
- * gateways that are nobody's address in the Pod. Neighbours are fixed, so that no packet waits for one to be found.
+ * gateways that are no address in the Pod. Neighbours are fixed, so that no packet waits for one to be found.
  */
 export async function joinPod(node: string, pod: string, device: string, addresses: readonly string[]): Promise<void> {
   await setSysctls(pod, WITHOUT_DAD);

@@ -5,7 +5,7 @@ import type { Mount } from './oci.ts';
 import { type Container, fieldOf } from './pod-object.ts';
 import { prepareVolume } from './volumes.ts';
 
-/** The volumes of a container, and the files that tell it of its network. Throws, with what the Pod then waits for. */
+/** The volumes of a container, and the files about its network. Throws, with what the Pod then waits for. */
 export async function mountsOf(container: Container, options: SetupOptions): Promise<readonly Mount[]> {
   const { pod, folder, address } = options;
   const hosts = join(folder, 'hosts');

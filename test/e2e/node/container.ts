@@ -15,7 +15,7 @@ export interface RunningContainer {
   /** Resolves when commands can be run within it, or it has ended. */
   readonly started: Promise<void>;
   readonly exit: Promise<number>;
-  /** Tells it to end, and ends it when it has not after that time. */
+  /** Signals it to end, and ends it when it has not after that time. */
   readonly end: (graceSeconds: number) => Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function runContainer(
     started,
     exit,
     async end(graceSeconds) {
-      // Until then there is nothing that could be told.
+      // Until then there is nothing that could be signalled.
       await started;
       await kill('TERM');
       const late = new AbortController();

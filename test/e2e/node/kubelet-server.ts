@@ -13,7 +13,7 @@ export interface KubeletServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Answers the API server's requests for logs and commands, and nobody else's. It never outlives this process. */
+/** Answers the API server's requests for logs and commands, and no others. It never outlives this process. */
 export async function startKubeletServer(
   program: string,
   connection: Connection,

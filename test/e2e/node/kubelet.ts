@@ -38,6 +38,6 @@ async function endPod(
   await runner?.stop(graceSeconds);
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
   const answer = await request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, { body });
-  // 404: somebody else was faster. 409: another Pod of that name.
+  // 404: another client was faster. 409: another Pod of that name.
   if (![200, 404, 409].includes(answer.status)) throw new Error(JSON.stringify(answer.body));
 }

@@ -1,4 +1,4 @@
-/** What the stand-in has to do as a kubelet does, or tests on top of it tell nothing. */
+/** What the stand-in has to do as a kubelet does, or tests on top of it prove nothing. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const print = (text: string): readonly string[] => ['/usr/local/bin/node', '-p', text];
-/** Prints "waiting" when it is ready to be told to end, which takes it no time. */
+/** Prints "waiting" when it is ready for the signal to end, which takes it no time. */
 const wait = [
   '/usr/local/bin/node',
   '-e',
@@ -106,7 +106,7 @@ test('exec: output of both kinds, standard input and the exit status', async () 
   expect(ran.code).toBe(7);
 });
 
-test('a Pod that is deleted is told to end, and then is gone', async () => {
+test('a deleted Pod gets the signal to end, and then is gone', async () => {
   await create('ending', { command: wait });
   await untilState('ending', (state) => 'running' in state);
   const { uid } = (await getPod('ending')).metadata;

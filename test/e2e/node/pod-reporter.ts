@@ -3,7 +3,7 @@ import type { Machine } from './machine.ts';
 import type { Pod } from './pod-object.ts';
 import { type ContainerState, now, statusOf } from './pod-status.ts';
 
-/** What is told to the API server of one Pod. */
+/** What the API server is sent about one Pod. */
 export interface Reporter {
   /** Of its containers, in their order; changed by who runs them. */
   readonly states: readonly ContainerState[];
@@ -12,7 +12,7 @@ export interface Reporter {
   readonly write: () => void;
   /** When all of it is written. */
   readonly written: () => Promise<void>;
-  /** An Event as a kubelet would tell it. */
+  /** An Event as a kubelet would write it. */
   readonly say: (type: 'Normal' | 'Warning', reason: string, message: string) => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createReporter({ request }: Connection, pod: Pod, machine: Machi
   };
   const write = (): void => {
     writing = writeAfter(writing, statusOf(states, { address, nodeAddress: machine.address, startTime }, transitions));
-    // Told by `written`.
+    // Set by `written`.
     writing.catch(() => {});
   };
   write();

@@ -27,7 +27,7 @@ export interface RunnerOptions {
   readonly serviceEnv: Readonly<Record<string, string>>;
   /** An address that no other Pod has. */
   readonly takeAddress: () => string;
-  /** Told when a container is started, and when it has ended, for `kubectl logs` and `kubectl exec`. */
+  /** Called when a container is started, and when it has ended, for `kubectl logs` and `kubectl exec`. */
   readonly describe: (id: string, description: object) => void;
 }
 
@@ -93,7 +93,7 @@ export function runPod(pod: Pod, options: RunnerOptions): PodRunner {
     }
   }
 
-  /** What starts it; undefined, and said why, when it cannot be started yet. */
+  /** What starts it; undefined, with the reason reported, when it cannot be started yet. */
   async function prepare(container: Container, state: ContainerState): Promise<(() => RunningContainer) | undefined> {
     const image = options.image(container.image);
     if (image === undefined) {
@@ -130,7 +130,7 @@ export function runPod(pod: Pod, options: RunnerOptions): PodRunner {
     const described = `${namespace}_${name}_${container.name}`;
     running.add(process);
     await process.started;
-    // It was told to end while it was made ready.
+    // It got the signal to end while it was made ready.
     if (ending.signal.aborted) await process.end(0);
     options.describe(described, { log, running: true, exec: [...machine.enter, ...process.exec] });
     Object.assign(state, { id, state: { running: { startedAt } } });

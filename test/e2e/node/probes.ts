@@ -51,7 +51,7 @@ export async function probe(probing: Probing): Promise<void> {
   ]);
 }
 
-/** `onResult`: told when it has passed, and when it has failed as often as it may; then it goes on. */
+/** `onResult`: called when it has passed, and when it has failed as often as it may; then it goes on. */
 async function untilOver(
   kind: string,
   how: Probe,

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Connection } from '../control-plane/connection.ts';
 import type { Pod } from './pod-object.ts';
 
-/** Tells of the Pods of a Node: those that are there, then each change. The API server ends a watch after half an hour at the earliest. */
+/** Reports the Pods of a Node: those that are there, then each change. The API server ends a watch after half an hour at the earliest. */
 export async function watchPods(
   { server, certificateAuthority: ca, adminToken, request }: Connection,
   node: string,

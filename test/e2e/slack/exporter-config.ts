@@ -2,7 +2,7 @@ import { load } from 'js-yaml';
 import { z } from 'zod';
 
 /**
- * The part of a configuration of kubernetes-event-exporter that we ship or tell of, read as it reads it.
+ * The part of a configuration of kubernetes-event-exporter that we ship or describe, read as it reads it.
  * Source: pkg/exporter/config.go and rule.go of resmoio/kubernetes-event-exporter.
  */
 const pattern = z

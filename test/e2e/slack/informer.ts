@@ -39,7 +39,7 @@ export async function startInformer(
     if (known.has(key)) return;
     known.add(key);
     handled = handled.then(() => onAdd(object));
-    // Told by `stop`.
+    // Set by `stop`.
     handled.catch(() => {});
   };
   for (const object of items) take({ type: 'ADDED', object });

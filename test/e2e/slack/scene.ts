@@ -6,12 +6,12 @@ import { createInQuietHours } from '../quiet-hours.ts';
 import { outside, type Reader } from './reader.ts';
 import type { Webhook } from './webhook.ts';
 
-/** Pods in a namespace of their own, and what Slack was told of it. */
+/** Pods in a namespace of their own, and what Slack was sent about it. */
 export interface Scene extends Reader {
   readonly namespace: string;
   /** One for each name, in the order of the names. */
   readonly addresses: readonly string[];
-  /** Messages about this namespace, when all that has been written by now was seen: a drop that is told last is the proof. */
+  /** Messages about this namespace, when all that has been written by now was seen: the drop that is published last shows it. */
   readonly messages: () => Promise<string[]>;
 }
 
@@ -27,7 +27,7 @@ export interface SceneOptions {
 }
 
 /** Under load the last of several agents takes its time. */
-const patience = 60_000;
+const limit = 60_000;
 
 export async function createScene(options: SceneOptions): Promise<Scene> {
   const { connection, reader, slack, node, namespace, net, pods } = options;
@@ -46,7 +46,7 @@ export async function createScene(options: SceneOptions): Promise<Scene> {
       const port = 10_000 + ++marks;
       const mark = `Pod ${namespace}/last: Packet dropped when receiving traffic from ${outside} (outside the cluster) on port ${port}/TCP`;
       reader.drop(outside, addresses.at(-1) ?? '', port, 1);
-      await slack.until((texts) => texts.some((text) => text.includes(mark)), patience);
+      await slack.until((texts) => texts.some((text) => text.includes(mark)), limit);
       return slack.texts.filter((text) => text.includes(` ${namespace}/`) && !text.includes(` ${namespace}/last:`));
     },
   };

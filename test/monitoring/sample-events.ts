@@ -3,6 +3,6 @@ import type { Outcome } from '../samples/sample.ts';
 import { textOf } from './files.ts';
 
 /** The Events of a sample; test/samples holds them against what the program says. */
-export function toldBy(sample: string): readonly CoreEvent[] {
+export function eventsOfSample(sample: string): readonly CoreEvent[] {
   return (JSON.parse(textOf(`samples/${sample}.expected.json`)) as Outcome).events;
 }

@@ -1,9 +1,9 @@
 import type { AgentRig, StoredEvent } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
-/** What agents have told, as the API server and kubectl show it. */
-export interface Told {
-  /** As `AgentRig.untilEvents`, without what others have told: kube-proxy writes an Event of its own when it starts. */
+/** What agents have published, as the API server and kubectl show it. */
+export interface Published {
+  /** As `AgentRig.untilEvents`, without Events of others: kube-proxy writes an Event of its own when it starts. */
   readonly until: (
     namespace: string,
     matches: (events: StoredEvent[]) => boolean,
@@ -15,7 +15,7 @@ export interface Told {
   readonly eventsFor: (namespace: string, object: string) => Promise<string>;
 }
 
-export function createTold(connection: Connection, rig: AgentRig): Told {
+export function createPublished(connection: Connection, rig: AgentRig): Published {
   const kubectl = async (args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await connection.kubectl(args);
     if (code !== 0 || stderr !== '') throw new Error(`[kube-proxy] kubectl ${args.join(' ')}: ${stderr}`);
@@ -37,7 +37,7 @@ function own(events: readonly StoredEvent[]): StoredEvent[] {
 }
 
 /**
- * `Warning KN101, KN102 CalicoDeletesServiceChains`, each once, sorted: at some minute of every hour what lasts is told by a
+ * `Warning KN101, KN102 CalicoDeletesServiceChains`, each once, sorted: at some minute of every hour what lasts is published by a
  * new Event.
  */
 export function gist(events: readonly StoredEvent[]): string[] {
@@ -47,13 +47,13 @@ export function gist(events: readonly StoredEvent[]): string[] {
   return [...new Set(gists)].toSorted();
 }
 
-/** How many that the Warnings tell of. */
+/** How many the Warnings count. */
 export function failuresIn(events: readonly StoredEvent[]): number {
   return events.filter(({ type }) => type === 'Warning').reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Whether they tell of a beginning and of an end. */
-export function tellsBoth(events: readonly StoredEvent[]): boolean {
+/** Whether they report a beginning and an end. */
+export function haveBothEnds(events: readonly StoredEvent[]): boolean {
   return gist(events).length === 2;
 }
 
