@@ -2,14 +2,13 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
-import type { RunTotals } from '../../src/commands/replay/summary.ts';
 import { programNeedles } from '../../src/incidents/catalogue/needles.ts';
 import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import type { LogLine, Millis } from '../../src/model/log-line.ts';
 import { needlesOfAll, parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { readLog } from '../../src/commands/replay/read-log.ts';
+import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
 import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
 import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
 import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
@@ -137,14 +136,11 @@ function replayed(toText: (written: Written) => string): LoadedConfig {
     const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
     const streams = { stdin: Readable.from([]), out: () => {}, err: () => {}, terminal: undefined };
     const options = readReplayOptions(['--quiet', path]) as ReplayOptions;
-    const totals = { lines: 0, bytes: 0, tooLong: 0, guessedTimes: 0 } as RunTotals;
+    const target = { pipeline, totals: createReadTotals(), streams, options };
     await readLog(
       openInput(path, () => streams.stdin),
       { latest: present },
-      pipeline,
-      totals,
-      streams,
-      options,
+      target,
     );
     return taken;
   };

@@ -1,17 +1,16 @@
 import type { Input } from '../../sources/framing/input.ts';
 
-/** A file is worth a progress bar from here. */
+/** Smaller files have no progress bar. */
 const worthwhile = 32 * 1024 * 1024;
 const width = 30;
 
-/** Draws how far one input has been read, on a terminal only; the returned function draws, `done` wipes. */
+/** Draws on a terminal how far one input has been read; `done` wipes it. */
 export function createProgress(
   input: Input,
-  stream: NodeJS.WriteStream,
-  enabled: boolean,
+  terminal: NodeJS.WriteStream | undefined,
 ): { step: () => void; done: () => void } {
   const { size, name } = input;
-  if (!enabled || !stream.isTTY || size === undefined || size < worthwhile) return { step: () => {}, done: () => {} };
+  if (!terminal?.isTTY || size === undefined || size < worthwhile) return { step: () => {}, done: () => {} };
   let shown = -1;
   return {
     step() {
@@ -19,10 +18,10 @@ export function createProgress(
       if (percent === shown) return;
       shown = percent;
       const filled = Math.round((percent / 100) * width);
-      stream.write(`\r${name} [${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${percent}%`);
+      terminal.write(`\r${name} [${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${percent}%`);
     },
     done: () => {
-      if (shown >= 0) stream.write('\r\x1b[K');
+      if (shown >= 0) terminal.write('\r\x1b[K');
     },
   };
 }

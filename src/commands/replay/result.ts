@@ -1,3 +1,4 @@
+/** Prints what `replay` was asked for: Events, writes, or nothing beside audit rows. */
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { describeEvents } from '../../events/describe.ts';
@@ -32,18 +33,14 @@ export function writeResult(
     ({ involvedObject: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`,
   );
   for (const [, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const [
-      {
-        involvedObject: { kind, namespace, name },
-      },
-    ] = group as [CoreEvent, ...CoreEvent[]];
-    out(`${head(kind, namespace, name, pods.get(`${namespace}/${name}`))}${describeEvents(group, now)}\n`);
+    const { involvedObject: object } = group[0] as CoreEvent;
+    out(`${headOf(object, pods.get(`${object.namespace}/${object.name}`))}${describeEvents(group, now)}\n`);
   }
   return events.length > 0 ? now : undefined;
 }
 
 /** The lines of `kubectl describe` that identify the object. */
-function head(kind: string, namespace: string | undefined, name: string, pod: Pod | undefined): string {
+function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],
     ['Namespace', namespace],

@@ -4,18 +4,11 @@ import { alignColumns } from '../../events/describe.ts';
 import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../platform/printable.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';
+import type { ReadTotals } from './read-log.ts';
 
-export interface RunTotals {
-  files: number;
-  lines: number;
-  bytes: number;
-  tooLong: number;
-  /** Host names in the lines, where `--node` is given: what it is checked against. */
-  hosts: Set<string>;
+export interface RunTotals extends ReadTotals {
   /** What is wrong with `--node`. */
-  strangeNode: string | undefined;
-  /** Lines whose time was guessed. */
-  guessedTimes: number;
+  unknownNode: string | undefined;
   events: number;
   incidents: number;
   /** Attempts of programs that failed and made no incident, by the code of the cause. */
@@ -80,7 +73,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     ]);
   if (statistics.nodeUnknown > 0)
     rows.push(['no node', `${number(statistics.nodeUnknown)} lines about a node that nothing names: use --node`]);
-  if (totals.strangeNode !== undefined) rows.push(['node', totals.strangeNode]);
+  if (totals.unknownNode !== undefined) rows.push(['node', totals.unknownNode]);
   if (totals.guessedTimes > 0)
     rows.push([
       'time',
