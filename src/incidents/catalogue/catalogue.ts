@@ -11,6 +11,7 @@ import { badRule, chainBusy, serviceChainMissing, sharedChainMissing, xtablesLoc
 import { moduleMissing } from './module-missing.ts';
 import { nftCrashes, nftInterfaceMissing, nftSyncFailed, nftWithoutJson } from './kube-proxy-nftables.ts';
 import { jumpMissing, restoreRefused } from './kube-proxy-restore.ts';
+import { portTaken } from './port-taken.ts';
 import { cannotStart, restarting } from './starting.ts';
 import { short } from './texts.ts';
 
@@ -39,6 +40,7 @@ const rows: readonly CauseRow[] = [
   apiUnreachable,
   bgpDown,
   unknownPeer,
+  portTaken,
   restarting,
   // Behind what programs log; the first whose facts fit explains it.
   felixDeletesChains,

@@ -381,6 +381,27 @@ export const kubeProxyLines: readonly SignRow[] = [
     text: 'F0314 09:15:20.101234       1 hollow.go:43] something is very wrong',
     sign: { code: 'KN117', failing: 'kube-proxy' },
   },
+  // Ports
+  {
+    name: 'health port taken, 1.17 to 1.21',
+    text: 'E0408 09:11:02.206197       1 proxier_health.go:133] Failed to start proxier healthz on 0.0.0.0:10256: listen tcp 0.0.0.0:10256: bind: address already in use',
+    sign: { code: 'KN118', subject: '0.0.0.0:10256' },
+  },
+  {
+    name: 'metrics port taken, 1.8 to 1.21',
+    text: 'E1120 14:19:04.010132       1 server.go:564] starting metrics server failed: listen tcp 127.0.0.1:10249: bind: address already in use',
+    sign: { code: 'KN118', subject: '127.0.0.1:10249' },
+  },
+  {
+    name: 'health port taken, 1.32',
+    text: 'E0408 09:11:02.206197       1 server.go:424] "Healthz server failed" err="failed to start proxier healthz on 0.0.0.0:10256: listen tcp 0.0.0.0:10256: bind: address already in use" logger="UnhandledError"',
+    sign: { code: 'KN118', subject: '0.0.0.0:10256', failing: 'kube-proxy' },
+  },
+  {
+    name: 'metrics port taken, 1.32',
+    text: 'E0408 09:11:02.206520       1 server.go:466] "Unhandled Error" err="starting metrics server failed: listen tcp 127.0.0.1:10249: bind: address already in use" logger="UnhandledError"',
+    sign: { code: 'KN118', subject: '127.0.0.1:10249' },
+  },
   // Syncs
   {
     name: 'sync failed',

@@ -80,6 +80,10 @@ export const quietLines: readonly SignRow[] = [
     ),
   ),
   quiet(
+    'a metrics address without a port',
+    'E1012 07:25:50.358481  510997 server.go:661] starting metrics server failed: listen tcp: address 0.0.0.0: missing port in address',
+  ),
+  quiet(
     'API server, reflector',
     error(
       'reflector.go:200',
