@@ -52,7 +52,7 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     // It was found by an earlier run, which did not come to read it.
     from: saved['from'] === 'end' ? 'end' : from,
     onLine: records.take,
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: timing.wall(), reason }),
+    onLost: listener.onLost,
     onNotice(notice) {
       // Containers come and go.
       if (notice.key === 'missing' || notice.key === 'deleted') return;

@@ -43,7 +43,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
       const { text, time } = withoutSyslog(line, clockAt(wall()));
       records.take({ text, time, number }, false, text.endsWith(opensBlock) || isFatal(text) || hasNeedle(text));
     },
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: wall(), reason }),
+    onLost: listener.onLost,
     onNotice: listener.onNotice,
   });
 

@@ -23,7 +23,7 @@ export interface Beginning {
   /** Of the files that were being read, the newest is not there any more. */
   isReplaced: boolean;
   /** Places in files that were not found, and may be yet. */
-  sought: FilePosition[];
+  missing: FilePosition[];
 }
 
 /** While files are being renamed, a look may miss one. */
@@ -81,7 +81,7 @@ function hasMissed(path: string, opened: readonly Candidate[]): boolean {
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const live = there.at(-1) as Candidate;
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
-  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, sought: [] };
+  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, missing: [] };
 }
 
 function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition): Beginning {
@@ -97,12 +97,12 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
   }
   const newest = there.findLastIndex((each) => places.has(each));
   const found = new Set(places.values());
-  const sought = files.filter((file) => !found.has(file));
+  const missing = files.filter((file) => !found.has(file));
   const beginning: Beginning = {
     entries: [],
     done: [],
-    isReplaced: sought.includes(files.at(-1) as FilePosition),
-    sought,
+    isReplaced: missing.includes(files.at(-1) as FilePosition),
+    missing,
   };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);

@@ -1,4 +1,4 @@
-import { createScanner, type ScanCounts, type Scanner, type ScannerOptions } from '../framing/scanner.ts';
+import { createScanner, type ScanCounts, type ScannerOptions } from '../framing/scanner.ts';
 import type { FilePosition, Place } from './file-position.ts';
 import { createFingerprint } from './fingerprint.ts';
 import type { OpenLog } from './open-log.ts';
@@ -6,6 +6,7 @@ import type { OpenLog } from './open-log.ts';
 /** Cuts one file into lines from a place on, and sees that it goes on as it began. */
 export interface FileReader {
   /** After the last line that was handed over. */
+  readonly place: Place;
   readonly position: Omit<FilePosition, 'size'>;
   readonly counts: Readonly<ScanCounts>;
   /** Where the next block has to begin. */
@@ -29,21 +30,23 @@ export interface FileReaderOptions extends Omit<ScannerOptions, 'skipping'> {
   isPacked: boolean;
 }
 
-export function createFileReader({ log, place, head, isPacked, ...scanning }: FileReaderOptions): FileReader {
+export function createFileReader(options: FileReaderOptions): FileReader {
+  const { log, place: start, head, isPacked, needles, onLine, onTooLong } = options;
   const fingerprint = createFingerprint(log.fd, head);
-  const scanner: Scanner = createScanner({ ...scanning, skipping: place.skipping });
-  let offset = place.offset;
+  const scanner = createScanner({ needles, onLine, onTooLong, skipping: start.skipping });
+  let { offset } = start;
+  const place = (): Place => ({
+    offset: start.offset + scanner.counts.bytes - scanner.held,
+    skipping: scanner.skipping,
+  });
 
   return {
     counts: scanner.counts,
+    get place() {
+      return place();
+    },
     get position() {
-      return {
-        ...log.identity,
-        offset: place.offset + scanner.counts.bytes - scanner.held,
-        head: fingerprint.digest,
-        headLength: fingerprint.length,
-        skipping: scanner.skipping,
-      };
+      return { ...log.identity, ...place(), head: fingerprint.digest, headLength: fingerprint.length };
     },
     get offset() {
       return offset;

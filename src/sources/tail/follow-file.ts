@@ -24,7 +24,7 @@ export interface FollowFileOptions {
 export function createFollowFile(options: FollowFileOptions): Source {
   const { path, listener, zone, timing = systemTiming, ...rest } = options;
   const readLine = createLiveLineReader({ source: path, zone, wall: timing.wall });
-  const log = createRotatedLog({
+  return createRotatedLog({
     ...rest,
     path,
     timing,
@@ -32,22 +32,7 @@ export function createFollowFile(options: FollowFileOptions): Source {
       const { line, origin } = readLine(text, number, cut);
       listener.onLine(line, origin);
     },
-    onLost: (count, reason) => listener.onLost({ count, unit: 'bytes', time: timing.wall(), reason }),
+    onLost: listener.onLost,
     onNotice: listener.onNotice,
   });
-
-  return {
-    name: path,
-    get state() {
-      return log.state;
-    },
-    get position() {
-      return log.position;
-    },
-    get counts() {
-      return log.counts;
-    },
-    start: log.start,
-    stop: log.stop,
-  };
 }

@@ -1,8 +1,8 @@
-import type { Notice, Position, Timing } from '../source.ts';
 import type { ScannerOptions } from '../framing/scanner.ts';
+import type { Position, Source, SourceListener, Timing } from '../source.ts';
 import type { OpenContent } from './content.ts';
 
-export interface RotatedLogOptions {
+export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNotice'> {
   path: string;
   /** As in `createScanner`; undefined: every line is handed over. */
   needles: readonly string[] | undefined;
@@ -12,20 +12,12 @@ export interface RotatedLogOptions {
   from: 'start' | 'end';
   /** As in `createScanner`; lines are numbered in their file, from where reading began. */
   onLine: ScannerOptions['onLine'];
-  /** Bytes that were lost before they could be read; undefined when only the fact is known. `reason` begins with the path. */
-  onLost: (bytes: number | undefined, reason: string) => void;
-  onNotice: (notice: Notice) => void;
   timing?: Timing;
   openContent?: OpenContent;
 }
 
 /** Follows one path through all the files that stand there one after the other. */
-export interface RotatedLog {
-  readonly state: 'waiting' | 'reading' | 'failed' | 'stopped';
-  readonly position: Position | undefined;
-  readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
+export interface RotatedLog extends Source {
   /** Everything that is there has been read. */
   readonly atEnd: boolean;
-  start: () => void;
-  stop: () => void;
 }

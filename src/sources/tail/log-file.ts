@@ -4,23 +4,20 @@ import { createFileReader, type FileReader, type FileReaderOptions } from './fil
 import type { OpenLog } from './open-log.ts';
 import { openPackedContent } from './packed-content.ts';
 
-/** One file of a log, from when it is seen until it is let go. */
+/** One file of a log, from when it is found until it is closed. */
 export interface LogFile {
   readonly log: OpenLog;
   readonly isPacked: boolean;
   readonly reader: FileReader;
-  /** Reading was asked for. */
-  readonly isBusy: boolean;
-  /** Changes are told as they happen. */
-  readonly isWatched: boolean;
+  readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
   /** When something was last read. */
-  readonly lastNews: Millis;
+  readonly lastRead: Millis;
   /** Bytes, as far as known; what it was at the last look if it cannot be found out. */
   readonly size: number;
-  /** Looks whether the file goes on as it began, and takes in more of its beginning. */
-  verify: () => void;
   /** Bytes when it was last seen to go on as it began. */
   readonly lastSize: number;
+  /** Looks whether the file goes on as it began, and takes in more of its beginning. */
+  verify: () => void;
   /** Reads one block, if there is one. */
   pump: () => void;
   /** Stops reading; the file stays open. */
@@ -42,33 +39,20 @@ export interface LogFileOptions extends FileReaderOptions {
 
 /** Throws the system's error. */
 export function createLogFile(options: LogFileOptions): LogFile {
-  const { log, isPacked, place, now } = options;
+  const { log, isPacked, place, now, onChange, onMoved } = options;
   const reader = createFileReader(options);
   let isClosed = false;
-  let lastNews = now();
   let size = place.offset;
-  /** Bytes it had when it was last seen to go on as it began. */
-  let trusted = place.offset;
-  const content: Content = (isPacked ? openPackedContent : options.openContent)(log, {
-    onBlock: take,
-    onError: fail,
-    onChange: options.onChange,
-    onMoved: options.onMoved,
-  });
+  const open = isPacked ? openPackedContent : options.openContent;
+  const content = open(log, { onBlock: take, onError: fail, onChange, onMoved });
 
-  const file: LogFile = {
+  const file = {
     log,
     isPacked,
     reader,
-    get isBusy() {
-      return content.isBusy;
-    },
-    get isWatched() {
-      return content.isWatched;
-    },
-    get lastNews() {
-      return lastNews;
-    },
+    content,
+    lastRead: now(),
+    lastSize: place.offset,
     get size() {
       try {
         size = content.size();
@@ -76,9 +60,6 @@ export function createLogFile(options: LogFileOptions): LogFile {
         // Then it is as it was.
       }
       return size;
-    },
-    get lastSize() {
-      return trusted;
     },
     verify,
     pump() {
@@ -91,16 +72,16 @@ export function createLogFile(options: LogFileOptions): LogFile {
   return file;
 
   function verify(): void {
-    isStillOfIt(reader.offset);
+    holds(reader.offset);
   }
 
-  /** Whether these bytes, or more, are still there, and those at the beginning are the same. If not, somebody has been told. */
-  function isStillOfIt(bytes: number): boolean {
+  /** Whether these bytes, or more, are still there, and those at the beginning are the same. If not, the listener knows. */
+  function holds(bytes: number): boolean {
     if (isClosed) return false;
     try {
       size = content.size();
       if ((isPacked || size >= bytes) && reader.holds()) {
-        trusted = size;
+        file.lastSize = size;
         return true;
       }
     } catch (error) {
@@ -108,14 +89,14 @@ export function createLogFile(options: LogFileOptions): LogFile {
       return false;
     }
     close();
-    options.onOverwritten(file, trusted);
+    options.onOverwritten(file, file.lastSize);
     return false;
   }
 
   function take(block: Buffer): void {
-    if (!isStillOfIt(reader.offset + block.length)) return;
+    if (!holds(reader.offset + block.length)) return;
     reader.take(block);
-    lastNews = now();
+    file.lastRead = now();
     if (!isClosed) options.onRead();
   }
 

@@ -85,8 +85,8 @@ export function createReadingOrder(): ReadingOrder {
   };
 }
 
-export function isAtEnd({ isBusy, size, reader }: LogFile): boolean {
-  return !isBusy && size === reader.offset;
+export function isAtEnd({ content, size, reader }: LogFile): boolean {
+  return !content.isBusy && size === reader.offset;
 }
 
 function modifiedAt(file: LogFile | undefined): Millis {

@@ -1,3 +1,4 @@
+import type { Millis } from '../../model/log-line.ts';
 import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
 import type { Obstacle } from './open-log.ts';
 
@@ -19,7 +20,7 @@ export interface Report {
   lost: (bytes: number | undefined, what: string) => void;
 }
 
-export function createReport({ path, onNotice, onLost }: RotatedLogOptions): Report {
+export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
   /** Why nothing can be read, as it was told. */
   let told: string | undefined;
 
@@ -63,7 +64,7 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions): Rep
       );
     },
     lost(bytes, what) {
-      if (!report.isStopped) onLost(bytes, `${path} ${what}`);
+      if (!report.isStopped) onLost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
     },
   };
   return report;

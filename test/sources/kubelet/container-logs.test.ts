@@ -152,7 +152,7 @@ describe('lines', () => {
     const { at, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
     at(first).line(record('x'));
     at('calico-node/0.log').line(record('y'));
-    at(first).options.onLost(5, 'lost');
+    at(first).options.onLost({ count: 5, unit: 'bytes', reason: 'lost', time: noon });
     remove(proxy);
     time.advance(12_000);
     expect(source.logs).toHaveLength(1);

@@ -36,6 +36,7 @@ export function fakeLogs(): {
       };
       made.push(log);
       return {
+        name: options.path,
         get state() {
           return log.state;
         },

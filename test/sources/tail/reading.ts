@@ -50,7 +50,7 @@ export function readingTools(): {
         saved,
         from: 'start',
         onLine: (text) => void lines.push(text),
-        onLost: (bytes, reason) => void losses.push([bytes, reason.replace(`${path} `, '')]),
+        onLost: ({ count, reason }) => void losses.push([count, reason.replace(`${path} `, '')]),
         onNotice: (notice) => void notices.push(notice),
         timing: time,
         openContent: openAtOnce,

@@ -1,0 +1,125 @@
+import type { Millis } from '../../model/log-line.ts';
+import { reasonOf } from '../../platform/system-error.ts';
+import type { Timer } from '../../platform/timer.ts';
+import { type Entry, passOver } from './candidate.ts';
+import { findCopy } from './discover-rotated.ts';
+import { startOfFile } from './file-position.ts';
+import type { DoneFiles } from './finished-files.ts';
+import { createLogFile, type LogFile, type LogFileOptions } from './log-file.ts';
+import { closeLog } from './open-log.ts';
+import type { ReadingOrder } from './reading-order.ts';
+import type { Report } from './report.ts';
+
+export interface OpenFilesOptions extends Pick<
+  LogFileOptions,
+  'needles' | 'onLine' | 'now' | 'openContent' | 'onMoved'
+> {
+  path: string;
+  order: ReadingOrder;
+  report: Report;
+  done: DoneFiles;
+  /** When what there is to read is read. */
+  turns: Timer;
+}
+
+/** Opens the files of one log for reading, and again what was cut off or could not be read. */
+export interface OpenFiles {
+  /** Begins to read a file before `next`, or after all others. */
+  insert: (entry: Entry, next: LogFile | undefined) => void;
+  /** Tries those again that could not be read. */
+  retry: () => void;
+}
+
+/** What is written within that time is read together. */
+const coalescing: Millis = 20;
+/** Each is a descriptor, and perhaps space on disk that is not given back. */
+export const maxFiles = 256;
+
+type Start = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
+
+export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
+  const { path, order, report, done, turns } = options;
+  const files = order.all;
+  /** Could be read no further at the last attempt. */
+  const failed = new Set<LogFile>();
+  const common = {
+    ...options,
+    onTooLong: (line: number) => report.tooLong(line, order.counts.tooLong),
+    onRead() {
+      report.well();
+      turns.set(0);
+    },
+    onChange: () => turns.setEarliest(coalescing),
+    onOverwritten: startOver,
+    onError: fail,
+  };
+
+  return {
+    insert,
+    retry() {
+      const again = [...failed].filter((file) => files.includes(file));
+      failed.clear();
+      for (const file of again) {
+        const { log, isPacked, reader } = file;
+        replace(file, { log, isPacked, head: reader.head, place: reader.place });
+      }
+    },
+  };
+
+  function insert(entry: Entry, next: LogFile | undefined): void {
+    if (files.length >= maxFiles) {
+      // It is reported as lost, so it must not be read later either.
+      done.add(passOver(entry));
+      const bytes = Number.isFinite(entry.size) ? entry.size : undefined;
+      return report.lost(bytes, 'was replaced more often than it could be read');
+    }
+    try {
+      order.insert(createLogFile({ ...common, ...entry }), next);
+    } catch (error) {
+      closeLog(entry.log);
+      report.failed(`: ${reasonOf(error)}`);
+    }
+  }
+
+  /** A file was cut off, or written anew. */
+  function startOver(file: LogFile, lastSize: number): void {
+    const { log, reader } = file;
+    // What had not been read may be in a copy.
+    const copy = findCopy(path, reader.head, reader.offset, files);
+    if (copy === undefined) reader.end();
+    if (report.isStopped) return;
+    done.add({ identity: undefined, head: reader.head, place: reader.place });
+    replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile });
+    const again = files.find((each) => each.log === log);
+    const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
+    if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
+    if (unread > 0) {
+      const what = copy === undefined ? 'had not been read' : 'had neither been read nor copied';
+      report.lost(unread, `was truncated: ${unread} bytes or more ${what}`);
+    } else if (copy === undefined) {
+      report.lost(undefined, 'was truncated: what was written just before may not have been read');
+    }
+    // From here on its content is told from a copy of it.
+    again?.verify();
+  }
+
+  function fail(file: LogFile, error: unknown): void {
+    if (file.isPacked) {
+      // Whoever packs a file does so once: it will not get better.
+      order.remove(file);
+      report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
+      return turns.setEarliest(0);
+    }
+    failed.add(file);
+    report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
+  }
+
+  function replace(file: LogFile, by: Start): void {
+    try {
+      order.replace(file, createLogFile({ ...common, ...by }));
+      turns.setEarliest(0);
+    } catch (error) {
+      fail(file, error);
+    }
+  }
+}
