@@ -52,21 +52,19 @@ export interface ScannerOptions {
  * Needles are searched in the whole block before any line is cut or decoded: where one line in ten matters, that is
  * several times faster than cutting first (`npm run bench`).
  */
-export function createScanner({ needles, onLine, onTooLong, skipping = false }: ScannerOptions): Scanner {
+export function createScanner({ skipping = false, ...options }: ScannerOptions): Scanner {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-  const search = needles === undefined ? undefined : createNeedleSearch(needles);
+  const cutter = createLineCutter(options, counts);
   /** The bytes after the last newline, waiting for the rest of their line; while a block is taken, in `buffer`. */
   let rest = nothing;
   let held = 0;
   /** Bytes of all blocks before `buffer`. */
   let before = 0;
-  /** Bytes of all blocks up to the end of the last line that was handed over or passed over. */
-  let passed = 0;
 
   return {
     counts,
     get held() {
-      return counts.bytes - passed;
+      return counts.bytes - before - cutter.passed;
     },
     get skipping() {
       return skipping;
@@ -85,8 +83,8 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
       if (skipping || held > 0) counts.lines++;
       held = 0;
       skipping = false;
-      before = passed = counts.bytes;
-      if (cut > 0) scanLast(cut);
+      before = counts.bytes;
+      if (cut > 0) cutter.takeLast(cut);
     },
   };
 
@@ -95,7 +93,7 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
     if (skipping) {
       const end = piece.indexOf(newline);
       from = end < 0 ? piece.length : end + 1;
-      before = passed += from;
+      before += from;
       if (end < 0) return;
       counts.lines++;
       skipping = false;
@@ -104,42 +102,64 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
     if (last >= from) {
       piece.copy(buffer, held, from, last + 1);
       const length = held + last + 1 - from;
-      scan(length);
-      before = passed = before + length;
+      cutter.takeAll(length);
+      before += length;
+      cutter.passed = 0;
       held = 0;
       from = last + 1;
     }
     piece.copy(buffer, held, from);
     held += piece.length - from;
     if (held > maxLineLength) {
-      before = passed = before + held;
+      before += held;
       held = 0;
       skipping = true;
-      tooLong(counts.lines + 1);
+      cutter.tooLong(counts.lines + 1);
     }
   }
+}
 
-  /** Searches the first `length` bytes of the buffer: whole lines, each with its newline. */
-  function scan(length: number): void {
-    if (search === undefined) return scanAll(length);
-    search.reset();
-    let start = 0;
-    for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) {
-      start = takeLine(countTo(start, found));
-    }
-    countTo(start, length);
-  }
+interface LineCutter {
+  /** Bytes of `buffer` up to the end of the last line that was handed over or passed over. */
+  passed: number;
+  /** Takes the first `length` bytes of `buffer`: whole lines, each with its newline. */
+  takeAll: (length: number) => void;
+  /** Takes the first `length` bytes of `buffer` as a last line without newline. */
+  takeLast: (length: number) => void;
+  tooLong: (number: number) => void;
+}
 
-  function scanAll(length: number): void {
-    for (let start = 0; start < length;) start = takeLine(start);
-  }
+function createLineCutter({ needles, onLine, onTooLong }: ScannerOptions, counts: ScanCounts): LineCutter {
+  const search = needles === undefined ? undefined : createNeedleSearch(needles);
+  const cutter: LineCutter = {
+    passed: 0,
+    takeAll(length) {
+      let start = 0;
+      if (search === undefined) {
+        while (start < length) start = takeLine(start);
+        return;
+      }
+      search.reset();
+      for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) start = takeLine(countTo(start, found));
+      countTo(start, length);
+    },
+    takeLast(length) {
+      search?.reset();
+      if (search === undefined || search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
+    },
+    tooLong(number) {
+      counts.tooLong++;
+      onTooLong(number);
+    },
+  };
+  return cutter;
 
   /** Returns where the next line starts. */
   function takeLine(start: number): number {
     const end = buffer.indexOf(newline, start) + 1;
     counts.lines++;
-    passed = before + end;
-    if (end - start > maxLineLength) tooLong(counts.lines);
+    cutter.passed = end;
+    if (end - start > maxLineLength) cutter.tooLong(counts.lines);
     else onLine(lineAt(start, end - 1), counts.lines, false);
     return end;
   }
@@ -152,21 +172,11 @@ export function createScanner({ needles, onLine, onTooLong, skipping = false }: 
       if (end > position || end === 0) break;
       counts.lines++;
       if (end - at > maxLineLength) {
-        passed = before + end;
-        tooLong(counts.lines);
+        cutter.passed = end;
+        cutter.tooLong(counts.lines);
       }
     }
     return at;
-  }
-
-  function scanLast(length: number): void {
-    search?.reset();
-    if (search === undefined || search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
-  }
-
-  function tooLong(number: number): void {
-    counts.tooLong++;
-    onTooLong(number);
   }
 }
 

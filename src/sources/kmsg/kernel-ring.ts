@@ -4,8 +4,9 @@ import type { Millis } from '../../model/log-line.ts';
 import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createKernelClock } from './kernel-clock.ts';
-import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './device.ts';
-import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+import { type Device, kmsgDevice } from './device.ts';
+import { createDevicePoll } from './device-poll.ts';
+import { type Loss, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export interface KernelRingOptions {
   path?: string;
@@ -25,14 +26,6 @@ export interface KernelRingOptions {
   device?: Device;
 }
 
-/** Taken before other work has its turn: a few milliseconds. */
-const readsPerTurn = 512;
-/** Between looks: while records come, and after a while without any. */
-const shortestWait: Millis = 2;
-const longestWait: Millis = 100;
-/** Between attempts to open what could not be opened. */
-const patience: Millis = 10_000;
-
 /** Priority, number, microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
 const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
@@ -45,86 +38,52 @@ const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 export function createKernelRing(options: KernelRingOptions): Source {
   const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = clockMonotonic } = options;
   const { bootId = readBootId, device = kmsgDevice } = options;
-  const { wall, schedule } = timing;
   const boot = bootId();
-  const clock = createKernelClock({ wall, monotonic });
+  const clock = createKernelClock({ wall: timing.wall, monotonic });
   // Times are taken from the records; nothing else in them is read by a clock.
   const noClock = createClock({ latest: 0, boot: 0 });
-  const buffer = Buffer.alloc(recordSize);
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-
-  let state: Source['state'] = 'waiting';
-  let fd: number | undefined;
   /** Of the last record that was taken. */
   let seq = lastTaken(saved, boot);
   /** What is read was there before the start, and how much of it an earlier run had read is not known. */
   let isOld = seq === undefined;
-  let wait = shortestWait;
-  /** Why it cannot be read, as it was told. */
-  let told: string | undefined;
-  let cancel: (() => void) | undefined;
+  const poll = createDevicePoll({
+    path,
+    device,
+    schedule: timing.schedule,
+    onNotice: listener.onNotice,
+    take,
+    onEmpty,
+  });
 
   return {
     name: path,
     get state() {
-      return state;
+      return poll.state;
     },
     get position() {
       return seq === undefined ? saved : { bootId: boot, seq };
     },
     counts,
-    start: open,
-    stop() {
-      state = 'stopped';
-      cancel?.();
-      close();
-    },
+    start: poll.start,
+    stop: poll.stop,
   };
 
-  function open(): void {
-    try {
-      fd = device.open(path);
-    } catch (error) {
-      return fail(error);
-    }
-    state = 'reading';
-    cancel = schedule(turn, 0);
+  function onEmpty(): void {
+    clock.foundEmpty();
+    isOld = false;
   }
 
-  function turn(): void {
-    let records = 0;
-    for (let reads = 0; reads < readsPerTurn; reads++) {
-      const outcome = readRecord(device, fd as number, buffer);
-      if (typeof outcome === 'object') return fail(outcome.error);
-      if (outcome === 'empty') {
-        clock.foundEmpty();
-        isOld = false;
-        wait = records > 0 ? shortestWait : Math.min(2 * wait, longestWait);
-        cancel = schedule(turn, wait);
-        return well();
-      }
-      if (outcome === 'again') continue;
-      if (take(outcome)) records++;
-      if (isStopped()) return;
-    }
-    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
-    wait = shortestWait;
-    cancel = schedule(turn, 0);
-    well();
-  }
-
-  /** False if what stands in the buffer is no record. */
-  function take(length: number): boolean {
-    const end = buffer.indexOf('\n');
-    // What follows are properties of a device; newlines in the message itself are escaped.
-    const record = buffer.toString('latin1', 0, end >= 0 && end < length ? end : length);
+  /** False if it is no record. */
+  function take(record: string, length: number): boolean {
     const [, priority, number, micros] = header.exec(record) ?? [];
     const next = Number(number);
     if (seq !== undefined && next <= seq) return true;
     counts.lines++;
     counts.bytes += length;
     if (number === undefined) {
-      unreadable(record);
+      const text = `${path} holds what is no record of the kernel's log: ${JSON.stringify(record.slice(0, 80))}`;
+      listener.onNotice({ level: 'warn', key: 'unreadable', text });
       return false;
     }
 
@@ -135,8 +94,8 @@ export function createKernelRing(options: KernelRingOptions): Source {
     // Those that are missing are older than this one.
     const isTooOld = isOld && time < since;
     seq = next - 1;
-    if (missing > 0 && !isTooOld) lost(missing, time);
-    if (isStopped()) return true;
+    if (missing > 0 && !isTooOld) listener.onLost(lossOf(path, missing, time));
+    if (poll.state === 'stopped') return true;
     seq = next;
     if (isTooOld) return true;
     const { text, host, program } = readEnvelope(record, noClock);
@@ -146,46 +105,11 @@ export function createKernelRing(options: KernelRingOptions): Source {
     listener.onLine(origin === 'kernel' ? line : { ...line, program }, origin);
     return true;
   }
+}
 
-  function lost(count: number, time: Millis): void {
-    const what = count === 1 ? '1 record is' : `${count} records are`;
-    listener.onLost({
-      count,
-      unit: 'records',
-      time,
-      reason: `${path} was overwritten before it was read: ${what} lost`,
-    });
-  }
-
-  function unreadable(record: string): void {
-    const text = `${path} holds what is no record of the kernel's log: ${JSON.stringify(record.slice(0, 80))}`;
-    listener.onNotice({ level: 'warn', key: 'unreadable', text });
-  }
-
-  function fail(error: unknown): void {
-    close();
-    state = 'failed';
-    cancel = schedule(open, patience);
-    const text = `${path} cannot be read: ${adviceOn(error)}. It is tried again every 10 s`;
-    if (told === text) return;
-    told = text;
-    listener.onNotice({ level: 'error', key: 'failed', text });
-  }
-
-  function well(): void {
-    if (told === undefined) return;
-    told = undefined;
-    listener.onNotice({ level: 'info', key: 'well', text: `${path} is read now` });
-  }
-
-  function close(): void {
-    if (fd !== undefined) device.close(fd);
-    fd = undefined;
-  }
-
-  function isStopped(): boolean {
-    return state === 'stopped';
-  }
+function lossOf(path: string, count: number, time: Millis): Loss {
+  const what = count === 1 ? '1 record is' : `${count} records are`;
+  return { count, unit: 'records', time, reason: `${path} was overwritten before it was read: ${what} lost` };
 }
 
 /** Number of the last record that an earlier run took, of this boot; undefined if that is not known. */

@@ -82,9 +82,7 @@ export function createContainerRecords(options: ContainerRecordsOptions): Contai
       }
       deliver();
     },
-    start() {
-      for (const joiner of joiners) joiner.start();
-    },
+    start: () => joiners.forEach((joiner) => joiner.start()),
     finish() {
       for (const joiner of joiners) joiner.finish();
       deliver();

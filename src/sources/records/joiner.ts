@@ -65,12 +65,11 @@ const partTimeout: Millis = 5000;
  */
 export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>): RecordJoiner<Line> {
   const { onRecord, timeout = 500, counts } = options;
-  const { now, schedule } = options.timing;
   let { part, open } = readSaved<Line>(options.saved);
-  let latest = 0;
-  let isStopped = false;
-  const timer = createTimer(schedule, now, look);
-  const isWaiting = (): boolean => part !== undefined || open?.isCut === false;
+  const quiet = createQuietPeriod(options.timing, timeout, finish, () => {
+    if (part !== undefined) return partTimeout;
+    return open?.isCut === false ? timeout : undefined;
+  });
 
   return {
     get isOpen() {
@@ -88,18 +87,15 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
       if (part === undefined) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
       if (!isPartial) takeLine(part, matters);
-      wait();
+      quiet.restart();
     },
-    start: wait,
+    start: quiet.restart,
     hurry() {
       if (open?.isCut === false) handOver(undefined);
       else finish();
     },
     finish,
-    stop() {
-      isStopped = true;
-      timer.cancel();
-    },
+    stop: quiet.stop,
   };
 
   function takeLine(line: Line, matters: boolean): void {
@@ -140,18 +136,40 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
     }
     if (open?.isCut === false) handOver(undefined);
   }
+}
 
-  function wait(): void {
-    if (isStopped || !isWaiting()) return;
-    latest = now();
-    timer.setEarliest(timeout);
-  }
+/**
+ * Calls `onOver` when nothing was added for as long as `limit` says at that time; undefined: nothing is waited for. Looks every
+ * `interval`, so that no timer is set for each line.
+ */
+function createQuietPeriod(
+  { now, schedule }: RecordJoinerOptions<RecordLine>['timing'],
+  interval: Millis,
+  onOver: () => void,
+  limit: () => Millis | undefined,
+): { restart: () => void; stop: () => void } {
+  const timer = createTimer(schedule, now, look);
+  let latest = 0;
+  let isStopped = false;
+
+  return {
+    restart() {
+      if (isStopped || limit() === undefined) return;
+      latest = now();
+      timer.setEarliest(interval);
+    },
+    stop() {
+      isStopped = true;
+      timer.cancel();
+    },
+  };
 
   function look(): void {
-    if (!isWaiting()) return;
-    const left = latest + (part === undefined ? timeout : partTimeout) - now();
-    if (left <= 0) finish();
-    else timer.set(Math.min(timeout, left));
+    const longest = limit();
+    if (longest === undefined) return;
+    const left = latest + longest - now();
+    if (left <= 0) onOver();
+    else timer.set(Math.min(interval, left));
   }
 }
 

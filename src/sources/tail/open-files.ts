@@ -59,10 +59,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     retry() {
       const again = [...failed].filter((file) => files.includes(file));
       failed.clear();
-      for (const file of again) {
-        const { log, isPacked, reader } = file;
-        replace(file, { log, isPacked, head: reader.head, place: reader.place });
-      }
+      for (const file of again) replace(file, resumed(file));
     },
   };
 
@@ -70,8 +67,10 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     if (files.length >= maxFiles) {
       // It is reported as lost, so it must not be read later either.
       done.add(passOver(entry));
-      const bytes = Number.isFinite(entry.size) ? entry.size : undefined;
-      return report.lost(bytes, 'was replaced more often than it could be read');
+      return report.lost(
+        Number.isFinite(entry.size) ? entry.size : undefined,
+        'was replaced more often than it could be read',
+      );
     }
     try {
       order.insert(createLogFile({ ...common, ...entry }), next);
@@ -91,14 +90,8 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     done.add({ identity: undefined, head: reader.head, place: reader.place });
     replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile });
     const again = files.find((each) => each.log === log);
-    const unread = Math.max(0, lastSize - (copy?.size ?? reader.offset));
     if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
-    if (unread > 0) {
-      const what = copy === undefined ? 'had not been read' : 'had neither been read nor copied';
-      report.lost(unread, `was truncated: ${unread} bytes or more ${what}`);
-    } else if (copy === undefined) {
-      report.lost(undefined, 'was truncated: what was written just before may not have been read');
-    }
+    reportTruncation(report, lastSize - (copy?.size ?? reader.offset), copy !== undefined);
     // From here on its content is told from a copy of it.
     again?.verify();
   }
@@ -122,4 +115,18 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
       fail(file, error);
     }
   }
+}
+
+function reportTruncation(report: Report, unread: number, hasCopy: boolean): void {
+  if (unread > 0) {
+    const what = hasCopy ? 'had neither been read nor copied' : 'had not been read';
+    report.lost(unread, `was truncated: ${unread} bytes or more ${what}`);
+  } else if (!hasCopy) {
+    report.lost(undefined, 'was truncated: what was written just before may not have been read');
+  }
+}
+
+/** Where the file could be read no further. */
+function resumed({ log, isPacked, reader }: LogFile): Start {
+  return { log, isPacked, head: reader.head, place: reader.place };
 }

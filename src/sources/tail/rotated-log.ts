@@ -5,18 +5,15 @@ import { beginLog } from './begin-log.ts';
 import { createFileSearch, type FileSearch } from './file-search.ts';
 import { createFinishedFiles, type DoneFiles } from './finished-files.ts';
 import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
-import type { LogFile } from './log-file.ts';
 import { createOpenFiles } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
 import { openPinnedTail } from './pinned-tail.ts';
 import { createReadingOrder, isAtEnd, type ReadingOrder } from './reading-order.ts';
+import { createReplacementLooks } from './replacement-looks.ts';
 import { createReport } from './report.ts';
 
 /** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
 const lookInterval: Millis = 1000;
-/** Between looks while a file is being replaced; a writer may take so many of them for it. */
-const soon: Millis = 10;
-const maxSoon = 100;
 /** Between looks at a file whose changes the kernel does not report. */
 const pollInterval: Millis = 100;
 /** Between attempts to open what could not be opened. */
@@ -42,21 +39,19 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const report = createReport(options, wall);
   const done = createFinishedFiles();
   let { from, saved: lastPosition } = options;
-  let looksInARow = 0;
-  let lastDeleted: LogFile | undefined;
-
   const beginnings = createTimer(schedule, now, begin);
   const turns = createTimer(schedule, now, turn);
   const looks = createTimer(schedule, now, look);
-  const looksSoon = createTimer(schedule, now, lookSoon);
-  const files = createOpenFiles({
-    ...options,
-    onLine(text, number, cut) {
-      if (!report.isStopped) options.onLine(text, number, cut);
-    },
-    ...{ now, openContent, order, report, done, turns, onMoved: lookAtOnce },
+  const replacement = createReplacementLooks(order, timing, () => {
+    search.discover();
+    if (!report.isStopped) turns.setEarliest(0);
   });
-  const search = createFileSearch({ path, order, done, report, insert: files.insert, wall });
+  const onLine: RotatedLogOptions['onLine'] = (text, number, cut) => {
+    if (!report.isStopped) options.onLine(text, number, cut);
+  };
+  const parts = { path, order, report, done, now, wall, turns, openContent };
+  const files = createOpenFiles({ ...options, ...parts, onLine, onMoved: replacement.begin });
+  const search = createFileSearch({ ...parts, insert: files.insert });
 
   return {
     name: path,
@@ -76,7 +71,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     stop() {
       if (order.all.length > 0) lastPosition = order.position;
       report.state = 'stopped';
-      for (const timer of [beginnings, turns, looks, looksSoon]) timer.cancel();
+      for (const timer of [beginnings, turns, looks, replacement]) timer.cancel();
       for (const file of order.all.slice()) order.remove(file);
     },
   };
@@ -99,12 +94,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function turn(): void {
     for (const file of order.readable) file.pump();
     if (report.isStopped) return;
-    const newest = order.all.at(-1);
-    // The kernel reports it as any other change, as long as the file is held open.
-    if (newest !== undefined && newest !== lastDeleted && isDeleted(newest.log)) {
-      lastDeleted = newest;
-      lookAtOnce();
-    }
+    replacement.beginIfDeleted();
     if (order.goOn()) turns.set(0);
     else if (order.readable.some(({ content }) => !content.isWatched)) turns.setEarliest(pollInterval);
   }
@@ -116,20 +106,6 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     files.retry();
     release(order, search.live, done, now());
     if (!report.isStopped) turn();
-  }
-
-  /** A file was renamed or deleted: another one takes its place about now. */
-  function lookAtOnce(): void {
-    looksInARow = 0;
-    looksSoon.setEarliest(0);
-  }
-
-  function lookSoon(): void {
-    const known = order.all.length;
-    search.discover();
-    if (report.isStopped) return;
-    turns.setEarliest(0);
-    if (order.all.length === known && ++looksInARow < maxSoon) looksSoon.set(soon);
   }
 }
 

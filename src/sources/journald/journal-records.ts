@@ -1,0 +1,151 @@
+import type { LogLine, Millis } from '../../model/log-line.ts';
+import { createNeedleSearch } from '../framing/needles.ts';
+import { fatalNeedles } from '../records/record-kinds.ts';
+import type { Position, Source, SourceListener, Timing } from '../source.ts';
+import { cursorOf, isSameRecord, readRecord } from './record.ts';
+import { createUnits, driverMark, unitMark } from './units.ts';
+
+export interface JournalRecordsOptions {
+  /** `position` of an earlier source. */
+  saved: Position | undefined;
+  /** Without such a position, older records are passed over. */
+  since: Millis;
+  listener: SourceListener;
+  /** As in `createScanner`, of the kernel's records; those whose message is an array of bytes are handed over in any case. */
+  needles: readonly string[];
+  /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
+  units?: { names: readonly string[]; needles: readonly string[] };
+  timing: Timing;
+  /** Nothing is handed over any more. */
+  isStopped: () => boolean;
+}
+
+/** Takes what journalctl prints: counts records, remembers the last one, and hands over those that matter. */
+export interface JournalRecords {
+  readonly position: Position | undefined;
+  readonly counts: Source['counts'];
+  /** journalctl is started again: returns the cursor of the last record that was taken, with which it is to begin. */
+  resume: () => string | undefined;
+  /** Whole lines, each with its newline. Returns whether a record was among them. */
+  take: (block: Buffer) => boolean;
+  tooLong: (bytes: number) => void;
+  /** The journal has no record with the cursor of `resume`. False if it was not asked for one. */
+  forgetPlace: () => boolean;
+  start: () => void;
+  stop: () => void;
+}
+
+const newline = 10;
+/** No needle can be seen in a message that is no UTF-8. */
+const byteArrayMessage = '"MESSAGE":[';
+const tooLongText = 'A record of the journal is longer than 1 MiB and was skipped; further ones are only counted';
+
+export function createJournalRecords(options: JournalRecordsOptions): JournalRecords {
+  const { saved, listener, timing, isStopped } = options;
+  const names = options.units?.names ?? [];
+  // Words of programs are looked for in records of units alone: in all of them it would cost the kernel's a tenth of their time.
+  const marks = names.length === 0 ? [] : [unitMark, driverMark];
+  const search = createNeedleSearch([...options.needles, byteArrayMessage, ...marks]);
+  const hasWords = createWordSearch([...(options.units?.needles ?? []), ...fatalNeedles, byteArrayMessage]);
+  /** Of the last record that was taken. */
+  let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
+  const handOver = createHandOver(options, cursor === undefined);
+  const units = createUnits({ names, saved: saved?.['units'], onLine: handOver.line, timing });
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  /** The cursor that journalctl was started with, until its first record has come: that one was taken already. */
+  let resumedAt: string | undefined;
+
+  return {
+    counts,
+    get position() {
+      const { position } = units;
+      return cursor === undefined ? undefined : { cursor, ...(position && { units: position }) };
+    },
+    resume: () => (resumedAt = cursor),
+    take: takeLines,
+    tooLong(bytes) {
+      counts.lines++;
+      counts.bytes += bytes;
+      counts.tooLong++;
+      units.forget();
+      if (counts.tooLong > 1 || isStopped()) return;
+      listener.onNotice({ level: 'warn', key: 'too-long', text: tooLongText });
+    },
+    forgetPlace() {
+      if (resumedAt === undefined) return false;
+      cursor = undefined;
+      lost('The journal does not know the place where it was read last: what came after it may be lost');
+      return true;
+    },
+    start: units.start,
+    stop: units.stop,
+  };
+
+  function takeLines(block: Buffer): boolean {
+    if (isStopped()) return false;
+    let start = resumedAt === undefined ? 0 : takeFirst(block, resumedAt);
+    search.reset();
+    let found = search.next(block, start, block.length);
+    let last: string | undefined;
+    for (let end = start; start < block.length && !isStopped(); start = end) {
+      end = block.indexOf(newline, start) + 1;
+      counts.lines++;
+      counts.bytes += end - start;
+      const matters = found >= 0 && found < end;
+      if (matters) found = search.next(block, end, block.length);
+      if (!matters && end < block.length) continue;
+      last = block.toString('latin1', start, end - 1);
+      cursor = cursorOf(last) ?? cursor;
+      const from = start;
+      if (!units.take(last, counts.lines, () => hasWords(block, from, end)) && matters)
+        handOver.record(last, counts.lines);
+    }
+    return last !== undefined;
+  }
+
+  /** The one that was taken before the start, if the journal has it still. Returns where the next one begins. */
+  function takeFirst(block: Buffer, expected: string): number {
+    const end = block.indexOf(newline) + 1;
+    const first = cursorOf(block.toString('latin1', 0, end - 1));
+    if (first === undefined) return 0;
+    resumedAt = undefined;
+    if (isSameRecord(first, expected)) return end;
+    lost('The journal no longer has the record that was read last: what came after it may be lost');
+    return 0;
+  }
+
+  function lost(reason: string): void {
+    units.forget();
+    listener.onLost({ count: undefined, unit: 'records', time: timing.wall(), reason });
+  }
+}
+
+/** Whether one of the literals stands in these bytes of a block. */
+function createWordSearch(literals: readonly string[]): (block: Buffer, start: number, end: number) => boolean {
+  const search = createNeedleSearch(literals);
+  return (block, start, end) => {
+    search.reset();
+    return search.next(block, start, end) >= 0;
+  };
+}
+
+function createHandOver(
+  { listener, since, timing, isStopped }: JournalRecordsOptions,
+  isFirstRun: boolean,
+): { record: (record: string, number: number) => void; line: (line: LogLine) => void } {
+  return {
+    record(record, number) {
+      const read = readRecord(record, number, timing.wall());
+      if (read === undefined) {
+        const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
+        return listener.onNotice({ level: 'warn', key: 'unreadable', text });
+      }
+      // journald dates what it takes in late, as when it starts, by its own clock.
+      if (isFirstRun && read.line.time < since) return;
+      listener.onLine(read.line, read.origin);
+    },
+    line(line) {
+      if (!isStopped() && !(isFirstRun && line.time < since)) listener.onLine(line, 'program');
+    },
+  };
+}

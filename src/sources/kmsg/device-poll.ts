@@ -1,0 +1,104 @@
+import type { Millis } from '../../model/log-line.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import type { Source, SourceListener } from '../source.ts';
+import { adviceOn, type Device, readRecord, recordSize } from './device.ts';
+
+export interface DevicePollOptions {
+  path: string;
+  device: Device;
+  schedule: Schedule;
+  onNotice: SourceListener['onNotice'];
+  /** One record, as latin1; `length`: the bytes that were read. Returns false if it is no record. */
+  take: (record: string, length: number) => boolean;
+  /** There is no further record for now. */
+  onEmpty: () => void;
+}
+
+/** Reads a device again and again, and opens it again when that fails. */
+export interface DevicePoll {
+  readonly state: Source['state'];
+  start: () => void;
+  stop: () => void;
+}
+
+/** Taken before other work has its turn: a few milliseconds. */
+const readsPerTurn = 512;
+/** Between looks: while records come, and after a while without any. */
+const shortestWait: Millis = 2;
+const longestWait: Millis = 100;
+/** Between attempts to open what could not be opened. */
+const retryInterval: Millis = 10_000;
+
+export function createDevicePoll({ path, device, schedule, onNotice, take, onEmpty }: DevicePollOptions): DevicePoll {
+  const buffer = Buffer.alloc(recordSize);
+  let state: Source['state'] = 'waiting';
+  let fd: number | undefined;
+  let wait = shortestWait;
+  /** Why it cannot be read, as it was published. */
+  let published: string | undefined;
+  let cancel: (() => void) | undefined;
+
+  return {
+    get state() {
+      return state;
+    },
+    start: open,
+    stop() {
+      state = 'stopped';
+      cancel?.();
+      close();
+    },
+  };
+
+  function open(): void {
+    try {
+      fd = device.open(path);
+    } catch (error) {
+      return fail(error);
+    }
+    state = 'reading';
+    cancel = schedule(turn, 0);
+  }
+
+  function turn(): void {
+    let records = 0;
+    for (let reads = 0; reads < readsPerTurn; reads++) {
+      const outcome = readRecord(device, fd as number, buffer);
+      if (typeof outcome === 'object') return fail(outcome.error);
+      if (outcome === 'empty') {
+        onEmpty();
+        return goOn(records > 0 ? shortestWait : Math.min(2 * wait, longestWait));
+      }
+      if (outcome === 'again') continue;
+      // What follows are properties of a device; newlines in the message itself are escaped.
+      const end = buffer.indexOf('\n');
+      if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) records++;
+      if (state === 'stopped') return;
+    }
+    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
+    goOn(0);
+  }
+
+  function goOn(delay: Millis): void {
+    wait = Math.max(delay, shortestWait);
+    cancel = schedule(turn, delay);
+    if (published === undefined) return;
+    published = undefined;
+    onNotice({ level: 'info', key: 'well', text: `${path} is read now` });
+  }
+
+  function fail(error: unknown): void {
+    close();
+    state = 'failed';
+    cancel = schedule(open, retryInterval);
+    const text = `${path} cannot be read: ${adviceOn(error)}. It is tried again every 10 s`;
+    if (published === text) return;
+    published = text;
+    onNotice({ level: 'error', key: 'failed', text });
+  }
+
+  function close(): void {
+    if (fd !== undefined) device.close(fd);
+    fd = undefined;
+  }
+}
