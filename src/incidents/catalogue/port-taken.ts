@@ -2,9 +2,9 @@ import type { CauseRow } from './cause.ts';
 import { find, isProblem, textOf } from './record-text.ts';
 import { failingPodArguments, subjects } from './texts.ts';
 
-/** Its own health and metrics, as one text or as an error [1.17 to 1.36: pkg/proxy/healthcheck, cmd/kube-proxy/app/server.go]. */
+/** Its own health and metrics, as one text or as an error [1.8 to 1.36: pkg/proxy/healthcheck, cmd/kube-proxy/app/server.go]. */
 const taken =
-  /(?:starting metrics server failed|ailed to start proxier healthz on [\w.:[\]]{1,60}): listen tcp ([\w.:[\]]{1,60}): bind: address already in use/;
+  /(?:starting metrics server failed|ailed to start (?:node|proxier) healthz on [\w.:[\]]{1,60})(?:: |\n)listen tcp ([\w.:[\]]{1,60}): bind: address already in use/;
 
 export const portTaken: CauseRow = {
   code: 'KN118',
@@ -13,7 +13,7 @@ export const portTaken: CauseRow = {
   reason: 'KubeProxyPortTaken',
   overReason: 'KubeProxyPortFree',
   programs: ['kube-proxy'],
-  needles: ['starting metrics server failed', 'ailed to start proxier healthz'],
+  needles: ['starting metrics server failed', 'ailed to start node healthz', 'ailed to start proxier healthz'],
   match: (record) => (isProblem(record) ? find(textOf(record), [taken]) : undefined),
   retryInterval: 60_000,
   neverFatal: true,

@@ -388,6 +388,11 @@ export const kubeProxyLines: readonly SignRow[] = [
     sign: { code: 'KN118', subject: '0.0.0.0:10256' },
   },
   {
+    name: 'health port taken, 1.8 and 1.16',
+    text: 'E1120 13:53:53.641275       1 healthcheck.go:317] Failed to start node healthz on 0.0.0.0:10256: listen tcp 0.0.0.0:10256: bind: address already in use',
+    sign: { code: 'KN118', subject: '0.0.0.0:10256' },
+  },
+  {
     name: 'metrics port taken, 1.8 to 1.21',
     text: 'E1120 14:19:04.010132       1 server.go:564] starting metrics server failed: listen tcp 127.0.0.1:10249: bind: address already in use',
     sign: { code: 'KN118', subject: '127.0.0.1:10249' },
