@@ -46,7 +46,8 @@ const programs: Readonly<Record<string, RegExp>> = {
 /** The command line that `code` is, with the program's name where it was left out; `undefined` if it is something else. */
 export function asCommand(code: string): string | undefined {
   if (own.test(code)) return `kube-netfilter-tailer ${code}`;
-  if (/^(?:\.\/|scripts\/|\.ci\/run\b)\S*$/.test(code) || /^(?:\.|scripts)\/\S+\.sh /.test(code)) return code;
+  if (/^(?:(?:\.\/|scripts\/)\S*|\.ci\/run(?: [\w-]+)*)$/.test(code) || /^(?:\.|scripts)\/\S+\.sh /.test(code))
+    return code;
   const [, program = '', rest = ''] = /^(\S+) (.*)$/s.exec(code) ?? [];
   const follows = Object.hasOwn(programs, program) ? programs[program] : undefined;
   return follows?.test(rest) === true && anything.test(rest.replace(/^[|]\s*/, '')) ? code : undefined;
