@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { causes } from '../../src/incidents/catalogue/catalogue.ts';
 import { program } from '../commands/program.ts';
 import { documentPaths, textOf } from './documents.ts';
 import { proseOf, retiredIn } from './words.ts';
 
-/** Pages that are still to be rewritten. */
-const open = /^docs\/(?:causes\/|incidents\.md)/;
+test.each([...documentPaths(), 'CHANGELOG.md'])('%s has no retired word in its sentences', (document) => {
+  // Titles of causes stand in Events.
+  const text = causes.reduce((rest, { title }) => rest.replaceAll(title, ''), textOf(document));
+  expect(retiredIn(proseOf(text)).map((found) => `${document}:${found}`)).toEqual([]);
+});
 
-test.each([...documentPaths(), 'CHANGELOG.md'].filter((path) => !open.test(path)))(
-  '%s has no retired word in its sentences',
-  (document) => {
-    expect(retiredIn(proseOf(textOf(document))).map((found) => `${document}:${found}`)).toEqual([]);
-  },
-);
-
-test.each([[], ['run'], ['replay'], ['doctor']])('--help of %s has no retired word', async (...command) => {
+test.each([[], ['run'], ['replay'], ['doctor'], ['config']])('--help of %s has no retired word', async (...command) => {
   const { out } = await program([...command, '--help']);
   expect(out).toContain('Usage: ');
   expect(retiredIn(out)).toEqual([]);

@@ -8,7 +8,7 @@ export const configHelp = `Usage: kube-netfilter-tailer config print [--effectiv
        kube-netfilter-tailer config check FILE
 
 print  what is set by the options given, the environment and the file that these name: the settings that "run" would have here.
-       As YAML it is a config file itself, with a comment behind each value that tells where it is from.
+       As YAML it is a config file itself, with a comment behind each value that says where it is from.
 check  whether FILE is right, all by itself. Says all that is wrong, each with its line.
 
   --effective          settings with their default values too
