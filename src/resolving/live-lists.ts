@@ -4,18 +4,13 @@ import { type ChainIndex, createChainIndex } from './service-chains/chain-index.
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
 import type { Node, Pod, Service } from './objects.ts';
 import { createPodIndex } from './pod-index.ts';
-
-export interface LiveLimits {
-  /** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
-  tombstoneAge: Millis;
-  /** Past that the oldest go first. */
-  tombstones: number;
-}
+import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 
 /** How long a Pod is in trouble for having been restarted. */
 const recently: Millis = 600_000;
 
-export const defaultLiveLimits: LiveLimits = { tombstoneAge: 600_000, tombstones: 4096 };
+/** How long a Pod that is gone can still be found by its former addresses, for packets from before its end. */
+export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 /**
  * What is known of a cluster right now, kept up to date by whoever watches it. `now` is this node's clock, the one that
@@ -41,13 +36,15 @@ export interface LiveLists {
 export function createLiveLists(
   ownNode: string,
   remote: Remote | undefined,
-  limits: LiveLimits = defaultLiveLimits,
+  limits: TombstoneLimits = defaultLiveLimits,
 ): LiveLists {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
   const nodes = new Map<string, Node>();
-  /** Oldest first. */
-  const tombstones = new Map<Pod, Millis>();
+  const tombstones = createTombstones<Pod, true>(limits, (pod) => {
+    index.remove(pod);
+    directory.changed('pods');
+  });
   const chains = createChainIndex();
   let nodeList: Node[] | undefined;
   let serviceList: Service[] | undefined;
@@ -128,10 +125,7 @@ export function createLiveLists(
     },
     sweep(now) {
       chains.sweep(now);
-      for (const [pod, since] of tombstones) {
-        if (since > now - limits.tombstoneAge && tombstones.size <= limits.tombstones) break;
-        bury(pod);
-      }
+      tombstones.sweep(now);
     },
   };
 
@@ -145,14 +139,7 @@ export function createLiveLists(
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
     const past = { ...before, until: Math.min(before.until, now, isSame ? (after?.until ?? Infinity) : Infinity) };
     index.add(past, lost);
-    tombstones.set(past, now);
-    if (tombstones.size > limits.tombstones) for (const oldest of tombstones.keys()) return bury(oldest);
-  }
-
-  function bury(pod: Pod): void {
-    tombstones.delete(pod);
-    index.remove(pod);
-    directory.changed('pods');
+    tombstones.put(past, true, now);
   }
 }
 

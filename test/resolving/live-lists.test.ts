@@ -9,7 +9,7 @@ import { slack } from '../../src/resolving/pod-index.ts';
 import { nine, node, pod, service } from '../builders.ts';
 
 const minute = 60_000;
-const age = defaultLiveLimits.tombstoneAge;
+const age = defaultLiveLimits.age;
 const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4', '10.65.1.6'];
 const names = ['web-0', 'web-1', 'job'];
 const veths = names.map((name) => interfaceNames('shop', name)[0] ?? '');
@@ -598,7 +598,7 @@ describe('tombstones', () => {
   });
 
   test('are limited: the oldest go first', () => {
-    const lists = create({ tombstoneAge: age, tombstones: 2 });
+    const lists = create({ age, count: 2 });
     for (const [number, address] of ['10.65.1.4', '10.65.1.5', '10.65.1.6'].entries()) {
       lists.setPod(pod({ name: `web-${number}`, addresses: [address] }), nine);
       lists.removePod('shop', `web-${number}`, nine + 1000);
@@ -619,7 +619,7 @@ describe('tombstones', () => {
   });
 
   test('of 100,000 Pods that come and go nothing is left', () => {
-    const lists = create({ tombstoneAge: age, tombstones: 500 });
+    const lists = create({ age, count: 500 });
     let now = nine;
     let most = 0;
     for (let number = 0; number < 100_000; number++) {

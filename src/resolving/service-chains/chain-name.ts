@@ -4,11 +4,11 @@ import type { ServiceProtocol } from '../objects.ts';
 
 /**
  * What the name of a chain says. In iptables mode kube-proxy names a Service's chains by a hash that cannot be inverted; in nftables
- * mode the name says it all. `shared`: a chain, set or map that is no single Service's.
+ * mode the name says it all.
  *
  * Format: kube-proxy's pkg/proxy/iptables/proxier.go, nftables/proxier.go and ipvs/proxier.go.
  */
-export type ChainName = { kind: 'service-hash' | 'endpoint-hash'; hash: string } | ChainPort | { kind: 'shared' };
+export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
 /** What a chain is made for. */
 export interface ChainPort {
@@ -22,9 +22,8 @@ export interface ChainPort {
   endpoint: string | undefined;
 }
 
-/** Undefined: no name that kube-proxy gives. */
+/** Undefined: no chain that kube-proxy makes for a single Service. */
 export function parseChainName(chain: string): ChainName | undefined {
-  if (sharedChains.has(chain)) return { kind: 'shared' };
   if (chain.length > longestName) return undefined;
   const [, kind, hashed] = /^KUBE-(SVC|SVL|FW|EXT|XLB|SEP)-([A-Z2-7]{16})$/.exec(chain) ?? [];
   if (hashed !== undefined) return { kind: kind === 'SEP' ? 'endpoint-hash' : 'service-hash', hash: hashed };
@@ -91,61 +90,3 @@ export function chainHash(text: string): string {
 }
 
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-
-/** Of kube-proxy in all its modes and ages, and of the kubelet, which makes some of them, too. */
-const sharedChains: ReadonlySet<string> = new Set([
-  // iptables mode
-  'KUBE-SERVICES',
-  'KUBE-EXTERNAL-SERVICES',
-  'KUBE-NODEPORTS',
-  'KUBE-POSTROUTING',
-  'KUBE-MARK-MASQ',
-  'KUBE-MARK-DROP',
-  'KUBE-FORWARD',
-  'KUBE-PROXY-FIREWALL',
-  'KUBE-PROXY-CANARY',
-  'KUBE-FIREWALL',
-  'KUBE-KUBELET-CANARY',
-  'KUBE-IPTABLES-HINT',
-  // ipvs mode
-  'KUBE-NODE-PORT',
-  'KUBE-LOAD-BALANCER',
-  'KUBE-SOURCE-RANGES-FIREWALL',
-  'KUBE-IPVS-FILTER',
-  'KUBE-IPVS-OUT-FILTER',
-  // userspace mode
-  'KUBE-PORTALS-CONTAINER',
-  'KUBE-PORTALS-HOST',
-  'KUBE-NODEPORT-CONTAINER',
-  'KUBE-NODEPORT-HOST',
-  'KUBE-NODEPORT-NON-LOCAL',
-  // nftables mode
-  'filter-prerouting',
-  'filter-prerouting-pre-dnat',
-  'filter-input',
-  'filter-input-pre-dnat',
-  'filter-forward',
-  'filter-output',
-  'filter-output-pre-dnat',
-  'nat-prerouting',
-  'nat-output',
-  'nat-postrouting',
-  'services',
-  'service-endpoints-check',
-  'nodeport-endpoints-check',
-  'cluster-ips-check',
-  'firewall-check',
-  'firewall-allow-check',
-  'reject-chain',
-  'mark-for-masquerade',
-  'masquerading',
-  'service-ips',
-  'service-nodeports',
-  'no-endpoint-services',
-  'no-endpoint-nodeports',
-  'nodeport-ips',
-  'cluster-ips',
-  'firewall-ips',
-  'firewall-allow',
-  'hairpin-connections',
-]);

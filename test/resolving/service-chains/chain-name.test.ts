@@ -63,21 +63,6 @@ describe('in iptables mode', () => {
   });
 
   test.each([
-    'KUBE-SERVICES',
-    'KUBE-EXTERNAL-SERVICES',
-    'KUBE-NODEPORTS',
-    'KUBE-MARK-MASQ',
-    'KUBE-FORWARD',
-    'KUBE-FIREWALL',
-    'KUBE-SOURCE-RANGES-FIREWALL',
-    'nat-postrouting',
-    'firewall-check',
-    'cluster-ips',
-  ])('%s is shared', (chain) => {
-    expect(parseChainName(chain)).toEqual({ kind: 'shared' });
-  });
-
-  test.each([
     '',
     'KUBE-SVC-',
     'KUBE-SVC-NPX46M4PTMTKRN6',
@@ -88,11 +73,16 @@ describe('in iptables mode', () => {
     'KUBE-HP-NPX46M4PTMTKRN6Y',
     ' KUBE-SVC-NPX46M4PTMTKRN6Y',
     'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
+    'KUBE-SERVICES',
+    'KUBE-MARK-MASQ',
+    'KUBE-SOURCE-RANGES-FIREWALL',
     'KUBE-WHATEVER',
+    'nat-postrouting',
+    'firewall-check',
     'constructor',
     'cali-pi-_Abc',
     'INPUT',
-  ])('%j is nobody’s', (chain) => {
+  ])('%j is of no single Service', (chain) => {
     expect(parseChainName(chain)).toBeUndefined();
   });
 });

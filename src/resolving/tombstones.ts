@@ -1,4 +1,4 @@
-import type { Millis } from '../../model/log-line.ts';
+import type { Millis } from '../model/log-line.ts';
 
 export interface TombstoneLimits {
   age: Millis;
@@ -7,18 +7,21 @@ export interface TombstoneLimits {
 }
 
 /** What is gone, but may still be asked for. */
-export interface Tombstones<T> {
-  put: (key: string, value: T, now: Millis) => void;
-  get: (key: string) => T | undefined;
-  entries: () => Iterable<[key: string, value: T]>;
+export interface Tombstones<K, V> {
+  put: (key: K, value: V, now: Millis) => void;
+  get: (key: K) => V | undefined;
+  entries: () => Iterable<[K, V]>;
   /** Forgets what is too old. */
   sweep: (now: Millis) => void;
   readonly size: number;
 }
 
-export function createTombstones<T>({ age, count }: TombstoneLimits): Tombstones<T> {
+export function createTombstones<K, V>(
+  { age, count }: TombstoneLimits,
+  onForgotten?: (key: K) => void,
+): Tombstones<K, V> {
   /** Oldest first. */
-  const all = new Map<string, { value: T; since: Millis }>();
+  const all = new Map<K, { value: V; since: Millis }>();
   return {
     get size() {
       return all.size;
@@ -27,7 +30,7 @@ export function createTombstones<T>({ age, count }: TombstoneLimits): Tombstones
       all.delete(key);
       all.set(key, { value, since });
       const [oldest] = all.size > count ? all.keys() : [];
-      if (oldest !== undefined) all.delete(oldest);
+      if (oldest !== undefined) forget(oldest);
     },
     get: (key) => all.get(key)?.value,
     *entries() {
@@ -36,8 +39,13 @@ export function createTombstones<T>({ age, count }: TombstoneLimits): Tombstones
     sweep(now) {
       for (const [key, { since }] of all) {
         if (since > now - age) return;
-        all.delete(key);
+        forget(key);
       }
     },
   };
+
+  function forget(key: K): void {
+    all.delete(key);
+    onForgotten?.(key);
+  }
 }
