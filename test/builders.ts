@@ -4,7 +4,7 @@ import type { FelixSettings, IncidentDetails, NodeFacts } from '../src/model/inc
 import type { LogLine } from '../src/model/log-line.ts';
 import type { Packet, PacketObservation } from '../src/model/packet.ts';
 import type { Series } from '../src/model/series.ts';
-import { packEndpoints } from '../src/resolving/service-chains/endpoints.ts';
+import { packEndpoints } from '../src/resolving/service-chains/packed-endpoints.ts';
 import type { Backend } from '../src/model/service-chain.ts';
 import type { ClusterObjects, EndpointSlice, Node, Pod, Service } from '../src/resolving/objects.ts';
 import { createDistinctValues } from '../src/series/distinct-values.ts';

@@ -1,5 +1,5 @@
 import type { Backend } from '../model/service-chain.ts';
-import { backendsIn } from '../resolving/service-chains/endpoints.ts';
+import { backendsIn } from '../resolving/service-chains/packed-endpoints.ts';
 import type { Connection } from './connection.ts';
 import { at, list } from './json.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';

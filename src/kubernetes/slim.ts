@@ -3,8 +3,8 @@ import { canonicalAddress } from '../platform/address.ts';
 import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
-import { packEndpoints } from '../resolving/service-chains/endpoints.ts';
-import { sharedPorts } from '../resolving/service-chains/shared-ports.ts';
+import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
+import { createInterner } from '../resolving/interner.ts';
 import type { Backend } from '../model/service-chain.ts';
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
 import { type Owner, workloadOf } from '../resolving/workload.ts';
@@ -164,16 +164,16 @@ function backend(namespace: string, endpoint: Json): Backend[] {
 }
 
 function ports(value: Json): readonly ServicePort[] {
-  return sharedPorts(
-    list(value).flatMap((each): ServicePort[] => {
-      const port = at(each, 'port');
-      // TCP is what it is where nothing is said.
-      const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
-      if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
-      return [{ name: spelled(at(each, 'name'), isLabel) ?? '', port, protocol }];
-    }),
-  );
+  const found = list(value).flatMap((each): ServicePort[] => {
+    const port = at(each, 'port');
+    const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
+    if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
+    return [{ name: spelled(at(each, 'name'), isLabel) ?? '', port, protocol }];
+  });
+  return internPorts(JSON.stringify(found), found);
 }
+
+const internPorts = createInterner<readonly ServicePort[]>();
 
 function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'] {
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';

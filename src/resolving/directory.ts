@@ -1,12 +1,19 @@
-import { type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
+import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
+import {
+  externalEndpoint,
+  namedNode,
+  nodeEndpoint,
+  nodeRef,
+  podEndpoint,
+  serviceEndpoint,
+  unknownEndpoint,
+} from './endpoints.ts';
 import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
 import { indexNodeNames } from './node-names.ts';
 import { indexPodRanges } from './pod-ranges.ts';
 import { createPodIndex, type PodIndex } from './pod-index.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
-import { rangeOf, scopeOf } from './lookups/scope.ts';
-import { workloadKey } from './workload.ts';
 
 export type { Moment } from './holder.ts';
 
@@ -44,8 +51,8 @@ export interface Remote {
 /** The lists that a directory looks into; `changed` must be called after a change. */
 export interface Lists {
   pods: PodIndex;
-  nodes: readonly Node[];
-  services: readonly Service[];
+  nodes: () => Iterable<Node>;
+  services: () => Iterable<Service>;
   remote?: Remote | undefined;
 }
 
@@ -58,14 +65,17 @@ export interface EditableDirectory extends Directory {
 export function createDirectory(objects: ClusterObjects): Directory {
   const pods = createPodIndex(undefined);
   for (const pod of objects.pods) pods.add(pod);
-  return directoryOf({ pods, nodes: objects.nodes, services: objects.services });
+  return directoryOf({ pods, nodes: () => objects.nodes, services: () => objects.services });
 }
 
 /** A directory of lists that may change. */
 export function directoryOf(lists: Lists): EditableDirectory {
   const { pods, remote } = lists;
-  let nodes = indexNodes(lists.nodes);
-  let services = indexByAddress(lists.services);
+  /** Made when first asked for after a change: a list that comes in changes them thousands of times. */
+  let nodeIndexes: NodeIndexes | undefined;
+  let serviceIndex: Map<string, Service> | undefined;
+  const nodes = (): NodeIndexes => (nodeIndexes ??= indexNodes([...lists.nodes()]));
+  const services = (): Map<string, Service> => (serviceIndex ??= indexByAddress([...lists.services()]));
   let version = 0;
 
   return {
@@ -73,15 +83,15 @@ export function directoryOf(lists: Lists): EditableDirectory {
       return version;
     },
     get nodes() {
-      return lists.nodes;
+      return nodes().all;
     },
     get podCount() {
       return pods.size;
     },
     changed(what) {
       version++;
-      if (what === 'nodes') nodes = indexNodes(lists.nodes);
-      if (what === 'services') services = indexByAddress(lists.services);
+      if (what === 'nodes') nodeIndexes = undefined;
+      if (what === 'services') serviceIndex = undefined;
     },
     epoch(time) {
       const epoch = pods.epoch(time);
@@ -90,9 +100,9 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (time < remote.latestChange) return { from: time, until: time };
       return { from: Math.max(epoch.from, remote.latestChange), until: epoch.until };
     },
-    node: (name) => nodes.byName(name),
-    nodeOfHost: (host) => nodes.byName(host) ?? nodes.byAddress.get(host),
-    homeOf: (address) => nodes.homeOf(address),
+    node: (name) => nodes().byName(name),
+    nodeOfHost: (host) => nodes().byName(host) ?? nodes().byAddress.get(host),
+    homeOf: (address) => nodes().homeOf(address),
     podByInterface(name, address, at) {
       const pod = ownerOf(pods, name, address, at);
       if (pod === undefined) return undefined;
@@ -102,52 +112,33 @@ export function directoryOf(lists: Lists): EditableDirectory {
     nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,
     byAddress(address, at) {
       const here = pods.byAddress(address);
-      const pod = podEndpoint(holder(here, at) ?? holder(remote?.podsOf(address), at), address, 'pod-address');
-      if (pod) return pod;
-      const node = nodes.byAddress.get(address);
+      const pod = holder(here, at) ?? holder(remote?.podsOf(address), at);
+      if (pod) return podEndpoint(pod, address, 'pod-address');
+      const node = nodes().byAddress.get(address);
       if (node) return nodeEndpoint(node, address);
-      const service = services.get(address);
+      const service = services().get(address);
       if (service) return serviceEndpoint(service, address);
       const nodeName = remote?.nodeOf(address);
-      if (nodeName !== undefined) return nodeEndpoint(nodes.byName(nodeName) ?? strangeNode(nodeName), address);
-      return stranger(address, here ?? remote?.podsOf(address));
+      if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
+      return unassigned(address, here ?? remote?.podsOf(address));
     },
   };
 
-  function stranger(address: string, holders: readonly Pod[] | undefined): Endpoint {
-    const scope = scopeOf(address);
-    const base = {
-      address,
-      identity: address,
-      object: undefined,
-      workload: undefined,
-      range: scope.range,
-      node: undefined,
-      role: scope.role,
-    };
-    const past = holders?.[0];
-    if (past)
-      return {
-        ...base,
-        kind: 'unknown',
-        evidence: 'none',
-        note: `${past.namespace}/${past.name} has this address, but not at that time`,
-      };
-    const home = nodes.homeOf(address);
-    if (home !== undefined) {
-      return {
-        ...base,
-        kind: 'unknown',
-        evidence: 'address-range',
-        note: `in the Pod range of ${home}, but no Pod known had it then`,
-      };
+  function unassigned(address: string, holders: readonly Pod[] | undefined): Endpoint {
+    const [past] = holders ?? [];
+    if (past) {
+      const note = `${past.namespace}/${past.name} has this address, but not at that time`;
+      return unknownEndpoint(address, 'none', note);
     }
-    const note = [remote?.hostNameOf(address), scope.note].filter((each) => each !== undefined).join(', ');
-    return { ...base, kind: 'external', evidence: 'address-range', note: note || undefined };
+    const home = nodes().homeOf(address);
+    if (home !== undefined)
+      return unknownEndpoint(address, 'address-range', `in the Pod range of ${home}, but no Pod known had it then`);
+    return externalEndpoint(address, remote?.hostNameOf(address));
   }
 }
 
 interface NodeIndexes {
+  all: readonly Node[];
   byName: (name: string) => Node | undefined;
   byAddress: Map<string, Node>;
   /** The node whose Pod range an address lies in. */
@@ -155,77 +146,14 @@ interface NodeIndexes {
 }
 
 function indexNodes(nodes: readonly Node[]): NodeIndexes {
-  return { byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };
+  return { all: nodes, byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };
 }
 
 function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]): Map<string, T> {
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** A node that is only known by name. */
-function strangeNode(name: string): Node {
-  return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
-}
-
-function podEndpoint(pod: Pod | undefined, address: string, evidence: Evidence, note?: string): Endpoint | undefined {
-  if (pod === undefined) return undefined;
-  return {
-    kind: 'pod',
-    address,
-    identity: pod.workload ? workloadKey(pod.workload) : `Pod/${pod.namespace}/${pod.name}`,
-    evidence,
-    object: podRef(pod),
-    workload: pod.workload,
-    range: rangeOf(address),
-    node: pod.node,
-    role: pod.role,
-    note,
-  };
-}
-
-function nodeEndpoint(node: Node, address: string): Endpoint {
-  return {
-    kind: 'node',
-    address,
-    identity: `Node/${node.name}`,
-    evidence: 'node-address',
-    object: nodeRef(node),
-    workload: undefined,
-    range: rangeOf(address),
-    node: node.name,
-    role: undefined,
-    note: undefined,
-  };
-}
-
-export function nodeRef(node: Node): ObjectRef {
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    namespace: undefined,
-    name: node.name,
-    uid: node.uid,
-    resourceVersion: node.resourceVersion,
-  };
-}
-
-/** Of a Node that nobody knows: its name, without a uid. */
+/** Of a Node that is not in the directory: its name, without a uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
-  return nodeRef(directory.node(name) ?? strangeNode(name));
-}
-
-function serviceEndpoint(service: Service, address: string): Endpoint {
-  const { namespace, name, uid, resourceVersion, role } = service;
-  return {
-    kind: 'service',
-    address,
-    identity: `Service/${namespace}/${name}`,
-    evidence: 'service-address',
-    object: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
-    workload: undefined,
-    range: rangeOf(address),
-    node: undefined,
-    role,
-    note: undefined,
-  };
+  return nodeRef(directory.node(name) ?? namedNode(name));
 }

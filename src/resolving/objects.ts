@@ -78,3 +78,12 @@ export interface ClusterObjects {
   /** Names only. */
   namespaces: string[];
 }
+
+export function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** For the plain data above, with the fields in the same order. */
+export function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

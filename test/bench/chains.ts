@@ -10,7 +10,7 @@ import { slimEndpointSlice, slimService } from '../../src/kubernetes/slim.ts';
 import { alignColumns } from '../../src/events/describe.ts';
 import { type ChainIndex, createChainIndex } from '../../src/resolving/service-chains/chain-index.ts';
 import { chainHash, hashedTexts, hostPort } from '../../src/resolving/service-chains/chain-name.ts';
-import { unpackEndpoints } from '../../src/resolving/service-chains/endpoints.ts';
+import { unpackEndpoints } from '../../src/resolving/service-chains/packed-endpoints.ts';
 import type { EndpointSlice, Service } from '../../src/resolving/objects.ts';
 
 const count = 20_000;

@@ -3,7 +3,7 @@ import {
   type NodeIncidents,
   type NodeIncidentsOptions,
 } from '../../src/incidents/node-incidents.ts';
-import { nodeRef } from '../../src/resolving/directory.ts';
+import { nodeRef } from '../../src/resolving/endpoints.ts';
 import { node as nodeObject } from '../builders.ts';
 
 /** Of a node about which nothing can be found out. */

@@ -1,10 +1,10 @@
-import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { ChainOwner, ServiceChains } from '../../model/service-chain.ts';
-import type { EndpointSlice, Service, ServicePort, ServiceProtocol } from '../objects.ts';
+import { type EndpointSlice, keyOf, type Service, type ServicePort, type ServiceProtocol } from '../objects.ts';
+import { serviceRef } from '../endpoints.ts';
 import type { TombstoneLimits } from '../tombstones.ts';
 import { type ChainPort, hashedTexts, hostPort, parseChainName } from './chain-name.ts';
-import { backendsIn, unpackEndpoints } from './endpoints.ts';
+import { backendsIn, unpackEndpoints } from './packed-endpoints.ts';
 import { createHashedObjects } from './hashed-objects.ts';
 
 /** What a chain was made for. */
@@ -119,12 +119,4 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
       }
     }
   }
-}
-
-function serviceRef({ namespace, name, uid = '', resourceVersion }: Partial<Service> & { name: string }): ObjectRef {
-  return { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion };
-}
-
-function keyOf(namespace: string, name: string): string {
-  return `${namespace}/${name}`;
 }

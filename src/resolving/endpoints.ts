@@ -1,0 +1,65 @@
+import { type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
+import { rangeOf, scopeOf } from './lookups/scope.ts';
+import type { Node, Pod, Service } from './objects.ts';
+import { workloadKey } from './workload.ts';
+
+/** What an address is without an object. */
+function addressOnly(address: string) {
+  const none = { object: undefined, workload: undefined, node: undefined, role: undefined, note: undefined };
+  return { address, identity: address, range: rangeOf(address), ...none };
+}
+
+export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
+  const { namespace, name, workload, node, role } = pod;
+  const identity = workload ? workloadKey(workload) : `Pod/${namespace}/${name}`;
+  return { ...addressOnly(address), kind: 'pod', evidence, identity, object: podRef(pod), workload, node, role, note };
+}
+
+export function nodeEndpoint(node: Node, address: string): Endpoint {
+  const { name } = node;
+  const identity = `Node/${name}`;
+  return {
+    ...addressOnly(address),
+    kind: 'node',
+    evidence: 'node-address',
+    identity,
+    object: nodeRef(node),
+    node: name,
+  };
+}
+
+export function serviceEndpoint(service: Service, address: string): Endpoint {
+  const { namespace, name, role } = service;
+  const identity = `Service/${namespace}/${name}`;
+  const object = serviceRef(service);
+  return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
+}
+
+/** In the Pod range of a node or with a Pod of another time, but with none then. */
+export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
+  const { range, role } = scopeOf(address);
+  return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
+}
+
+/** Of no object of the cluster. */
+export function externalEndpoint(address: string, hostName: string | undefined): Endpoint {
+  const scope = scopeOf(address);
+  const { range, role } = scope;
+  const note = [hostName, scope.note].filter((each) => each !== undefined).join(', ') || undefined;
+  return { ...addressOnly(address), kind: 'external', evidence: 'address-range', range, role, note };
+}
+
+export function nodeRef({ name, uid, resourceVersion }: Node): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid, resourceVersion };
+}
+
+/** A uid is missing where the Service is known by name only. */
+export function serviceRef(service: Pick<Service, 'namespace' | 'name'> & Partial<Service>): ObjectRef {
+  const { namespace, name, uid = '', resourceVersion } = service;
+  return { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion };
+}
+
+/** A Node that is known by name only. */
+export function namedNode(name: string): Node {
+  return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
+}
