@@ -42,15 +42,14 @@ export interface LookupOptions<V> {
 
 interface Answer<V> {
   value: V | undefined;
-  at: Millis;
-  /** How long after `at` it is believed. */
-  age: Millis;
   failed: boolean;
 }
 
 export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   const { find, onSettled, concurrency, ages, now } = options;
-  const answers = new LRUCache<string, Answer<V>>({ max: options.entries });
+  /** An old answer is better than none. */
+  const stale = { allowStale: true, noDeleteOnStaleGet: true };
+  const answers = new LRUCache<string, Answer<V>>({ max: options.entries, ...stale, ttlResolution: 0, perf: { now } });
   const bucket = createTokenBucket(options.budget);
   const pending = new Set<string>();
   const queue: string[] = [];
@@ -60,16 +59,16 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   return {
     counts,
     get: (address) => answers.get(address)?.value,
-    learn: (address, value) => void answers.set(address, { value, at: now(), age: ages.hit, failed: false }),
+    learn: (address, value) => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
     ask(address) {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
-      const fresh = known !== undefined && isFresh(known);
-      if (fresh && !known.failed) {
+      const isKnown = isFresh(address);
+      if (isKnown && known?.failed === false) {
         counts.cached++;
         return 'known';
       }
-      if (fresh || !bucket.take(now())) {
+      if (isKnown || !bucket.take(now())) {
         counts.refused++;
         return 'refused';
       }
@@ -80,14 +79,8 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     },
   };
 
-  function isFresh({ at, age }: Answer<V>): boolean {
-    return now() - at < age;
-  }
-
-  /** It came along with another answer meanwhile. */
-  function isKnown(address: string): boolean {
-    const answer = answers.get(address);
-    return answer !== undefined && isFresh(answer);
+  function isFresh(address: string): boolean {
+    return answers.getRemainingTTL(address) > 0;
   }
 
   function next(): void {
@@ -103,14 +96,13 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     try {
       const value = await find(address);
       counts[value === undefined ? 'miss' : 'hit']++;
-      // That is better than nothing.
-      if (value === undefined && isKnown(address)) return;
-      answers.set(address, { value, at: now(), age: value === undefined ? ages.miss : ages.hit, failed: false });
+      // Its answer came along with another one meanwhile.
+      if (value === undefined && isFresh(address)) return;
+      answers.set(address, { value, failed: false }, { ttl: value === undefined ? ages.miss : ages.hit });
     } catch (error) {
       counts[error instanceof OverBudget ? 'refused' : 'failed']++;
-      if (isKnown(address)) return;
-      // An old answer is better than none.
-      answers.set(address, { value: answers.get(address)?.value, at: now(), age: ages.failed, failed: true });
+      if (isFresh(address)) return;
+      answers.set(address, { value: answers.get(address)?.value, failed: true }, { ttl: ages.failed });
     } finally {
       running--;
       pending.delete(address);

@@ -23,11 +23,17 @@ export interface RemoteLookups extends Remote {
 }
 
 /** Of one node, whatever way they take; one that costs the API server much has a budget of its own. */
-const podBudget = { rate: 12 / 60, burst: 30 };
-const podAges = { hit: 300_000, miss: 60_000, failed: 10_000 };
+const podPolicy = {
+  budget: { rate: 12 / 60, burst: 30 },
+  concurrency: 2,
+  ages: { hit: 300_000, miss: 60_000, failed: 10_000 },
+};
 
-const nameBudget = { rate: 0.5, burst: 20 };
-const nameAges = { hit: 3_600_000, miss: 600_000, failed: 60_000 };
+const namePolicy = {
+  budget: { rate: 0.5, burst: 20 },
+  concurrency: 4,
+  ages: { hit: 3_600_000, miss: 600_000, failed: 60_000 },
+};
 
 const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
@@ -39,28 +45,11 @@ interface Found {
 
 export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions): RemoteLookups {
   let latestChange: Millis = -Infinity;
+  const common = { onSettled: onChange, entries: 4096, now };
   const pods: Lookup<Found> | undefined =
     findPods &&
-    createLookup<Found>({
-      find: async (address) => foundIn(await findPods(address), address),
-      onSettled: onChange,
-      budget: podBudget,
-      concurrency: 2,
-      entries: 4096,
-      ages: podAges,
-      now,
-    });
-  const hostNames: Lookup<string> | undefined =
-    findHostName &&
-    createLookup<string>({
-      find: findHostName,
-      onSettled: onChange,
-      budget: nameBudget,
-      concurrency: 4,
-      entries: 4096,
-      ages: nameAges,
-      now,
-    });
+    createLookup({ ...common, ...podPolicy, find: async (address) => foundIn(await findPods(address), address) });
+  const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
 
   return {
     podsOf: (address) => pods?.get(address)?.pods,
@@ -121,12 +110,16 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
 
     const own = all.filter(({ addresses }) => addresses.includes(address));
     if (own.length === 0) {
-      const hosts = list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address));
-      const home = node ?? (hosts.find(({ until }) => until === Infinity) ?? hosts[0])?.node;
+      const home = node ?? nodeOf(list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address)));
       return home === undefined ? undefined : { pods: [], node: home };
     }
     return { pods: own, node: undefined };
   }
+}
+
+/** Of Pods on the host's network: their address is their node's. */
+function nodeOf(pods: readonly Pod[]): string | undefined {
+  return (pods.find(({ until }) => until === Infinity) ?? pods[0])?.node;
 }
 
 function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, address: string): boolean {
