@@ -11,6 +11,8 @@ import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Json } from './slim.ts';
 
+type Verb = 'GET' | 'POST' | 'PATCH';
+
 export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
@@ -34,7 +36,7 @@ export interface RequestReport {
 export interface Connection {
   readonly server: string;
   /** One request. Resolves whatever the answer, or the lack of one in time. */
-  request: (verb: 'GET' | 'POST' | 'PATCH', path: string, options?: RequestOptions) => Promise<Answer>;
+  request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
   /** The body of an answer as it comes, without a limit of time, and not reported. Rejects with a `RefusedError` when refused. */
   stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
   /** Reads token, certificates and kubeconfig again; at most every few seconds. */
@@ -83,7 +85,7 @@ export function createConnection({
 
   return {
     get server() {
-      return config.getCurrentCluster()?.server ?? '';
+      return server();
     },
     get clockSkew() {
       return clockSkew;
@@ -116,28 +118,29 @@ export function createConnection({
     },
   };
 
-  async function send(verb: string, path: string, options: RequestOptions): Promise<Answer> {
+  function server(): string {
+    return config.getCurrentCluster()?.server ?? '';
+  }
+
+  async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
     const response = await open(verb, path, options, AbortSignal.timeout(timeout));
     if (response.httpStatusCode >= 300) return refusalIn(response);
     return { kind: 'answered', body: JSON.parse(await response.body.text()) };
   }
 
   async function open(
-    verb: string,
+    verb: Verb,
     path: string,
-    { query = {}, body, contentType }: RequestOptions,
+    { query = {}, body, contentType = 'application/json' }: RequestOptions,
     signal: AbortSignal,
   ): Promise<ResponseContext> {
-    const context = new RequestContext(
-      `${config.getCurrentCluster()?.server ?? ''}${path}`,
-      methods[verb] as HttpMethod,
-    );
+    const context = new RequestContext(`${server()}${path}`, HttpMethod[verb]);
     for (const [key, value] of Object.entries(query))
       if (value !== undefined) context.setQueryParam(key, String(value));
     context.setHeaderParam('Accept', 'application/json');
     context.setHeaderParam('User-Agent', userAgent);
     if (body !== undefined) {
-      context.setHeaderParam('Content-Type', contentType ?? 'application/json');
+      context.setHeaderParam('Content-Type', contentType);
       context.setBody(JSON.stringify(body));
     }
     context.setSignal(signal);
@@ -149,8 +152,6 @@ export function createConnection({
     return response;
   }
 }
-
-const methods: Record<string, HttpMethod> = { GET: HttpMethod.GET, POST: HttpMethod.POST, PATCH: HttpMethod.PATCH };
 
 /** `/api/v1/namespaces/shop/events/web.1` → `events`. */
 function resourceOf(path: string): string {

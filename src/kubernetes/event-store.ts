@@ -1,6 +1,7 @@
 import type { CoreEvent } from '../events/event.ts';
 import type { EventStore, Refusal, Stored } from '../events/event-store.ts';
 import type { Answer, Connection } from './connection.ts';
+import { instant } from './json.ts';
 
 /** Events kept by the API server. */
 export function createEventStore({ request }: Pick<Connection, 'request'>): EventStore {
@@ -38,9 +39,4 @@ function storedIn(answer: Answer): Stored | Refusal {
       annotations: metadata?.annotations ?? {},
     },
   };
-}
-
-function instant(text: string | undefined): number | undefined {
-  const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? undefined : time;
 }

@@ -1,7 +1,7 @@
 import type { FelixSettings, NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
-import type { Json } from './slim.ts';
+import { at, type Json } from './json.ts';
 
 export interface FelixReaderOptions {
   connection: Pick<Connection, 'request'>;
@@ -12,7 +12,7 @@ export interface FelixReaderOptions {
 /** What FelixConfiguration says for this node. */
 export interface FelixReader {
   /** At most a minute old; calls at the same time share the requests. Never rejects. */
-  read: () => Promise<NonNullable<NodeFacts['felix']>>;
+  read: () => Promise<Felix>;
 }
 
 type Felix = NonNullable<NodeFacts['felix']>;
@@ -21,9 +21,7 @@ type Felix = NonNullable<NodeFacts['felix']>;
  * Where the objects are: as custom resources that Calico calls its backing store, or by Calico's API server, which newer
  * releases replace by custom resources of the same group.
  */
-const groups = ['crd.projectcalico.org', 'projectcalico.org'] as const;
-type Group = (typeof groups)[number];
-const versionOf: Record<Group, string> = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' };
+const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 
 const cachedFor: Millis = 60_000;
 
@@ -36,22 +34,17 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
   let known: { felix: Felix; at: Millis } | undefined;
   let running: Promise<Felix> | undefined;
   /** Where the objects were found last. */
-  let home: Group = groups[0];
+  let home = groups[0];
 
   return {
     read() {
       if (known !== undefined && now() - known.at < cachedFor) return Promise.resolve(known.felix);
-      return (running ??= readAnew());
+      return (running ??= readAgain());
     },
   };
 
-  async function readAnew(): Promise<Felix> {
-    let felix: Felix;
-    try {
-      felix = await readGroups();
-    } catch {
-      felix = { kind: 'unreadable', reason: 'failed' };
-    }
+  async function readAgain(): Promise<Felix> {
+    const felix = await readGroups().catch((): Felix => ({ kind: 'unreadable', reason: 'failed' }));
     known = { felix, at: now() };
     running = undefined;
     return felix;
@@ -69,7 +62,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return missing;
   }
 
-  async function readGroup(group: Group): Promise<Felix> {
+  async function readGroup(group: string): Promise<Felix> {
     const own = `node.${node}`;
     const answers = await Promise.all(['default', own].map((name) => ask(group, name)));
     if (answers.every((answer) => answer.kind === 'refused' && answer.status === 404)) return { kind: 'absent' };
@@ -82,64 +75,45 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return { kind: 'settings', settings: settingsOf(common, special, own) };
   }
 
-  function ask(group: Group, name: string): ReturnType<Connection['request']> {
-    return connection.request(
-      'GET',
-      `/apis/${group}/${versionOf[group]}/felixconfigurations/${encodeURIComponent(name)}`,
-    );
+  function ask(group: string, name: string): ReturnType<Connection['request']> {
+    return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
   /**
-   * Who lacks the right is refused with 403 even where there is no Calico. Groups may be listed by everybody who is
-   * authenticated (system:discovery), so that nobody is told of a right that would change nothing.
+   * Without the right, the answer is 403 even where there is no Calico. Every authenticated client may list groups
+   * (system:discovery), so a missing right is reported only where it would change something.
    */
-  async function exists(group: Group): Promise<boolean> {
-    const answer = await connection.request('GET', `/apis/${group}`);
+  async function exists(group: string): Promise<boolean> {
+    const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
 }
 
 /** `default`, and the object of one node by the name `own`; undefined where there is none. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
-  const specs = [specOf(special), specOf(common)];
-  const from = (field: string): string | undefined =>
-    [own, 'default'].find((_, at) => flag(specs[at]?.[field]) !== undefined);
+  const read = <T>(field: keyof FelixSettings, valid: (value: Json) => T | undefined): T | undefined =>
+    valid(at(special, 'spec', field)) ?? valid(at(common, 'spec', field));
+  const from = (field: keyof FelixSettings): string | undefined => {
+    if (flag(at(special, 'spec', field)) !== undefined) return own;
+    return flag(at(common, 'spec', field)) === undefined ? undefined : 'default';
+  };
   return {
-    bpfEnabled: first(specs, 'bpfEnabled', flag),
-    bpfKubeProxyIptablesCleanupEnabled: first(specs, 'bpfKubeProxyIptablesCleanupEnabled', flag),
-    logSeverityScreen: first(specs, 'logSeverityScreen', word),
-    iptablesBackend: first(specs, 'iptablesBackend', word),
-    nftablesMode: first(specs, 'nftablesMode', word),
+    bpfEnabled: read('bpfEnabled', flag),
+    bpfKubeProxyIptablesCleanupEnabled: read('bpfKubeProxyIptablesCleanupEnabled', flag),
+    logSeverityScreen: read('logSeverityScreen', word),
+    iptablesBackend: read('iptablesBackend', word),
+    nftablesMode: read('nftablesMode', word),
     bpfFrom: from('bpfEnabled'),
     cleanupFrom: from('bpfKubeProxyIptablesCleanupEnabled'),
   };
 }
 
-type Spec = Readonly<Record<string, unknown>>;
-
-function first<T>(specs: readonly Spec[], field: string, read: (value: unknown) => T | undefined): T | undefined {
-  for (const spec of specs) {
-    const value = read(spec[field]);
-    if (value !== undefined) return value;
-  }
-  return undefined;
-}
-
-function specOf(object: unknown): Spec {
-  const spec = isObject(object) ? object['spec'] : undefined;
-  return isObject(spec) ? spec : {};
-}
-
-function isObject(value: unknown): value is Spec {
-  return typeof value === 'object' && value !== null;
-}
-
 /** A boolean in every version of the resource: the API server takes no text for it, and neither does felix. */
-function flag(value: unknown): boolean | undefined {
+function flag(value: Json): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** All of these fields are enumerations; anything longer is of a version nobody knows. */
-function word(value: unknown): string | undefined {
+/** All of these fields are enumerations; anything longer is of a version that this program does not know. */
+function word(value: Json): string | undefined {
   return typeof value === 'string' && /^\w{1,32}$/.test(value) ? value : undefined;
 }
