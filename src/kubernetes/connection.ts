@@ -85,7 +85,7 @@ export function createConnection({
 
   return {
     get server() {
-      return server();
+      return serverOf(config);
     },
     get clockSkew() {
       return clockSkew;
@@ -118,10 +118,6 @@ export function createConnection({
     },
   };
 
-  function server(): string {
-    return config.getCurrentCluster()?.server ?? '';
-  }
-
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
     const response = await open(verb, path, options, AbortSignal.timeout(timeout));
     if (response.httpStatusCode >= 300) return refusalIn(response);
@@ -134,7 +130,7 @@ export function createConnection({
     { query = {}, body, contentType = 'application/json' }: RequestOptions,
     signal: AbortSignal,
   ): Promise<ResponseContext> {
-    const context = new RequestContext(`${server()}${path}`, HttpMethod[verb]);
+    const context = new RequestContext(serverOf(config) + path, HttpMethod[verb]);
     for (const [key, value] of Object.entries(query))
       if (value !== undefined) context.setQueryParam(key, String(value));
     context.setHeaderParam('Accept', 'application/json');
@@ -151,6 +147,10 @@ export function createConnection({
     if (!Number.isNaN(date)) clockSkew = wall() - (date + 500);
     return response;
   }
+}
+
+function serverOf(config: KubeConfig): string {
+  return config.getCurrentCluster()?.server ?? '';
 }
 
 /** `/api/v1/namespaces/shop/events/web.1` → `events`. */

@@ -42,7 +42,10 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
       const { resourceVersion, running, trouble, restarted } = after;
       const status = { resourceVersion, running, trouble, restarted } satisfies Partial<Pod>;
       // Most updates change nothing that resolving looks at.
-      if (before !== undefined && isEqual({ ...before, ...status }, after)) return void Object.assign(before, status);
+      if (before !== undefined && isEqual({ ...before, ...status }, after)) {
+        Object.assign(before, status);
+        return;
+      }
       if (before !== undefined) leave(before, after, now);
       pods.set(key, after);
       index.add(after);
