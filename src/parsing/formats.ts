@@ -14,7 +14,7 @@ import { parseNetfilter } from './netfilter/netfilter.ts';
 import { withPolicyName } from './policy-name.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
 
-/** One kind of line. A new one is a row here, a file beside it, and a sample. */
+/** One kind of line. A new one is a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
   name: string;
   /** One of these literals stands in every such line. Blocks are searched for all formats' needles before lines are cut:

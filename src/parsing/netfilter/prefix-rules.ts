@@ -24,11 +24,11 @@ const words = {
 const notNegated = String.raw`(?<!(?<![a-z])(?:no|not|non|never|un)[^a-z]?)`;
 
 /**
- * The LOG prefixes of the field, most telling first. A LOG rule only logs: whether the packet was dropped afterwards is
+ * The LOG prefixes that firewalls and network plugins write, the most specific first. A LOG rule only logs: whether the packet was dropped afterwards is
  * known from the prefix alone, by convention. What no row knows is `logged`, and becomes no Event until an operator
  * says what it means (`--prefix NAME=dropped`).
  *
- * A new row needs a line in test/corpus/lines.ts.
+ * A new prefix is a row here and a line in test/corpus/lines-prefixes.ts (CONTRIBUTING.md).
  */
 export const builtInPrefixes: readonly PrefixRule[] = [
   // nft and iptables tracing: `TRACE: filter:cali-fw-cali1:rule:5`.
