@@ -10,6 +10,7 @@ import { parseAntrea } from './policy-loggers/antrea.ts';
 import { parseAws } from './policy-loggers/aws.ts';
 import { parseOvn } from './policy-loggers/ovn.ts';
 import { parseUlogd } from './policy-loggers/ulogd.ts';
+import { parseWeave } from './policy-loggers/weave.ts';
 import { parseNetfilter } from './netfilter/netfilter.ts';
 import { withPolicyName } from './policy-name.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
@@ -61,6 +62,7 @@ export const formats: readonly Format[] = [
     parse: parseAws,
   },
   { name: 'ovn-acl', needles: ['acl_log('], writers: ['ovn-controller', 'ovn-acl-logging'], parse: parseOvn },
+  { name: 'weave-npc', needles: ['blocked by Weave NPC'], writers: ['weave-npc'], parse: parseWeave },
   { name: 'antrea', needles: ['NetworkPolicy'], writers: ['antrea-agent'], parse: parseAntrea },
 ];
 

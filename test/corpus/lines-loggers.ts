@@ -5,6 +5,7 @@ const aws = { logger: 'aws-network-policy-agent' };
 const ovn = { logger: 'ovn-acl' };
 const antrea = { logger: 'antrea' };
 const ulogd = { logger: 'ulogd' };
+const weave = { logger: 'weave-npc' };
 const acl = (name: string, verdict: string, packet: string): string =>
   `2021-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="${name}", verdict=${verdict}, severity=alert: ${packet}`;
 const ethernet = 'vlan_tci=0x0000,dl_src=0a:58:0a:80:02:39,dl_dst=0a:58:0a:80:02:37';
@@ -198,6 +199,26 @@ export const loggerLines: Row[] = [
   {
     id: 'AWS, another message',
     text: '{"level":"info","ts":"2026-05-31T21:57:46.926Z","msg":"Conntrack cleanup Delete - Conntrack Key : Source IP - 10.0.0.5"}',
+    expected: undefined,
+  },
+  {
+    id: 'Weave Net, its own format',
+    text: 'WARN: 2021/05/12 02:47:10.232988 TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC.',
+    expected: { ...flow('TCP', '10.32.0.3', '10.40.0.1', 33702, 80), ...weave, verdict: 'dropped' },
+  },
+  {
+    id: 'Weave Net, as older releases write',
+    text: 'time="2016-10-26T11:51:02Z" level=warning msg="UDP connection from 10.32.0.7:56648 to 10.32.0.11:53 blocked by Weave NPC."',
+    expected: { ...flow('UDP', '10.32.0.7', '10.32.0.11', 56648, 53), ...weave, verdict: 'dropped' },
+  },
+  {
+    id: 'Weave Net, a damaged address',
+    text: 'TCP connection from 10.32.0.777:33702 to 10.40.0.1:80 blocked by Weave NPC.',
+    expected: { kind: 'unparsable', format: 'weave-npc' },
+  },
+  {
+    id: 'Weave Net, in the middle of a line of another program',
+    text: 'Invalid user TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC. from 192.0.2.1',
     expected: undefined,
   },
 ];
