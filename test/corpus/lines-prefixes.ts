@@ -101,6 +101,8 @@ export const prefixLines: Row[] = [
   prefixed('Shorewall REJECT touches IN=', 'Shorewall:loc-net:REJECT:', rejected),
   prefixed('Shorewall ACCEPT touches IN=', 'Shorewall:fw-net:ACCEPT:', accepted),
   prefixed('FireHOL, quoted', "'IN-internet':", logged),
+  prefixed('FireHOL, what no router matches', "'PASS-unknown:'", { ...dropped, enforcer: 'host-firewall' }),
+  prefixed('FireHOL 1.x, what no interface matches', 'IN-unknown:', { ...dropped, enforcer: 'host-firewall' }),
   prefixed('FireHOL, bad packets', 'BLOCKED INVALID PACKET:', dropped),
   prefixed('CSF, TCP in', 'Firewall: *TCP_IN Blocked* ', dropped),
   prefixed('CSF, UDP out', 'Firewall: *UDP_OUT Blocked* ', dropped),

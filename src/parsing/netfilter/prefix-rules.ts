@@ -90,6 +90,8 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     verdict: byWord,
     policy: ({ chain = '' }) => named('Shorewall chain', chain),
   },
+  // FireHOL logs so what no interface or router of its file matches, and drops it: `'PASS-unknown:'`, of 1.x without quotes.
+  { name: 'firehol', enforcer: 'host-firewall', match: /^'?(?:IN|OUT|PASS)-unknown:/, verdict: 'dropped' },
   // Proxmox VE writes the time into the prefix: `0 6 PVEFW-HOST-IN 21/Nov/2026:03:42:11 +0000 policy DROP:`.
   {
     name: 'proxmox',
