@@ -11,7 +11,7 @@ import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { Problems } from './problems.ts';
 
-/** The cold path: what has been counted is kept on disk, then told to the API server. */
+/** The cold path: what has been counted is kept on disk, then published. */
 export interface Publishing {
   checkpointer: Checkpointer;
   publisher: Publisher;

@@ -44,7 +44,7 @@ const givenUpFor: Millis = 600_000;
 /** How long until one Event is tried again, while others are written. */
 const retryDelays: Partial<Record<WriteResult, Millis>> = {
   conflict: 1000,
-  /** Until then somebody may have granted the missing right. */
+  /** Until then the missing right may have been granted. */
   forbidden: 30_000,
   /** The server fails (500): an admission webhook, mostly. */
   failed: 60_000,

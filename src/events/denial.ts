@@ -4,7 +4,7 @@ import type { Refusal } from './event-store.ts';
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
 /**
- * Who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not tell: a missing right
+ * Who denied a write although rights allow it; undefined for every other refusal. The HTTP status does not show it: a missing right
  * and a quota are both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of
  * Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy); what others may put into them comes after what is matched.
  */

@@ -21,7 +21,7 @@ export function describeEvents(events: readonly CoreEvent[], now: Millis): strin
     .join('')}`;
 }
 
-/** kubectl gets the Events in order of their names and sorts them anew; among more than twelve Go's sort mixes equal times. */
+/** kubectl gets the Events in order of their names and sorts them again; among more than twelve Go's sort mixes equal times. */
 function byLastTimestamp(a: CoreEvent, b: CoreEvent): number {
   return Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1);
 }

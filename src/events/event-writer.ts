@@ -4,7 +4,7 @@ import { component, type CoreEvent, eventOf, timestamp } from './event.ts';
 import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
 import { annotationOf, baseOf, continuationOf, isOwned, stateAnnotation } from './ownership.ts';
 
-/** Times that an Event is looked for, or made, in one write: somebody may change or delete it in between. */
+/** Times that an Event is looked for, or made, in one write: a user may change or delete it in between. */
 const maxTries = 3;
 
 /** What became of one write. */

@@ -71,7 +71,7 @@ export function createRecorder<Table extends Publishable>({
       let time = at;
       for (const series of table.due(at)) {
         time = bucket.availableAt(time);
-        // Time for others to become due, or for more packets to come: choose anew then.
+        // Time for others to become due, or for more packets to come: choose again then.
         if (time > now || time >= table.nextDue()) {
           table.postpone(time);
           break;

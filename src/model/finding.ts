@@ -22,13 +22,13 @@ export interface FlowDetails {
   laterFragment: boolean;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** For an ICMP error, who sent it, what it said, and what it was about. */
+  /** For an ICMP error, its sender, its type, and what it was about. */
   error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
   verdict: 'dropped' | 'rejected';
   prefix: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
-  /** For a network policy: whose rules refused it, as far as the interfaces tell. */
+  /** For a network policy: whose rules refused it, as far as the interfaces show. */
   refusedBy: 'sender' | 'receiver' | undefined;
   /** `eth0 → cali1234`, as far as known. */
   path: string;
@@ -54,7 +54,7 @@ export interface Finding {
   related: ObjectRef | undefined;
   /** Node the line was logged on; empty when unknown. */
   node: string;
-  /** The Event is one for all nodes: whoever tells first tells for all. */
+  /** The Event is one for all nodes: the first agent that publishes it does so for all. */
   shared?: boolean | undefined;
   details: EventDetails;
 }

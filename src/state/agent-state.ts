@@ -7,7 +7,7 @@ import { longestWait } from '../series/schedule.ts';
 import { windowLength } from '../series/window.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
-import { loadState, setAside } from './state-file.ts';
+import { readState, setAside } from './state-file.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
 export interface AgentState {
@@ -20,7 +20,6 @@ export interface AgentState {
   once: Json;
   series: SeriesState;
   waiting: readonly QueuedFlow[];
-  /** Undefined in what a version before 0.2 has written. */
   incidents?: NodeIncidentsState | undefined;
 }
 
@@ -51,30 +50,23 @@ const shape = z.looseObject({
   incidents: z.optional(z.looseObject({})),
 });
 
-/** Reads what an earlier run has kept for this node. Never throws. */
+/** Reads what an earlier run has kept for this node; what cannot be used is set aside as `FILE.unusable-TIME`. Never throws. */
 export function restoreState(file: string, node: string, now: Date): Restored {
-  const fresh = { state: undefined, id: randomUUID(), first: false };
-  const loaded = loadState(file, now);
-  switch (loaded.kind) {
-    case 'restored': {
-      const { success, data } = shape.safeParse(loaded.state);
-      if (!success) return { ...fresh, problem: unusable(file, 'it is no state of an agent', setAside(file, now)) };
-      const state = data as unknown as AgentState;
-      if (state.node === node) {
-        clampTimes([state.series, state.incidents, state.waiting], now.getTime());
-        return { state, id: state.id, problem: undefined, first: false };
-      }
-      return { ...fresh, problem: unusable(file, `it is of node ${state.node}, this is ${node}`, setAside(file, now)) };
-    }
-    case 'none':
-      return { ...fresh, problem: undefined, first: true };
-    case 'unusable':
-      return { ...fresh, problem: unusable(file, loaded.reason, loaded.aside) };
-    case 'unreadable':
-      return { ...fresh, problem: `${file} cannot be read (${loaded.reason}): starting with nothing counted` };
-    default:
-      return loaded satisfies never;
+  const fresh = { state: undefined, id: randomUUID(), problem: undefined, first: false };
+  const found = readState(file);
+  if (found.kind === 'none') return { ...fresh, first: true };
+  if (found.kind === 'unreadable')
+    return { ...fresh, problem: `${file} cannot be read (${found.reason}): starting with nothing counted` };
+  const state = found.kind === 'state' && shape.safeParse(found.state).success && (found.state as AgentState);
+  if (state !== false && state.node === node) {
+    clampTimes([state.series, state.incidents, state.waiting], now.getTime());
+    return { state, id: state.id, problem: undefined, first: false };
   }
+  const notOurs = state === false ? 'it is no state of an agent' : `it is of node ${state.node}, this is ${node}`;
+  const reason = found.kind === 'unusable' ? found.reason : notOurs;
+  const aside = setAside(file, now);
+  const where = aside === undefined ? 'It could not be moved away' : `It was set aside as ${aside}`;
+  return { ...fresh, problem: `${file} cannot be used: ${reason}. ${where}; starting with nothing counted` };
 }
 
 /** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
@@ -113,9 +105,4 @@ export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>
 
 function latest(times: readonly Millis[]): Millis | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
-}
-
-function unusable(file: string, reason: string, aside: string | undefined): string {
-  const where = aside === undefined ? 'It could not be moved away' : `It was set aside as ${aside}`;
-  return `${file} cannot be used: ${reason}. ${where}; starting with nothing counted`;
 }

@@ -7,7 +7,7 @@ export interface CheckpointerOptions {
   file: string;
   /** All that has to survive, as plain JSON; taken in one step between two lines. */
   snapshot: () => unknown;
-  /** A number that is another one after every change that a write to the API server may tell of. */
+  /** A number that is another one after every change that may be published. */
   revision: () => number;
   onSaved: (bytes: number) => void;
   onFailed: (error: unknown) => void;
@@ -16,7 +16,7 @@ export interface CheckpointerOptions {
   timeout?: Millis;
 }
 
-/** Keeps the state on disk. */
+/** Writes the state to disk. */
 export interface Checkpointer {
   /**
    * Resolves when everything counted before the call is on disk, or could not be written in time. Calls while a write is under
@@ -25,8 +25,6 @@ export interface Checkpointer {
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
-  /** The last write failed: what is told now may be told again after a crash. */
-  readonly failing: boolean;
 }
 
 const unanswered = 'the disk does not answer';
@@ -42,7 +40,6 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   let written: string | undefined;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  let failing = false;
   let rest: Millis = 0;
   /**
    * A write that was not answered in time. It cannot be ended, holds one of the four threads that all file access shares, and
@@ -51,9 +48,6 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   let hanging = false;
 
   return {
-    get failing() {
-      return failing;
-    },
     keep: () => (kept === revision() && running === undefined ? Promise.resolve() : save()),
     keepPositions: save,
   };
@@ -76,7 +70,7 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
   }
 
   async function saveNow(): Promise<void> {
-    if (hanging) return fail(new Error(unanswered));
+    if (hanging) return onFailed(new Error(unanswered));
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     const began = hrtime.bigint();
     const taken = revision();
@@ -88,16 +82,10 @@ export function createCheckpointer(options: CheckpointerOptions): Checkpointer {
       if (digest !== written) await inTime(write(file, body));
       written = digest;
       kept = taken;
-      failing = false;
       onSaved(body.length);
     } catch (error) {
-      fail(error);
+      onFailed(error);
     }
-  }
-
-  function fail(error: unknown): void {
-    failing = true;
-    onFailed(error);
   }
 
   /** Rejects when the write fails, or has not ended in time; once such a write has ended, the newest state is written over it. */

@@ -10,16 +10,16 @@ const format = 'kube-netfilter-tailer state';
 const version = 4;
 const earlierVersions = new Set<unknown>([1, 2]);
 /** What versions 1 and 2 called otherwise, wherever it stands; the rest is the same. */
-const names: Readonly<Record<string, string>> = {
-  story: 'details',
-  culprit: 'failingPod',
-  talkers: 'topSources',
-  untold: 'unpublished',
-  endUntold: 'endUnpublished',
-  pointed: 'notifiedPods',
-  told: 'reported',
-  tells: 'reportsFailures',
-};
+const names = new Map([
+  ['story', 'details'],
+  ['culprit', 'failingPod'],
+  ['talkers', 'topSources'],
+  ['untold', 'unpublished'],
+  ['endUntold', 'endUnpublished'],
+  ['pointed', 'notifiedPods'],
+  ['told', 'reported'],
+  ['tells', 'reportsFailures'],
+]);
 
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
 const largest = 64 * 1024 * 1024;
@@ -33,28 +33,11 @@ export type StateFile =
   /** It may be there, but cannot be read. */
   | { kind: 'unreadable'; reason: string };
 
-/** What was found when a run began. */
-export type Loaded =
-  | { kind: 'restored'; state: unknown }
-  /** Nothing there: the first run here. */
-  | { kind: 'none' }
-  /** It cannot be used; it lies at `aside` now, if that is defined, and nothing is in its place. */
-  | { kind: 'unusable'; reason: string; aside: string | undefined }
-  /** It may be there, but cannot be read. */
-  | { kind: 'unreadable'; reason: string };
-
-/** As `readState`, but whatever is not exactly what was written is set aside as `FILE.unusable-TIME`. Never throws. */
-export function loadState(file: string, now: Date): Loaded {
-  const found = readState(file);
-  if (found.kind === 'state') return { kind: 'restored', state: found.state };
-  return found.kind === 'unusable' ? { ...found, aside: setAside(file, now) } : found;
-}
-
 /** Reads a state file, two lines of JSON, the first with the SHA-256 of the second, and leaves it as it is. Never throws. */
 export function readState(file: string): StateFile {
   let descriptor: number | undefined;
   try {
-    // A pipe that nobody writes to would be waited for.
+    // A pipe without a writer would be waited for.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(descriptor);
     if (stat.isDirectory()) return { kind: 'unreadable', reason: 'it is a folder' };
@@ -109,7 +92,7 @@ export async function writeState(file: string, body: string): Promise<void> {
 /** A reviver for `JSON.parse`: gives the fields of an object their names of today. */
 function renamed(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [names[name] ?? name, each]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [names.get(name) ?? name, each]));
 }
 
 function refuse(reason: string): StateFile {

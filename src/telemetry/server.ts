@@ -28,7 +28,7 @@ export interface ServerOptions {
   metrics?: MetricsText | undefined;
   health: Health;
   /** How long a client may take to ask, to take its answer, and to ask again. */
-  patience?: Millis | undefined;
+  timeout?: Millis | undefined;
   /** How long one text of the metrics serves all who ask. */
   scrapeInterval?: Millis | undefined;
 }
@@ -36,7 +36,7 @@ export interface ServerOptions {
 export interface RunningServer {
   /** Where it listens, with the port that was found for port 0. */
   readonly address: string;
-  /** Ends idle connections at once, others when they have their answer or `patience` is over. */
+  /** Ends idle connections at once, others when they have their answer or `timeout` is over. */
   stop: () => Promise<void>;
 }
 
@@ -51,19 +51,19 @@ const limits = { total: 64, perAddress: 8 };
 
 /** `/metrics`, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
-  const { address, setting, metrics, patience = 5000, scrapeInterval = 1000 } = given;
+  const { address, setting, metrics, timeout = 5000, scrapeInterval = 1000 } = given;
   const options = { ...given, metrics: metrics && { ...metrics, text: shared(metrics.text, scrapeInterval) } };
   const where = parseListenAddress(address);
   if (where === undefined) throw new Error(`${setting} is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
   const server = createServer({
-    headersTimeout: patience,
-    requestTimeout: patience,
-    keepAliveTimeout: patience,
-    connectionsCheckingInterval: patience / 2,
+    headersTimeout: timeout,
+    requestTimeout: timeout,
+    keepAliveTimeout: timeout,
+    connectionsCheckingInterval: timeout / 2,
     maxHeaderSize: 8192,
   });
   // Also for those who do not take their answer.
-  server.setTimeout(patience);
+  server.setTimeout(timeout);
   limitConnections(server, limits);
   const answering = new Set<ServerResponse>();
   server.on('request', (request, response) => {

@@ -32,7 +32,7 @@ function opened(
   return { names: made.map(({ name }) => name), notices, once: once.state() };
 }
 
-test('each by the name that its position is kept under', () => {
+test('a source has the name that its position is kept under', () => {
   const { names, notices } = opened([
     { kind: 'kernel' },
     { kind: 'file', path: '/var/log/kern.log' },
@@ -47,13 +47,13 @@ test.each<[string, KernelSource, string]>([
   ['the journal', { kind: 'journal', directory: '/run/log/journal' }, 'journal'],
   ['a file', { kind: 'file', path: '/var/log/messages' }, '/var/log/messages'],
   ['the ring buffer', { kind: 'ring', path: '/dev/kmsg' }, '/dev/kmsg'],
-])('auto is %s, where that was found, and it is said', (_, source, name) => {
+])('auto is %s, where that was found, with a notice', (_, source, name) => {
   const { names, notices } = opened([{ kind: 'auto' }, { kind: 'containers' }], { source });
   expect(names).toEqual([name, 'containers']);
   expect(notices).toEqual([['auto', { level: 'info', key: 'chosen', text: 'Reading it' }]]);
 });
 
-test('what was found and asked for, too, is read once', () => {
+test('a log that was found and is set, too, is read once', () => {
   const path = '/var/log/kern.log';
   expect(opened([{ kind: 'file', path }, { kind: 'auto' }], { source: { kind: 'file', path } }).names).toEqual([path]);
 });

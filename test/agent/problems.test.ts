@@ -22,7 +22,7 @@ beforeEach(() => {
 test.each([
   [37_000, "This node's clock is 37 s ahead of the API server's"],
   [-3_600_000, "This node's clock is 3600 s behind the API server's"],
-])('a clock that is %i ms off is told, once, and that it is right again', (skew, text) => {
+])('a clock that is %i ms off is logged once, and that it is right again', (skew, text) => {
   problems.api.clock(skew);
   problems.api.clock(skew);
   expect(texts()).toEqual([expect.stringContaining(text)]);
@@ -30,12 +30,12 @@ test.each([
   expect(texts()[1]).toContain('agrees');
 });
 
-test.each([undefined, 0, 4999, -5000])('a clock that is %s ms off is none to speak of', (skew) => {
+test.each([undefined, 0, 4999, -5000])('a clock that is %s ms off is no problem', (skew) => {
   problems.api.clock(skew);
   expect(texts()).toEqual([]);
 });
 
-test('a Node that is not there is told with some that are', () => {
+test('a Node that is not there is logged with some that are', () => {
   problems.api.node('node-x', false, ['node-a', 'node-b']);
   problems.api.node('node-x', true, []);
   expect(texts()).toEqual([expect.stringContaining('There is no Node node-x'), 'There is a Node node-x now']);
@@ -53,7 +53,7 @@ test('a missing right is named once, and shown for as long as it is missing', as
   expect(problems.counts.watchRestarts).toBe(3);
 });
 
-test('a server that is away is one complaint, whatever is asked of it', () => {
+test('a server that is away is one problem, whatever is asked of it', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
   problems.api.informer('pods', { verb: 'list', refusal });
   problems.api.informer('nodes', { verb: 'watch', refusal });
@@ -64,7 +64,7 @@ test('a server that is away is one complaint, whatever is asked of it', () => {
   expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 
-test('an Event that is refused for good is told with what the server says', () => {
+test('an Event that is refused for good is logged with the answer of the server', () => {
   problems.api.write('create', 'invalid', series(), refused(422, 'Event is invalid'));
   const fields = { answer: 'Event is invalid', object: expect.stringContaining('Pod ') };
   expect(entries).toMatchObject([{ level: 'error', fields }]);

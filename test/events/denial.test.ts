@@ -38,7 +38,7 @@ test.each([
   expect(denierOf({ status, reason: '', message })).toBe(denier);
 });
 
-test('a namespace that is being deleted is told by its cause', () => {
+test('a namespace that is being deleted is no denial', () => {
   const message = `${forbidden}unable to create new content in namespace shop because it is being terminated`;
   expect(denierOf({ status: 403, reason: 'NamespaceTerminating', message })).toBeUndefined();
 });

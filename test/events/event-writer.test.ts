@@ -12,7 +12,7 @@ const minute = 60 * second;
 interface Rig {
   store: MemoryStore;
   series: Series;
-  /** Writes the series at `nine + offset`, and remembers what it has told. */
+  /** Writes the series at `nine + offset`, and remembers what is published. */
   write: (offset?: number) => Promise<Outcome>;
   /** Counts packets at `nine + offset`. */
   count: (packets: number, offset?: number) => void;
@@ -72,7 +72,7 @@ async function adopt(given: Partial<CoreEvent> & { owner?: string }): Promise<Ri
   return one;
 }
 
-describe('what nobody has heard of', () => {
+describe('a series without an Event', () => {
   test('is created', async () => {
     const { store, series, write, event } = rig();
     expect(await write()).toEqual({
@@ -125,7 +125,7 @@ describe('what nobody has heard of', () => {
   });
 });
 
-describe('what was told before', () => {
+describe('a series that was published before', () => {
   test('is changed to the count by now', async () => {
     const { store, write, count, event } = rig();
     await write();
@@ -144,7 +144,7 @@ describe('what was told before', () => {
     });
   });
 
-  test('and changed by somebody since, is looked at first', async () => {
+  test('and changed by a user since, is looked at first', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.touch(key);
@@ -184,7 +184,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted since, begins anew with what the deleted Event had not told', async () => {
+  test('and deleted since, begins again with what the deleted Event did not count', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -207,7 +207,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 1 });
   });
 
-  test('and deleted between a conflict and the look at it, begins anew', async () => {
+  test('and deleted between a conflict and the look at it, begins again', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, key, write, count, event } = rig({ mishaps });
     await write();
@@ -219,7 +219,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted, then written anew with the answer lost, is not written a second time', async () => {
+  test('and deleted, then written again with the answer lost, is not written a second time', async () => {
     const mishaps: Mishap[] = [{}];
     const { store, key, write, count, event } = rig({ mishaps });
     await write();
@@ -231,7 +231,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 4 });
   });
 
-  test('and deleted, with nothing told since but that lines were lost, leaves no Event of no packets', async () => {
+  test('and deleted, with nothing published since but that lines were lost, leaves no Event of no packets', async () => {
     const { store, key, series, write, event } = rig();
     await write();
     store.remove(key);
@@ -240,7 +240,7 @@ describe('what was told before', () => {
     expect(event()?.count).not.toBe(0);
   });
 
-  test('and deleted, with nothing told since but that lines were lost, begins anew with the next packet', async () => {
+  test('and deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
     const { store, key, series, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -255,7 +255,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 3 });
   });
 
-  test('and begun anew keeps that time, when somebody changes it', async () => {
+  test('and begun again keeps that time, when a user changes it', async () => {
     const { store, key, write, count, event } = rig();
     await write(30 * second);
     store.remove(key);
@@ -269,7 +269,7 @@ describe('what was told before', () => {
     expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
   });
 
-  test('and begun anew keeps the time it began anew', async () => {
+  test('and begun again keeps the time it began again', async () => {
     const { store, key, write, count, event } = rig();
     await write();
     store.remove(key);
@@ -326,7 +326,7 @@ describe('a refusal is handed on as it is, with what was asked', () => {
     expect(await write()).toMatchObject({ verb: 'create', refusal: { status: 403, reason: 'NamespaceTerminating' } });
   });
 
-  test('to the POST anew of one that was deleted', async () => {
+  test('to the second POST of one that was deleted', async () => {
     const { store, key, series, write, count } = rig();
     await write();
     store.remove(key);
@@ -337,7 +337,7 @@ describe('a refusal is handed on as it is, with what was asked', () => {
   });
 });
 
-test('an Event of somebody else is left alone', async () => {
+test('an Event of another program is not touched', async () => {
   const { store, series, write, event } = rig();
   const foreign = theirs(series, { source: { component: 'kubelet' } });
   store.put(foreign);
@@ -349,7 +349,7 @@ test('an Event of somebody else is left alone', async () => {
 describe('an Event that is one for all nodes', () => {
   const shared = { finding: finding({ shared: true, node: 'node-a' }) };
 
-  test('has the same name whichever node tells it', () => {
+  test('has the same name whichever node publishes it', () => {
     const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
     expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
     expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
@@ -357,7 +357,7 @@ describe('an Event that is one for all nodes', () => {
     );
   });
 
-  test('is left as it is where the agent of another node has told it', async () => {
+  test('is left as it is where the agent of another node has published it', async () => {
     const { store, series, write, count, event } = rig({ given: shared });
     store.put(theirs(series, { count: 7 }));
     expect(await write()).toMatchObject({ kind: 'written', packets: 0, published: { count: 3, writes: 6 } });
@@ -367,7 +367,7 @@ describe('an Event that is one for all nodes', () => {
     expect(event()).toMatchObject({ count: 7, message: 'an older message' });
   });
 
-  test('is told by us with all that we have counted, once theirs is gone', async () => {
+  test('is published by us with all that we have counted, once theirs is gone', async () => {
     const { store, series, write, count, event, key } = rig({ given: shared });
     store.put(theirs(series, { count: 7 }));
     await write();
@@ -433,7 +433,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('that was read again only in part, and is changed by somebody before the rest follows, has no more either', async () => {
+  test('that was read again only in part, and is changed by a user before the rest follows, has no more either', async () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     store.touch(key);
     count(4, 20 * second);
@@ -453,7 +453,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('is begun anew with ours alone, when it is deleted later', async () => {
+  test('is begun again with ours alone, when it is deleted later', async () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(-1000) });
     store.remove(key);
     count(2);
@@ -488,8 +488,8 @@ describe('an Event that another run counted, whose memory is lost', () => {
   });
 });
 
-describe('before anything is told', () => {
-  test('it is kept, and what is counted meanwhile is told another time', async () => {
+describe('before anything is published', () => {
+  test('the state is kept, and what is counted meanwhile is published another time', async () => {
     const requestsWhenKept: number[] = [];
     const one = rig({
       keep: async () => {
@@ -505,7 +505,7 @@ describe('before anything is told', () => {
     expect(requestsWhenKept).toEqual([0, 1]);
   });
 
-  test('what is counted during the requests is told another time', async () => {
+  test('what is counted during the requests is published another time', async () => {
     const mishaps: Mishap[] = [{ before: () => one.count(5) }];
     const one = rig({ mishaps });
     expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });

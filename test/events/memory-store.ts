@@ -21,11 +21,11 @@ export interface MemoryStore extends EventStore {
   readonly requests: readonly Verb[];
   /** Namespaces that do not exist, or are being deleted. */
   readonly namespaces: Map<string, 'missing' | 'terminating'>;
-  /** Makes it there as if by somebody else. */
+  /** Makes it there as if by another client. */
   put: (event: CoreEvent) => void;
-  /** Somebody changes something about it that is not ours. */
+  /** Another client changes something about it that is not ours. */
   touch: (key: string) => void;
-  /** Somebody deletes it. Returns what it was. */
+  /** A user deletes it. Returns what it was. */
   remove: (key: string) => CoreEvent | undefined;
 }
 

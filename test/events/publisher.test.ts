@@ -191,7 +191,7 @@ describe('what is due', () => {
     expect(one.writes).toEqual(['1 a', '12 b']);
   });
 
-  test('and counted further meanwhile is told later, with the rest', async () => {
+  test('and counted further meanwhile is published later, with the rest', async () => {
     const one = rig({ answers: { a: ['hang', 'ok'] } });
     one.count(drop('a'), 3);
     await pass(1.5);
@@ -335,7 +335,7 @@ describe('an API server that is away', () => {
 });
 
 describe('a refusal', () => {
-  test('401: the token is read anew, and it is tried again', async () => {
+  test('401: the token is read again, and the write is tried again', async () => {
     const one = rig({ answers: { a: [401, 401, 'ok'] } });
     one.count(drop('a'));
     await pass(20);
@@ -409,7 +409,7 @@ describe('a refusal', () => {
     expect(one.table.sizes.pending).toBe(0);
   });
 
-  test('an Event of somebody else: it is given up', async () => {
+  test('an Event of another program: it is given up', async () => {
     const one = rig({ answers: { a: ['foreign'] } });
     for (const name of ['a', 'b']) one.count(drop(name));
     await pass(3600);
@@ -449,7 +449,7 @@ describe('a namespace that is going', () => {
     ['gone', [404, 'NotFound'], 'gone'],
   ];
 
-  test.each(gone)('(%s) is left alone for ten minutes, others are not', async (_, answer, result) => {
+  test.each(gone)('(%s) has a cooldown of ten minutes, others have none', async (_, answer, result) => {
     const one = rig({ answers: { a: [answer] } });
     for (const name of ['a', 'b', 'c']) one.count(drop(name, 'old'));
     one.count(drop('d'));
@@ -476,7 +476,7 @@ describe('a namespace that is going', () => {
     expect(one.table.sizes.pending).toBe(0);
   });
 
-  test('is left alone when stopping, too', async () => {
+  test('is not written to when stopping, either', async () => {
     const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] } });
     one.count(drop('a', 'old'));
     await pass(2);

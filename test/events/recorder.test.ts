@@ -35,24 +35,24 @@ function record(): Recording {
 const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
   finding({ identity, regarding: podRef(identity), details: flow(), ...given });
 
-const told = (writes: Write[]): string[] =>
+const textsOf = (writes: Write[]): string[] =>
   writes.map(({ time, verb, event }) => `${(time - start) / second} ${verb} ${event.message} x${event.count}`);
 
 test('writes when it is due, with all that was counted by then', () => {
   const { recorder, writes, take } = record();
   for (const offset of [0, 0.5, 2, 3, 40]) take(drop('web-0'), start + offset * second);
-  expect(told(writes)).toEqual(['1 create web-0 x2', '31 patch web-0 x4']);
+  expect(textsOf(writes)).toEqual(['1 create web-0 x2', '31 patch web-0 x4']);
   recorder.finish();
-  expect(told(writes).slice(2)).toEqual(['91 patch web-0 x5']);
+  expect(textsOf(writes).slice(2)).toEqual(['91 patch web-0 x5']);
 });
 
-test('a series that has told all is not written again', () => {
+test('a series that is published is not written again', () => {
   const { recorder, writes, take } = record();
   take(drop('web-0'), start);
   recorder.finish();
   recorder.finish();
   recorder.advance('node-a', start + windowLength);
-  expect(told(writes)).toEqual(['1 create web-0 x1']);
+  expect(textsOf(writes)).toEqual(['1 create web-0 x1']);
 });
 
 test('each window has an Event of its own', () => {
@@ -152,7 +152,7 @@ describe('in the end', () => {
     return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
   }
 
-  test('the Events tell of every packet, of logs in order', () => {
+  test('the Events count every packet, of logs in order', () => {
     fc.assert(
       fc.property(packets, (list) => {
         const [events, taken] = countBoth(list.toSorted((a, b) => a.time - b.time));
@@ -161,7 +161,7 @@ describe('in the end', () => {
     );
   });
 
-  test('the Events tell of every packet, of logs in any order', () => {
+  test('the Events count every packet, of logs in any order', () => {
     fc.assert(
       fc.property(packets, (list) => {
         const [events, taken] = countBoth(list);

@@ -28,8 +28,8 @@ type Step =
   | { kind: 'count'; problem: Problem; late: number; weight: number }
   | { kind: 'suppress'; affects: Suppressed['affects'] }
   | { kind: 'pass'; time: number }
-  /** What is due is told, but for the last `less` packets of each. */
-  | { kind: 'tell'; less: number }
+  /** What is due is published, but for the last `less` packets of each. */
+  | { kind: 'publish'; less: number }
   | { kind: 'retry'; later: number }
   | { kind: 'abandon' };
 
@@ -55,14 +55,14 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
       fc.integer({ min: windowLength / 2, max: 2 * windowLength }),
     ),
   }),
-  fc.record({ kind: fc.constant('tell'), less: fc.oneof(fc.constant(0), fc.nat(2)) }),
+  fc.record({ kind: fc.constant('publish'), less: fc.oneof(fc.constant(0), fc.nat(2)) }),
   fc.record({ kind: fc.constant('retry'), later: fc.integer({ min: 0, max: 2 * minute }) }),
   fc.record({ kind: fc.constant('abandon') }),
 );
 
 const program = fc.array(step, { maxLength: 40 });
 
-/** Does one thing to a table; `tell`, `retry` and `abandon` to all that is due. */
+/** Does one thing to a table; `publish`, `retry` and `abandon` to all that is due. */
 function act(table: SeriesTable, one: Step, now: number): void {
   switch (one.kind) {
     case 'count':
@@ -75,14 +75,14 @@ function act(table: SeriesTable, one: Step, now: number): void {
       for (const series of table.due(now)) {
         if (one.kind === 'abandon') table.abandon(series);
         else if (one.kind === 'retry') table.retry(series, now + one.later);
-        else tell(table, series, now, one.less);
+        else publish(table, series, now, one.less);
       }
   }
 }
 
 const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppressed', by: 'x', count: 1, affects });
 
-function tell(table: SeriesTable, series: Series, now: number, less = 0): void {
+function publish(table: SeriesTable, series: Series, now: number, less = 0): void {
   const { published } = series;
   const count = Math.max(published.count, series.count - less);
   table.published(series, { ...published, count, writes: published.writes + 1, at: now, resourceVersion: `${now}` });
@@ -93,7 +93,7 @@ const copyOf = (state: SeriesState): SeriesState => JSON.parse(JSON.stringify(st
 const byName = (all: Series[]): unknown =>
   Object.fromEntries(all.map((each) => [`${each.finding.identity} ${each.window}`, each]));
 
-/** All that can be seen of a table. What is over and has told all may be forgotten sooner or later. */
+/** All that can be seen of a table. What is over and published may be forgotten sooner or later. */
 function view(table: SeriesTable, now: number): unknown {
   const next = table.nextDue();
   const due = table.due(now);
@@ -166,7 +166,7 @@ function check(look: (table: SeriesTable, onEarlier: Mock) => () => void): void 
   );
 }
 
-test('whoever waits is told when something is due earlier', () => {
+test('`onEarlier` is called when something is due earlier', () => {
   check((table, onEarlier) => {
     const due = table.nextDue();
     onEarlier.mockClear();
@@ -198,7 +198,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
 }
 
 describe('what was tried', () => {
-  test('comes again when it is told to, with what was counted since', () => {
+  test('comes again at the time that was asked for, with what was counted since', () => {
     const { table, series, onEarlier, now } = tried();
     table.retry(series, now + minute);
     expect(onEarlier).toHaveBeenCalledTimes(1);
@@ -210,7 +210,7 @@ describe('what was tried', () => {
     expect(series.count).toBe(5);
   });
 
-  test('and given up comes no more, unless there is more to tell', () => {
+  test('and given up comes no more, unless there is more to publish', () => {
     const { table, series, now } = tried();
     table.abandon(series);
     expect(table.sizes.pending).toBe(0);
@@ -222,28 +222,28 @@ describe('what was tried', () => {
     expect(series).toMatchObject({ count: 4, published: { count: 3, writes: 0 } });
   });
 
-  test('and told but for the last packets comes again after its wait', () => {
+  test('and published but for the last packets comes again after its wait', () => {
     const { table, series, onEarlier, now } = tried();
-    tell(table, series, now, 1);
+    publish(table, series, now, 1);
     expect(series).toMatchObject({ count: 3, published: { count: 2 } });
     expect(table.nextDue()).toBe(now + 30 * second);
     expect(onEarlier).toHaveBeenCalledTimes(1);
-    tell(table, series, now + minute);
+    publish(table, series, now + minute);
     expect(table.sizes.pending).toBe(0);
   });
 
-  test('and told but for the last packets comes again at once, when its window is over', () => {
+  test('and published but for the last packets comes again at once, when its window is over', () => {
     const { table, series, now } = tried();
     table.count(series.finding, series.windowEnd);
-    tell(table, series, now, 1);
+    publish(table, series, now, 1);
     expect(series.due).toBe(now);
     expect(table.due(now)).toEqual([series]);
     expect(table.sizes).toEqual({ series: 2, pending: 2 });
-    tell(table, series, now);
+    publish(table, series, now);
     expect(table.sizes).toEqual({ series: 1, pending: 1 });
   });
 
-  test('comes again, when lines were lost while it was being told', () => {
+  test('comes again, when lines were lost while it was being published', () => {
     const { table, series, now } = tried();
     table.suppress(report('everything'), 'node-a', start + second);
     expect(series.suppressed).toBe(true);
@@ -260,17 +260,17 @@ describe('what was tried', () => {
     expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
     expect(table.backlog(now + 3 * second)).toEqual({ due: 2, oldest: minute + 3 * second });
     expect(table.backlog(start)).toEqual({ due: 0, oldest: 0 });
-    tell(table, series, now);
+    publish(table, series, now);
     expect(table.backlog(now + 3 * second)).toEqual({ due: 1, oldest: 2 * second });
   });
 });
 
 test.each([false, true])(
-  'lines lost at the turn of a window mark what was told just before (restored: %s)',
+  'lines lost at the turn of a window mark what was published just before (restored: %s)',
   (again) => {
     const before = createSeriesTable();
     before.count(findingOf([1, 'web-0']), start + windowLength - 2 * second);
-    tell(before, before.due(Infinity)[0] as Series, start + windowLength - second);
+    publish(before, before.due(Infinity)[0] as Series, start + windowLength - second);
     const table = again ? createSeriesTable({ restored: copyOf(before.state()) }) : before;
     table.count(findingOf([2, 'web-0']), start + windowLength + second);
     table.suppress(report('everything'), 'node-a', start + windowLength + 2 * second);

@@ -15,7 +15,7 @@ function drop(port: number, given: Partial<Finding> = {}): Finding {
   return finding({ identity: `drop ${port}`, details: flow({ port }), ...given });
 }
 
-/** Writes what is due at `now`, and says how many packets each write told of. */
+/** Writes what is due at `now`, and gives how many packets each write published. */
 function write(table: SeriesTable, now: number): number[] {
   return table.due(now).map((series) => {
     const { count, suppressed, published } = series;
@@ -86,15 +86,15 @@ describe('schedule', () => {
     expect(writes([0, 0.5])).toEqual([1]);
   });
 
-  test('tells of a last packet after its wait', () => {
+  test('publishes a last packet after its wait', () => {
     expect(writes([0, 2])).toEqual([1, 31]);
   });
 
-  test('tells of a packet after a long pause soon', () => {
+  test('publishes a packet after a long pause soon', () => {
     expect(writes([0, 2, 1000])).toEqual([1, 31, 1001]);
   });
 
-  test('of the next window begins anew', () => {
+  test('of the next window begins again', () => {
     expect(writes([0, 2, 3600, 3602])).toEqual([1, 31, 3601, 3631]);
   });
 });
@@ -118,16 +118,16 @@ describe('due', () => {
 
   test('incidents come before drops, news before updates, then who has waited longest', () => {
     const table = createSeriesTable();
-    for (const told of [drop(1), incident({ identity: 'told incident' })]) table.count(told, at(0));
+    for (const known of [drop(1), incident({ identity: 'known incident' })]) table.count(known, at(0));
     write(table, at(1));
-    table.count(incident({ identity: 'told incident' }), at(2));
+    table.count(incident({ identity: 'known incident' }), at(2));
     table.count(drop(1), at(2));
     table.count(drop(3), at(50));
     table.count(drop(2), at(51));
     table.count(incident({ identity: 'new incident' }), at(52));
     expect(table.due(at(60)).map(({ finding: { identity } }) => identity)).toEqual([
       'new incident',
-      'told incident',
+      'known incident',
       'drop 3',
       'drop 2',
       'drop 1',
@@ -190,7 +190,7 @@ describe('a series', () => {
     expect(only(table).peers.seen.length).toBe(0);
   });
 
-  test('belongs to one window; the one before it lives on until it has told all', () => {
+  test('belongs to one window; the one before it lives on until all of it is published', () => {
     const table = createSeriesTable();
     table.count(drop(1), start + windowLength - 1);
     table.count(drop(1), start + windowLength);
@@ -275,7 +275,7 @@ describe('limits', () => {
     expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
   });
 
-  test('what has told all makes room when its window is over', () => {
+  test('what is published makes room when its window is over', () => {
     const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
     table.count(drop(1), start);
     write(table, start + second);
@@ -327,7 +327,7 @@ describe('suppress', () => {
     expect(marked(table)).toEqual([]);
   });
 
-  test('a count that was told as exact is corrected', () => {
+  test('a count that was published as exact is corrected', () => {
     const table = createSeriesTable();
     table.count(drop(1), start);
     write(table, start + second);

@@ -64,14 +64,14 @@ test('what is damaged is set aside', () => {
   expect(problem).toContain(`set aside as ${aside('damaged')}`);
 });
 
-test('what cannot be moved away stays, and that is said', () => {
+test('a damaged state that cannot be moved away stays, and the problem says so', () => {
   writeFileSync(path('stuck'), 'damaged');
   mkdirSync(aside('stuck'));
   const { problem } = restoreState(path('stuck'), 'node-a', now);
   expect(problem).toContain('It could not be moved away; starting with nothing counted');
 });
 
-test('what cannot be read is left alone, and that is said', () => {
+test('a state that cannot be read stays where it is, and the problem says so', () => {
   mkdirSync(path('folder'));
   const { state, id, problem, first } = restoreState(path('folder'), 'node-a', now);
   expect({ state, first }).toEqual({ state: undefined, first: false });

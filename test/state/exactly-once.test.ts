@@ -6,7 +6,7 @@ import { createWorld, type Fate, type World } from './world.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
 
-/** Runs programs until all is told, and looks at each object then. */
+/** Runs programs until all is published, and looks at each object then. */
 async function check(
   programs: fc.Arbitrary<Step[]>,
   requests: fc.Arbitrary<Fate[]>,
@@ -26,21 +26,23 @@ async function check(
 
 test('killed at any moment, each packet stands in one Event', async () => {
   await check(steps(kills), fates('answer lost', 'killed before', 'killed after'), (world, object) =>
-    expect(world.told(object)).toBe(world.logged(object)),
+    expect(world.published(object)).toBe(world.logged(object)),
   );
 });
 
-test('what was told in deleted Events is not told again, and nothing that came after is missing', async () => {
+test('what deleted Events counted is not counted again, and nothing that came after is missing', async () => {
   await check(steps(deletions), fates('deleted before'), (world, object) =>
-    expect(world.told(object) + world.told(object, world.deleted)).toBe(world.logged(object)),
+    expect(world.published(object) + world.published(object, world.deleted)).toBe(world.logged(object)),
   );
 });
 
-test('killed and deleted at any moment, nothing is missing, and of what is not deleted nothing is told twice', async () => {
+test('killed and deleted at any moment, nothing is missing, and of what is not deleted nothing is counted twice', async () => {
   const all = fates('answer lost', 'killed before', 'killed after', 'deleted before');
   await check(steps(kills, deletions), all, (world, object) => {
-    expect(world.told(object)).toBeLessThanOrEqual(world.logged(object));
-    expect(world.told(object) + world.told(object, world.deleted)).toBeGreaterThanOrEqual(world.logged(object));
+    expect(world.published(object)).toBeLessThanOrEqual(world.logged(object));
+    expect(world.published(object) + world.published(object, world.deleted)).toBeGreaterThanOrEqual(
+      world.logged(object),
+    );
   });
 });
 
@@ -53,6 +55,6 @@ const wrong = fc
 
 test('while the wall clock is wrong by hours and after it is set right, no packet is counted twice and no count falls', async () => {
   await check(wrong, fates('answer lost', 'killed before', 'killed after'), (world, object) =>
-    expect(world.told(object)).toBeLessThanOrEqual(world.logged(object)),
+    expect(world.published(object)).toBeLessThanOrEqual(world.logged(object)),
   );
 });

@@ -54,7 +54,7 @@ test('however slowly the log is read again, and whatever happens meanwhile, no c
   );
 });
 
-test('counts are exact, when all was told before the loss and ours come after it', async () => {
+test('counts are exact, when all was published before the loss and ours come after it', async () => {
   const runs = fc.array(fc.tuple(steps(kills), everything), { minLength: 2, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(runs, async (programs) => {
@@ -68,7 +68,7 @@ test('counts are exact, when all was told before the loss and ours come after it
         world.pass(1000);
       }
       expect(world.faults).toEqual([]);
-      for (const object of objects) expect(world.told(object)).toBe(world.logged(object));
+      for (const object of objects) expect(world.published(object)).toBe(world.logged(object));
     }),
     { numRuns: 300 },
   );

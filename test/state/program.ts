@@ -41,7 +41,7 @@ export function steps(...more: fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(packets, reads, passes, writes, keeps, ...more), { maxLength: 40 });
 }
 
-/** Anything but that somebody deletes Events. */
+/** Anything but the deletion of Events. */
 export const fate = fc.constantFrom<Fate>(
   'fine',
   'refused',

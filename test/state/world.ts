@@ -55,14 +55,14 @@ export interface World {
   lose: (again: number) => void;
   /** What befalls the next requests. */
   befall: (fates: readonly Fate[]) => void;
-  /** Somebody deletes an Event. */
+  /** A user deletes an Event. */
   deleteOne: (index: number) => void;
   /** From now on all goes well: the agent reads and writes all there is. */
   settle: () => Promise<void>;
   /** Packets logged of an object. */
   logged: (object: string) => number;
   /** Sum of the counts of an object's Events. */
-  told: (object: string, events?: Iterable<CoreEvent>) => number;
+  published: (object: string, events?: Iterable<CoreEvent>) => number;
   /** Lines that are behind an Event: those that any agent has counted for it. */
   linesBehind: (event: CoreEvent) => number;
 }
@@ -123,7 +123,7 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
       }
     },
     logged: (object) => log.filter((packet) => packet.object === object).length,
-    told: (object, events = store.events.values()) =>
+    published: (object, events = store.events.values()) =>
       [...events].reduce((sum, { involvedObject, count }) => sum + (involvedObject.name === object ? count : 0), 0),
     linesBehind: ({ message }) => behind.get(message)?.size ?? 0,
   };
@@ -178,15 +178,16 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
     }
   }
 
-  /** Sees that nothing is told that is not on disk, and that no count goes down. */
+  /** Sees that nothing is published that is not on disk, and that no count goes down. */
   function guard<Rest extends unknown[]>(
     request: (event: CoreEvent, ...rest: Rest) => ReturnType<EventStore['create']>,
   ): typeof request {
     return async (event, ...rest) => {
       const base = Number(event.metadata.annotations?.[stateAnnotation]?.split(' ')[1]);
       const kept = keptCount(event.message);
-      if (event.count - base > kept) faults.push(`${event.count} ${base} were told of ${event.message}, ${kept} kept`);
-      if (event.count < 1) faults.push(`${event.message} told of nothing`);
+      if (event.count - base > kept)
+        faults.push(`${event.count} ${base} were published of ${event.message}, ${kept} kept`);
+      if (event.count < 1) faults.push(`${event.message} published without packets`);
       const before = store.events.get(keyOf(event))?.count ?? 0;
       const answer = await request(event, ...rest);
       const after = store.events.get(keyOf(event))?.count ?? Infinity;

@@ -40,7 +40,7 @@ const ends = (source: Endpoint, destination: Endpoint): Ends => ({
   fromPodInterface: false,
   toPodInterface: false,
 });
-/** Between two addresses that nobody has. */
+/** Between two addresses of no known object. */
 const pair = (source: number, destination = 0): Ends =>
   ends(endpoint({ address: `s${source}` }), endpoint({ address: `d${destination}` }));
 

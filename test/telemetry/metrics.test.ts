@@ -56,7 +56,7 @@ test('counters count', async () => {
   });
 });
 
-test('a counter may mirror a total that is kept elsewhere', async () => {
+test('a counter may show a total that is counted elsewhere', async () => {
   const { metrics, samples } = scene();
   for (const total of [3, 7, 7]) {
     metrics.noise.setTotal(total);

@@ -20,7 +20,7 @@ function scene(start: MinuteCounts = {}, options: Partial<MinuteOptions> = {}) {
   return { entries, counts, summary, tick: () => run?.(), interval: () => interval, cancelled: () => cancelled };
 }
 
-test('tells what was counted since the last line, in words and as fields', () => {
+test('a line shows what was counted since the last line, in words and as fields', () => {
   const { entries, counts, tick } = scene();
   Object.assign(counts, { podLookupsFailed: 1, eventsWritten: 3, packetsDropped: 12 });
   tick();
@@ -43,14 +43,14 @@ test('is silent when nothing was counted', () => {
   expect(entries).toEqual([]);
 });
 
-test('what was counted before the start is not told', () => {
+test('what was counted before the start is not shown', () => {
   const { entries, counts, tick } = scene({ packetsDropped: 7 });
   counts.packetsDropped = 8;
   tick();
   expect(entries.map(({ text }) => text)).toEqual(['1 packet dropped']);
 });
 
-test('the rest is told at the end', () => {
+test('the rest is logged at the end', () => {
   const { entries, counts, summary, cancelled } = scene();
   counts.packetsRejected = 2;
   expect(cancelled()).toBe(false);
@@ -59,7 +59,7 @@ test('the rest is told at the end', () => {
   expect(entries.map(({ text }) => text)).toEqual(['2 packets rejected']);
 });
 
-test('complaints that were not logged are told, the ten most frequent by name', () => {
+test('problems that were not logged are counted, the ten most frequent by name', () => {
   let repeated: Record<string, number> = { 'watch pods': 1 };
   const { entries, tick } = scene({}, { takeRepeated: () => repeated });
   tick();

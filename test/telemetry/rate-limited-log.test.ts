@@ -12,13 +12,13 @@ function scene() {
   return { entries, time, ...createRateLimitedLog(log, { now: () => time.now }) };
 }
 
-test('says it once, with level and fields', () => {
+test('a problem is logged once, with level and fields', () => {
   const { entries, report } = scene();
   for (let i = 0; i < 5; i++) report('warn', 'watch pods', { i }, 'The watch of Pods ended');
   expect(entries).toEqual([{ level: 'warn', text: 'The watch of Pods ended', fields: { i: 0 } }]);
 });
 
-test('each key has a line of its own', () => {
+test('each key of a problem has a line of its own', () => {
   const { entries, report } = scene();
   report('warn', 'a', {}, 'A');
   report('error', 'b', {}, 'B');
@@ -30,7 +30,7 @@ test('each key has a line of its own', () => {
   ]);
 });
 
-test('says it again after an hour, with how often it was not entries', () => {
+test('a problem is logged again after an hour, with how often it was not logged', () => {
   const { entries, time, report } = scene();
   for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
   time.now += hour - 1;
@@ -44,7 +44,7 @@ test('says it again after an hour, with how often it was not entries', () => {
   expect(entries.at(-1)?.fields).toEqual({ repeated: 0 });
 });
 
-test('what is well again is said once and forgotten', () => {
+test('the end of a problem is logged once, and the problem forgotten', () => {
   const { entries, report, resolve } = scene();
   resolve('a');
   expect(entries).toEqual([]);
@@ -61,7 +61,7 @@ test('what is well again is said once and forgotten', () => {
   ]);
 });
 
-test('counts what it did not say, until that is taken', () => {
+test('reports that were not logged are counted until the counts are taken', () => {
   const { time, report, takeCounts } = scene();
   for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
   report('warn', 'b', {}, 'B');
@@ -73,7 +73,7 @@ test('counts what it did not say, until that is taken', () => {
   expect(takeCounts()).toEqual({ a: 1 });
 });
 
-test('takes 256 keys; what is past them is one', () => {
+test('256 keys of problems are known; what is past them has one key', () => {
   const { entries, report, resolve, takeCounts } = scene();
   for (let i = 0; i < 300; i++) report('warn', `key ${i}`, {}, `text ${i}`);
   expect(entries).toHaveLength(257);
@@ -92,7 +92,7 @@ test('takes 256 keys; what is past them is one', () => {
   expect(takeCounts()).toEqual({ 'other problems': 1 });
 });
 
-test('keys of the past make room for new ones', () => {
+test('keys of problems logged an hour ago make room for new ones', () => {
   const { entries, time, report, takeCounts } = scene();
   for (let i = 0; i < 257; i++) report('warn', `key ${i}`, {}, '');
   time.now += hour;

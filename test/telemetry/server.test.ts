@@ -96,7 +96,7 @@ describe('answers', () => {
     });
   });
 
-  test('health is asked anew each time', async () => {
+  test('health is looked at for each request', async () => {
     const reasons = ['starting'];
     const server = await start({ health: { ...well, ready: () => reasons } });
     expect((await ask(server, '/readyz')).status).toBe(503);
@@ -111,10 +111,13 @@ describe('answers', () => {
     expect(await ask(server, path, 'HEAD')).toEqual({ ...rest, body: '' });
   });
 
-  test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])('%s is told what there is', async (path) => {
-    const got = await ask(await start(), path);
-    expect(got).toMatchObject({ status: 404, type: plain, body: 'There is /metrics, /healthz and /readyz.\n' });
-  });
+  test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])(
+    'a request for %s is answered 404 with what there is',
+    async (path) => {
+      const got = await ask(await start(), path);
+      expect(got).toMatchObject({ status: 404, type: plain, body: 'There is /metrics, /healthz and /readyz.\n' });
+    },
+  );
 
   test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS']])('%s is not for us', async (method) => {
     expect(await ask(await start(), '/metrics', method)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
@@ -168,7 +171,7 @@ describe('bad clients', () => {
     ['with half a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx'],
     ['that asks nothing more', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
   ])('one %s is hung up on', async (_, sent) => {
-    const socket = await open(await start({ patience: 50 }));
+    const socket = await open(await start({ timeout: 50 }));
     socket.resume().write(sent);
     await closed(socket);
   });
@@ -177,7 +180,7 @@ describe('bad clients', () => {
     ['a header', 'GET /metrics HTTP/1.1\r\n', 'X: y\r\n'],
     ['a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n', 'x'],
   ])('one that sends %s without end is hung up on', async (_, first, more) => {
-    const socket = await open(await start({ patience: 100 }));
+    const socket = await open(await start({ timeout: 100 }));
     socket.resume().write(first);
     const dribble = setInterval(() => socket.write(more), 10);
     await closed(socket);
@@ -187,7 +190,7 @@ describe('bad clients', () => {
   test('one that does not take its answer is hung up on', async () => {
     // More than the buffers between two sockets hold.
     const long = 'x'.repeat(64 * 1024 * 1024);
-    const server = await start({ patience: 50, metrics: { ...metrics, text: async () => long } });
+    const server = await start({ timeout: 50, metrics: { ...metrics, text: async () => long } });
     const socket = await open(server);
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(socket, 'readable');
@@ -198,7 +201,7 @@ describe('bad clients', () => {
   });
 
   test('many idle ones of one address do not keep a probe or a scrape waiting, and few of them stay', async () => {
-    const server = await start({ patience: 60_000 });
+    const server = await start({ timeout: 60_000 });
     const idle = await Promise.all(Array.from({ length: 300 }, () => open(server)));
     const ends = Promise.all(idle.slice(0, 292).map((socket) => closed(socket.resume())));
     for (const path of ['/healthz', '/readyz', '/metrics']) expect((await ask(server, path)).status).toBe(200);
@@ -206,14 +209,14 @@ describe('bad clients', () => {
   });
 
   test('headers without end of one address do not keep a probe waiting', async () => {
-    const server = await start({ patience: 60_000 });
+    const server = await start({ timeout: 60_000 });
     const slow = await Promise.all(Array.from({ length: 300 }, () => open(server)));
     for (const socket of slow) socket.resume().write('GET /healthz HTTP/1.1\r\nX: y\r\n');
     for (let probe = 0; probe < 20; probe++) expect((await ask(server, '/healthz')).status).toBe(200);
   });
 
   test('many addresses with a few each leave room: the one that has most loses its oldest', async () => {
-    const server = await start({ patience: 60_000 });
+    const server = await start({ timeout: 60_000 });
     const [first = [], ...others] = await Promise.all(
       Array.from({ length: 9 }, (_, address) => openFrom(server, `127.0.1.${address + 1}`, address === 0 ? 8 : 7)),
     );
@@ -228,7 +231,7 @@ describe('bad clients', () => {
 
   test('one that is being answered outlives idle ones', async () => {
     const scraped = Promise.withResolvers<string>();
-    const server = await start({ patience: 60_000, metrics: { ...metrics, text: () => scraped.promise } });
+    const server = await start({ timeout: 60_000, metrics: { ...metrics, text: () => scraped.promise } });
     const got = ask(server, '/metrics');
     const idle = await Promise.all(Array.from({ length: 30 }, () => open(server)));
     await closed((idle[0] as Socket).resume());
@@ -271,7 +274,7 @@ describe('bad clients', () => {
 
 describe('stop', () => {
   test('does not wait for those who only are connected', async () => {
-    const server = await start({ patience: 60_000 });
+    const server = await start({ timeout: 60_000 });
     const silent = await open(server);
     const idle = await open(server);
     idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -305,7 +308,7 @@ describe('stop', () => {
   test('gives up on an answer that does not come', async () => {
     const began = Promise.withResolvers<void>();
     const server = await start({
-      patience: 50,
+      timeout: 50,
       metrics: {
         ...metrics,
         text() {
