@@ -1,19 +1,27 @@
 #!/usr/bin/env node
+/** The command line: which command runs, and what its errors come to. */
 import { isatty } from 'node:tty';
+import { explainLine } from './commands/explain.ts';
 import { runConfig } from './commands/options/config-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
 import { UsageError } from './commands/options/usage-error.ts';
-import { suggest } from './config/suggest.ts';
-import { version } from './config/config.ts';
-import { explainLine } from './commands/explain.ts';
 import { replay } from './commands/replay/replay.ts';
 import type { Streams } from './commands/streams.ts';
+import { version } from './config/config.ts';
+import { suggest } from './config/suggest.ts';
 import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
 
-const commands = ['run', 'replay', 'doctor', 'config', 'version'];
+/** Each resolves to the exit status. */
+const commands = new Map<string, (args: string[]) => number | Promise<number>>([
+  ['run', run],
+  ['replay', runReplay],
+  ['doctor', runDoctor],
+  ['config', (args) => print(runConfig(args))],
+  ['version', () => print(`${version}\n`)],
+]);
 
 const help = `kube-netfilter-tailer ${version}: writes Events on the Pods whose packets a node's netfilter drops
 
@@ -47,33 +55,12 @@ async function start(): Promise<void> {
 
 async function main([command, ...args]: string[]): Promise<number> {
   try {
-    switch (command) {
-      case 'run':
-        return await runRun(args);
-      case 'replay':
-        return await runReplay(args);
-      case 'doctor':
-        return await runDoctor(args);
-      case 'config':
-        streams.out(runConfig(args));
-        return 0;
-      case 'version':
-      case '--version':
-        streams.out(`${version}\n`);
-        return 0;
-      case 'help':
-      case '--help':
-      case '-h':
-        streams.out(help);
-        return 0;
-      default:
-        streams.err(
-          command === undefined
-            ? help
-            : `kube-netfilter-tailer: there is no command ${command}${suggest(command, commands)}\nTry: kube-netfilter-tailer --help\n`,
-        );
-        return 2;
-    }
+    if (command === 'help' || command === '--help' || command === '-h') return print(help);
+    const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
+    if (found !== undefined) return await found(args);
+    const unknown = `kube-netfilter-tailer: there is no command ${command}${suggest(command ?? '', [...commands.keys()])}`;
+    streams.err(command === undefined ? help : `${unknown}\nTry: kube-netfilter-tailer --help\n`);
+    return 2;
   } catch (error) {
     if (error instanceof UsageError) {
       streams.err(`${error.message}\n`);
@@ -86,12 +73,14 @@ async function main([command, ...args]: string[]): Promise<number> {
   }
 }
 
-async function runRun(args: string[]): Promise<number> {
-  const reading = readRunOptions(args);
-  if (reading === 'help') {
-    streams.out(runHelp);
-    return 0;
-  }
+function print(text: string): 0 {
+  streams.out(text);
+  return 0;
+}
+
+async function run(args: string[]): Promise<number> {
+  const loaded = readRunOptions(args);
+  if (loaded === 'help') return print(runHelp);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
@@ -102,20 +91,17 @@ async function runRun(args: string[]): Promise<number> {
   }
   // The API client costs 30 MB of memory, which `replay` can do without.
   const { runAgent } = await import('./commands/run.ts');
-  const status = await runAgent(reading, isatty(1), stop.signal).catch((error: Error) => {
+  const status = await runAgent(loaded, isatty(1), stop.signal).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
     return 2;
   });
-  // What may still wait somewhere, such as a back-off, is not waited for.
+  // Not waiting for what is still pending, such as a back-off.
   return process.exit(status);
 }
 
 async function runDoctor(args: string[]): Promise<number> {
   const options = readDoctorOptions(args);
-  if (options === 'help') {
-    streams.out(doctorHelp);
-    return 0;
-  }
+  if (options === 'help') return print(doctorHelp);
   const { doctor } = await import('./commands/doctor/doctor.ts');
   const status = await doctor(options, (text) => {
     try {
@@ -125,16 +111,13 @@ async function runDoctor(args: string[]): Promise<number> {
       if (!hasReadEnough(error)) throw error;
     }
   });
-  // What did not answer in time is not waited for.
+  // Not waiting for what did not answer in time.
   return process.exit(status);
 }
 
 async function runReplay(args: string[]): Promise<number> {
   const options = readReplayOptions(args);
-  if (options === 'help') {
-    streams.out(replayHelp);
-    return 0;
-  }
+  if (options === 'help') return print(replayHelp);
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   return await replay(options, streams);
 }

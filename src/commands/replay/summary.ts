@@ -20,76 +20,76 @@ export interface RunTotals extends ReadTotals {
 /** What was read and what became of it, for a person. */
 export function summarise(statistics: Statistics, totals: RunTotals): string {
   const { verdicts } = statistics;
-  const drops = verdicts.dropped + verdicts.rejected;
-  const rows: [string, string][] = [
-    [
-      'lines',
-      `${number(totals.lines)} in ${totals.files} ${totals.files === 1 ? 'file' : 'files'}, ${bytes(totals.bytes)}${totals.files > 0 && totals.lines === 0 ? "; whoever reads the kernel's log needs root, or the group adm or systemd-journal" : ''}`,
-    ],
-    [
-      'drops',
-      `${number(drops)}${details([
-        [verdicts.rejected, 'rejected'],
-        [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
-      ])}${totals.lines > 0 && isSilent(statistics) ? '; no LOG rule, no line: docs/logging.md tells how to turn the logging on' : ''}`,
-    ],
+  const others = statistics.withoutPods;
+  const { uncounted, overflowed } = totals.packetsPastLimits;
+  const ages = totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`;
+  const rows: [string, string | undefined][] = [
+    ['lines', linesRead(totals)],
+    ['drops', number(verdicts.dropped + verdicts.rejected) + dropDetails(statistics, totals)],
     [
       '  of Pods',
-      `${number(statistics.withPods)}${statistics.withoutPods > 0 ? `, and ${number(statistics.withoutPods)} with no known Pod at either end` : ''}`,
+      number(statistics.withPods) + (others > 0 ? `, and ${number(others)} with no known Pod at either end` : ''),
     ],
-  ];
-  if (verdicts.logged + verdicts.accepted > 0) {
-    rows.push([
-      'not drops',
-      `${number(verdicts.logged)} only logged, ${number(verdicts.accepted)} accepted${prefixHint(statistics)}`,
-    ]);
-  }
-  const kernel: [number, string][] = [
-    [statistics.conntrackFull, 'conntrack table full'],
-    [statistics.neighbourOverflow, 'neighbour table overflow'],
-    [statistics.martian, 'martian'],
-  ];
-  if (kernel.some(([count]) => count > 0)) rows.push(['kernel', listed(kernel)]);
-  if (statistics.programRecords > 0)
-    rows.push(['programs', `${number(statistics.programRecords)} records of kube-proxy and calico-node`]);
-  if (totals.incidents > 0)
-    rows.push(['incidents', `${number(totals.incidents)}; what failed once and not again is none`]);
-  rows.push(...unrepeatedRows(totals.unrepeated));
-  if (statistics.suppressed > 0)
-    rows.push([
-      'suppressed',
-      `${number(statistics.suppressed)} log lines never written: counts near them are lower bounds`,
-    ]);
-  rows.push(['unparsable', number(statistics.unparsable)]);
-  for (const [reason, { count, place }] of [...statistics.unparsableReasons].slice(0, 5))
-    rows.push(['', `${place}: ${reason}${count > 1 ? ` (and ${number(count - 1)} more)` : ''}`]);
-  if (statistics.unparsableReasons.size > 5) rows.push(['', `… ${statistics.unparsableReasons.size - 5} more reasons`]);
-  rows.push(['unresolved', unresolved(statistics)]);
-  if (totals.tooLong > 0) rows.push(['too long', `${number(totals.tooLong)} lines over 64 KiB, skipped`]);
-  if (statistics.notKernel > 0)
-    rows.push([
+    ['not drops', notDrops(statistics)],
+    [
+      'kernel',
+      listed([
+        [statistics.conntrackFull, 'conntrack table full'],
+        [statistics.neighbourOverflow, 'neighbour table overflow'],
+        [statistics.martian, 'martian'],
+      ]),
+    ],
+    ['programs', some(statistics.programRecords, 'records of kube-proxy and calico-node')],
+    [
+      'incidents',
+      totals.incidents > 0 ? `${number(totals.incidents)}; what failed once and not again is none` : undefined,
+    ],
+    ...unrepeatedRows(totals.unrepeated),
+    ['suppressed', some(statistics.suppressed, 'log lines never written: counts near them are lower bounds')],
+    ['unparsable', number(statistics.unparsable)],
+    ...unparsableRows(statistics),
+    ['unresolved', unresolved(statistics)],
+    ['too long', some(totals.tooLong, 'lines over 64 KiB, skipped')],
+    [
       'refused',
-      `${number(statistics.notKernel)} lines that look like the kernel's or a policy logger's but come from another program`,
-    ]);
-  if (statistics.nodeUnknown > 0)
-    rows.push(['no node', `${number(statistics.nodeUnknown)} lines about a node that nothing names: use --node`]);
-  if (totals.unknownNode !== undefined) rows.push(['node', totals.unknownNode]);
-  if (totals.guessedTimes > 0)
-    rows.push([
-      'time',
-      `${number(totals.guessedTimes)} lines have no wall-clock time: it was inferred (--boot-time, --now)`,
-    ]);
-  const { uncounted, overflowed } = totals.packetsPastLimits;
-  if (overflowed + uncounted > 0)
-    rows.push([
+      some(
+        statistics.notKernel,
+        "lines that look like the kernel's or a policy logger's but come from another program",
+      ),
+    ],
+    ['no node', some(statistics.nodeUnknown, 'lines about a node that nothing names: use --node')],
+    ['node', totals.unknownNode],
+    ['time', some(totals.guessedTimes, 'lines have no wall-clock time: it was inferred (--boot-time, --now)')],
+    [
       'joined',
-      `${number(overflowed)} counts past the 8 Events that an object gets in an hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`,
-    ]);
-  rows.push([
-    'Events',
-    `${number(totals.events)}${totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`}`,
+      overflowed + uncounted > 0
+        ? `${number(overflowed)} counts past the 8 Events that an object gets in an hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`
+        : undefined,
+    ],
+    ['Events', number(totals.events) + ages],
+  ];
+  const shown = rows.flatMap(([key, value]) => (value === undefined ? [] : [[key, printable(value)]]));
+  return `${alignColumns(shown).join('\n')}\n`;
+}
+
+function linesRead({ lines, files, bytes }: RunTotals): string {
+  const hint = "; whoever reads the kernel's log needs root, or the group adm or systemd-journal";
+  return `${number(lines)} in ${files} ${files === 1 ? 'file' : 'files'}, ${size(bytes)}${files > 0 && lines === 0 ? hint : ''}`;
+}
+
+function dropDetails(statistics: Statistics, { lines }: RunTotals): string {
+  const parts = listed([
+    [statistics.verdicts.rejected, 'rejected'],
+    [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
   ]);
-  return `${alignColumns(rows.map((row) => row.map(printable))).join('\n')}\n`;
+  const hint = '; no LOG rule, no line: docs/logging.md tells how to turn the logging on';
+  return (parts === undefined ? '' : `, of these ${parts}`) + (lines > 0 && isSilent(statistics) ? hint : '');
+}
+
+function notDrops(statistics: Statistics): string | undefined {
+  const { logged, accepted } = statistics.verdicts;
+  if (logged + accepted === 0) return undefined;
+  return `${number(logged)} only logged, ${number(accepted)} accepted${prefixHint(statistics)}`;
 }
 
 /** A failure that is seen once is no incident, but the user who looks for it must find it. */
@@ -98,6 +98,16 @@ function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][]
     i === 0 ? 'failures' : '',
     `${code} ${number(count)}, part of no incident: no Event (${causeOf(code).title}: docs/causes/${code}-${causeOf(code).name}.md)`,
   ]);
+}
+
+function unparsableRows({ unparsableReasons: reasons }: Statistics): [string, string][] {
+  const rows = [...reasons]
+    .slice(0, 5)
+    .map(([reason, { count, place }]): [string, string] => [
+      '',
+      `${place}: ${reason}${count > 1 ? ` (and ${number(count - 1)} more)` : ''}`,
+    ]);
+  return reasons.size > 5 ? [...rows, ['', `… ${reasons.size - 5} more reasons`]] : rows;
 }
 
 function prefixHint({ loggedPrefixes }: Statistics): string {
@@ -121,23 +131,19 @@ function unresolved({ unresolved: addresses }: Statistics): string {
   return `${top.length} ${top.length === 1 ? 'address' : 'addresses'} no Pod had at the time: ${shown}${top.length > 3 ? ', …' : ''}`;
 }
 
-function details(parts: [number, string][]): string {
-  const text = listed(parts);
-  return text === '' ? '' : `, of these ${text}`;
+function some(count: number, what: string): string | undefined {
+  return count > 0 ? `${number(count)} ${what}` : undefined;
 }
 
-function listed(parts: [number, string][]): string {
-  return parts
-    .filter(([count]) => count > 0)
-    .map(([count, what]) => `${number(count)} ${what}`)
-    .join(', ');
+function listed(parts: [number, string][]): string | undefined {
+  return parts.flatMap(([count, what]) => some(count, what) ?? []).join(', ') || undefined;
 }
 
 function number(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-function bytes(value: number): string {
+function size(value: number): string {
   if (value < 10_000) return `${value} bytes`;
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
