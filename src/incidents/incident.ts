@@ -11,14 +11,14 @@ export interface TrackedIncident {
   code: string;
   failing: Failing;
   /** The Pod that says so, where it is known. */
-  failingPod: ObjectRef | undefined;
+  failingPod?: ObjectRef | undefined;
   phase: 'suspected' | 'open' | 'over';
   first: Millis;
   last: Millis;
   /** When it was clear that it is more than a flap. */
-  opened: Millis | undefined;
-  ended: Millis | undefined;
-  endedBy: 'success' | 'silence' | undefined;
+  opened?: Millis | undefined;
+  ended?: Millis | undefined;
+  endedBy?: 'success' | 'silence' | undefined;
   failures: number;
   /** Failures that no Event counts yet. */
   unpublished: number;

@@ -19,6 +19,7 @@ const names = new Map([
   ['pointed', 'notifiedPods'],
   ['told', 'reported'],
   ['tells', 'reportsFailures'],
+  ['troubled', 'unhealthy'],
 ]);
 
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */

@@ -104,5 +104,5 @@ function tellAll(pods: readonly AffectedPod[], until: number): [string, number][
 
 function told(name: string, at: number): NotifiedPod {
   const object = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name, uid: `uid-of-${name}` };
-  return { object: { ...object, resourceVersion: undefined }, troubled: false, at };
+  return { object: { ...object, resourceVersion: undefined }, unhealthy: false, at };
 }

@@ -87,7 +87,7 @@ export const unknownPeer: CauseRow = {
     'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is no node, stop its BIRD.',
 };
 
-/** `Mesh_10_0_0_2` → `10.0.0.2`; IPv6 addresses have `_` for `:` and cannot be told from their parts for certain. */
+/** `Mesh_10_0_0_2` → `10.0.0.2`; IPv6 addresses have `_` for `:`, so their parts are not certain. */
 function peerOf(name: string): string {
   const address = name.replace(/^[A-Za-z_]+_(?=[\da-f])/, '');
   return /^\d{1,3}(?:_\d{1,3}){3}$/.test(address) ? address.replaceAll('_', '.') : name;

@@ -1,5 +1,5 @@
 import type { CauseRow } from './cause.ts';
-import { textOf, startsWithAny, lineAt } from './record-text.ts';
+import { textOf, startsWithAny, quoteOf } from './record-text.ts';
 import { subjects } from './texts.ts';
 
 /** felix/daemon, libcalico-go/lib/clientv3 and watchersyncer, typha/pkg/syncclient, node/pkg/lifecycle/startup. */
@@ -43,11 +43,11 @@ export const apiUnreachable: CauseRow = {
     const isAlone = startsWithAny(record.message, alone);
     if (!isAlone && !startsWithAny(record.message, withNetworkError)) return undefined;
     const text = textOf(record);
-    const found = networkError.exec(text);
-    if (found === null && !isAlone) return undefined;
+    const quote = quoteOf(text, networkError);
+    if (quote === undefined && !isAlone) return undefined;
     return {
       subject: /\bdial tcp (\[[\da-fA-F:]{2,45}\]:\d{1,5}|[\d.]{7,15}:\d{1,5})/.exec(text)?.[1],
-      quote: found === null ? undefined : lineAt(text, found.index),
+      quote,
     };
   },
   what: (details, node) =>

@@ -17,7 +17,7 @@ export function hints(details: HintDetails): string[] {
     .slice(0, hintLimit);
 }
 
-/** Severities above the warnings in which felix tells that it could not write its rules, or that somebody changed them. */
+/** Severities above the warnings in which felix logs that it could not write its rules, or that another program changed them. */
 const severitiesAboveWarning = new Set(['error', 'fatal', 'panic', 'none']);
 
 function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undefined {

@@ -2,7 +2,7 @@ import type { ProgramRecord } from '../../model/program-record.ts';
 import { isProblem, textOf, startsWithAny } from './record-text.ts';
 
 /*
- * Which call of a tool failed is told by how the message begins; only then is the error searched for the reason. Rules,
+ * How a message begins shows which call of a tool failed; only then is the error searched for the reason. Rules,
  * comments and names of Services in other messages are never looked at.
  */
 

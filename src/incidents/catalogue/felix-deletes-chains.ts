@@ -40,12 +40,12 @@ export const felixDeletesChains: CauseRow = {
 };
 
 /**
- * In BPF mode felix takes kube-proxy for gone and deletes what it left, unless told not to (felix/dataplane/linux/int_dataplane.go);
+ * In BPF mode felix takes kube-proxy for gone and deletes what it left, unless that is turned off (felix/dataplane/linux/int_dataplane.go);
  * releases since 2026 delete kube-proxy's nftables tables, too. Where the kernel has no eBPF it takes that mode for off (felix/daemon/daemon.go).
  */
 function isDeletedByFelix({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects: named }: Symptoms): boolean {
   if (felix?.kind !== 'settings' || !deletes(felix.settings) || ebpf === false) return false;
-  // Who complains is there, with a Pod or without: in k3s kube-proxy has none.
+  // A kube-proxy that logs is there, with a Pod or without: in k3s it has none.
   if (failing !== 'kube-proxy' && !(failing === 'unknown' && kubeProxyHere === true)) return false;
   const chains = named.filter((subject) => subject.includes('KUBE-'));
   return chains.length === 0 || chains.some((chain) => deletedByFelix.test(chain));

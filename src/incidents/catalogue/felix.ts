@@ -1,7 +1,7 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow } from './cause.ts';
 import { iptablesFailure, iptablesNeedles, nftablesFailure, nftablesNeedles } from './failures.ts';
-import { find, isProblem, lineAt, startsWithAny } from './record-text.ts';
+import { find, isProblem, quoteOf, startsWithAny } from './record-text.ts';
 import { failingPodArguments, onlyFamily, subjects, unreachable } from './texts.ts';
 
 /** felix looks at its tables every 180 s, in older releases every 90 s (iptablesRefreshInterval). */
@@ -52,8 +52,8 @@ export const felixRestoreFailed: CauseRow = {
   match(record) {
     const text = iptablesFailure(record) ?? nftablesFailure(record);
     if (text !== undefined) {
-      const tells = / \((?:legacy|nf_tables)\): |Error: | failed \(/.exec(record.error);
-      return { subject: record.fields['table'], quote: tells === null ? undefined : lineAt(record.error, tells.index) };
+      const quote = quoteOf(record.error, / \((?:legacy|nf_tables)\): |Error: | failed \(/);
+      return { subject: record.fields['table'], quote };
     }
     return isProblem(record) && startsWithAny(record.message, ipsets) ? { subject: 'IP sets' } : undefined;
   },
@@ -109,7 +109,7 @@ const overwritten = [
 
 /**
  * What felix itself means to delete has this in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy,
- * which writes them again (KN101). Nobody has changed Calico's rules then.
+ * which writes them again (KN101). Calico's rules are as they were then.
  */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;

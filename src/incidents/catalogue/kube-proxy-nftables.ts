@@ -1,6 +1,6 @@
 import type { CauseRow } from './cause.ts';
 import { nftablesFailure, nftablesNeedles } from './failures.ts';
-import { find, lineAt } from './record-text.ts';
+import { find, quoteOf } from './record-text.ts';
 import {
   agreeing,
   failingPodArguments,
@@ -96,14 +96,13 @@ export const nftSyncFailed: CauseRow = {
   match(record) {
     const text = nftablesFailure(record);
     if (text === undefined) return undefined;
-    const error = /Error: [^\n]+/.exec(text);
     return {
       // The rule, or element, that was refused stands in the line after the error.
       subject:
         /^[ \t]*(?:add|insert|create|replace|delete|flush|destroy) (?:rule|element|chain|set|map) ip6? kube-proxy ([^\s;{]{1,160})/m.exec(
           text,
         )?.[1],
-      quote: error === null ? undefined : lineAt(text, error.index),
+      quote: quoteOf(text, /Error: [^\n]+/),
     };
   },
   what: (details, node) =>

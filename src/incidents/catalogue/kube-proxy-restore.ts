@@ -1,10 +1,10 @@
 import type { CauseRow } from './cause.ts';
 import { iptablesFailure, iptablesNeedles } from './failures.ts';
-import { lineAt } from './record-text.ts';
+import { quoteOf } from './record-text.ts';
 import { agreeing, failingPodArguments, onlyFamily, shellWords, subjects, syncEvery, unreachable } from './texts.ts';
 
-/** Lines that say most, where no other cause is known. */
-const telling =
+/** The most specific lines, where no other cause is known. */
+const specific =
   /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 
 export const jumpMissing: CauseRow = {
@@ -24,10 +24,9 @@ export const jumpMissing: CauseRow = {
     const { fields } = record;
     // Before structured logging: `… that nat chain PREROUTING jumps to KUBE-SERVICES: …`.
     const old = /^Failed to ensure that \w+ chain (KUBE-[A-Z-]{1,25}|\w+ jumps to (KUBE-[A-Z-]{1,25}))/.exec(text);
-    const tells = telling.exec(text);
     return {
       subject: fields['dstChain'] ?? fields['chain'] ?? old?.[2] ?? old?.[1],
-      quote: tells === null ? undefined : lineAt(text, tells.index),
+      quote: quoteOf(text, specific),
     };
   },
   what: (details, node) =>
@@ -57,11 +56,9 @@ export const restoreRefused: CauseRow = {
   match(record) {
     const text = iptablesFailure(record);
     if (text === undefined) return undefined;
-    const tells = telling.exec(text.slice(record.error === '' ? 0 : record.message.length));
-    const offset = record.error === '' ? 0 : record.message.length;
     return {
       subject: /_\w{1,30} failed \([^)\n]{1,80}\): (?:rule in )?chain ([\w-]{1,60})/.exec(text)?.[1],
-      quote: tells === null ? undefined : lineAt(text, offset + tells.index),
+      quote: quoteOf(record.error === '' ? text : text.slice(record.message.length + 1), specific),
     };
   },
   what: (details, node) =>

@@ -22,16 +22,10 @@ const extensions: Readonly<Record<string, string>> = {
 };
 
 /** Extensions that are a module for each family of addresses. */
-const perFamily: Readonly<Record<string, string>> = {
-  rpfilter: 'rpfilter',
-  REJECT: 'REJECT',
-  SYNPROXY: 'SYNPROXY',
-  ah: 'ah',
-};
+const perFamily = new Set(['rpfilter', 'REJECT', 'SYNPROXY', 'ah']);
 
 function moduleOf(extension: string, ipv6: boolean): string {
-  const own = Object.hasOwn(perFamily, extension) ? perFamily[extension] : undefined;
-  if (own !== undefined) return `${ipv6 ? 'ip6t' : 'ipt'}_${own}`;
+  if (perFamily.has(extension)) return `${ipv6 ? 'ip6t' : 'ipt'}_${extension}`;
   if (ipv6 && /^(?:rt|frag|eui64|ipv6header|hbh|mh|srh|NPT)$/.test(extension)) return `ip6t_${extension}`;
   return (Object.hasOwn(extensions, extension) ? extensions[extension] : undefined) ?? `xt_${extension}`;
 }

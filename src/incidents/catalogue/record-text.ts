@@ -1,7 +1,7 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { Match } from './cause.ts';
 
-/** Error texts may hold all rules of a node; what tells stands in the first lines. Characters. */
+/** Error texts may hold all rules of a node; the reason stands in the first lines. Characters. */
 const textLimit = 16_384;
 
 /** Of a quote, in characters. */
@@ -20,6 +20,12 @@ export function lineAt(text: string, index: number): string {
   return quotable(text.slice(begin, end === -1 ? undefined : end));
 }
 
+/** The first line that the expression is found in, as a quote. */
+export function quoteOf(text: string, expression: RegExp): string | undefined {
+  const found = expression.exec(text);
+  return found === null ? undefined : lineAt(text, found.index);
+}
+
 /** One line of printable text without white space around it, at most 200 characters. */
 export function quotable(line: string): string {
   const text = line
@@ -29,7 +35,7 @@ export function quotable(line: string): string {
   return text.length > quoteLimit ? `${text.slice(0, quoteLimit - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 }
 
-/** What is left when nothing tells more: the first line of the error that is no bare exit status, else the message. */
+/** The quote where no line is more specific: the first line of the error that is no bare exit status, else the message. */
 export function firstLine(record: ProgramRecord): string {
   let begin = 0;
   const { error } = record;
@@ -68,7 +74,7 @@ export function find(text: string | undefined, expressions: readonly RegExp[]): 
   return undefined;
 }
 
-/** `IPv4`, `IPv6`, or '' where nothing tells: the field, else the tool's name in its own error message. */
+/** `IPv4`, `IPv6`, or '' where none is named: the field, else the tool's name in its own error message. */
 export function familyOf(record: ProgramRecord, text: string): string {
   const field = record.fields['ipFamily'] ?? record.fields['ipVersion'] ?? record.fields['family'] ?? '';
   if (/^(?:IPv6|0x6|6|inet6|ip6)$/i.test(field)) return 'IPv6';

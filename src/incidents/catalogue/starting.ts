@@ -3,7 +3,7 @@ import type { CauseRow } from './cause.ts';
 import { textOf, isProblem, lineAt } from './record-text.ts';
 import { failingPodArguments, plural, program, shellWords } from './texts.ts';
 
-/** A container that ends at once is started anew after up to five minutes. */
+/** A container that ends at once is restarted after up to five minutes. */
 const crashLoop = 300_000;
 
 /** What files and tools that kube-proxy needs at its start say of the kernel. */
@@ -16,7 +16,7 @@ const wants: readonly { expression: RegExp; module: string }[] = [
   { expression: /\bipvs (?:not supported|is not)|can't use the IPVS proxier/i, module: 'ip_vs' },
 ];
 
-/** Found by cobra before anything runs: what fails later is told twice, the other time as `Error running ProxyServer`. */
+/** Found by cobra before anything runs: what fails later is logged twice, the other time as `Error running ProxyServer`. */
 const configuration =
   /^(?:failed (?:complete|validate|os init)|initialize logging|unknown (?:short)?hand flag|unknown flag|"[^"\n]{1,200}" does not take)/;
 

@@ -19,26 +19,23 @@ export interface Surroundings {
   podsHere: () => readonly AffectedPod[];
 }
 
-/** What Events say of an incident, by what was found out about it. */
-export interface FindingBuilder {
-  /** All details, on all objects that it is about, or on `objects`. */
-  full: (incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]) => Finding[];
-  podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, pod: NoticedPod) => Finding;
-}
-
 type Phase = IncidentDetails['phase'];
-type NoticedPod = { object: ObjectRef; troubled: boolean };
+type NoticedPod = { object: ObjectRef; unhealthy: boolean };
 type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
 /** A program may fail hundreds of times a second; what is around it does not change as often, and is much to look through. */
 const lookEvery: Millis = 1000;
 
-export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
+export type FindingBuilder = ReturnType<typeof createFindingBuilder>;
+
+/** What Events say of an incident, by what was found out about it. */
+export function createFindingBuilder(surroundings: Surroundings) {
   const { node, nodeRef } = surroundings;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 
   return {
-    full(incident, facts, phase, objects) {
+    /** All details, on all objects that it is about, or on `objects`. */
+    full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
       const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
       const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
       const { severity, reason, overReason } = causeOf(details.diagnosis);
@@ -58,12 +55,12 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
         };
       });
     },
-    podNotice: (incident, facts, phase, { object, troubled }) => ({
+    podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, { object, unhealthy }: NoticedPod): Finding => ({
       // The identity names the Event: it is from before Pod notices were called so.
       identity: identityOf(`${phase} pointer`, incident.code, incident, object, node),
       reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
       // A Pod that runs well is no reason for an alarm.
-      type: phase === 'open' && troubled ? 'Warning' : 'Normal',
+      type: phase === 'open' && unhealthy ? 'Warning' : 'Normal',
       regarding: object,
       related: nodeRef(),
       node,

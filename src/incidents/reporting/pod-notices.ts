@@ -16,14 +16,14 @@ export interface AffectedPod {
 export interface NotifiedPod {
   object: ObjectRef;
   /** It was restarting or unready. */
-  troubled: boolean;
+  unhealthy: boolean;
   at: Millis;
 }
 
 /** Pods of one incident that are notified. Past that they are only counted, in the Events on the Node. */
 export const podNoticeLimit = 20;
 /** Pods that restart or are unready are notified first and soon: people are looking at them. The others over minutes, as on all other nodes. */
-const troubledSpacing: Millis = 1000;
+const unhealthySpacing: Millis = 1000;
 const spacing: Millis = 15_000;
 /** An Event is gone from the API server after an hour. */
 const lifetime: Millis = 3_600_000;
@@ -56,7 +56,7 @@ export function nextPodNotice(
   const notified = Object.entries(notifiedPods);
   const latest = notified.reduce((last, [, { at }]) => Math.max(last, at), since);
   const first = affectedPods.find(({ uid }) => notifiedPods[uid] === undefined);
-  const at = latest + (first?.trouble === undefined ? spacing : troubledSpacing);
+  const at = latest + (first?.trouble === undefined ? spacing : unhealthySpacing);
   if (first !== undefined && notified.length < podNoticeLimit) return { pod: first, at, inPlaceOf: undefined };
   const here = new Map(affectedPods.map((pod) => [pod.uid, pod]));
   const steps = notified.flatMap(([uid, { at: before }]): NextPodNotice[] => {

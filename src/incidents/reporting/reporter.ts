@@ -187,12 +187,12 @@ function notifyOfBeginning(
     const { pod, inPlaceOf } = next;
     const at = Math.max(next.at, now - tickInterval);
     const object = podRef(pod);
-    const troubled = pod.trouble !== undefined;
+    const unhealthy = pod.trouble !== undefined;
     // Notified again after an hour: as the last one, also in this order.
     delete notifiedPods[pod.uid];
     if (inPlaceOf !== undefined) delete notifiedPods[inPlaceOf];
-    notifiedPods[pod.uid] = { object, troubled, at };
-    count(builder.podNotice(incident, facts, 'open', { object, troubled }), at, 1);
+    notifiedPods[pod.uid] = { object, unhealthy, at };
+    count(builder.podNotice(incident, facts, 'open', { object, unhealthy }), at, 1);
   }
   return isAny;
 }

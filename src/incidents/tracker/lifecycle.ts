@@ -14,27 +14,16 @@ export interface LifecycleOptions {
   isNeeded: (incident: Incident) => boolean;
 }
 
-/** How one incident begins, goes on and ends, whatever it is of. */
-export interface Lifecycle {
-  fail: (
-    tracked: TrackedFailure,
-    time: Millis,
-    note: (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted,
-  ) => void;
-  /** The attempt that it failed in has failed. */
-  confirm: (tracked: TrackedFailure) => void;
-  /** All that had failed has succeeded. */
-  succeed: (tracked: TrackedFailure, time: Millis) => void;
-  /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
-  settle: (tracked: TrackedFailure, now: Millis) => 'same' | 'changed' | 'forgotten';
-  /** When `settle` has something to do: when it begins without further doubt, when silence ends it, or when it is forgotten. */
-  dueOf: (tracked: TrackedFailure) => Millis;
-}
+type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
-export function createLifecycle({ syncs, counts, onChange, isNeeded }: LifecycleOptions): Lifecycle {
+export type Lifecycle = ReturnType<typeof createLifecycle>;
+
+/** How one incident begins, goes on and ends, whatever it is of. */
+export function createLifecycle({ syncs, counts, onChange, isNeeded }: LifecycleOptions) {
   return {
+    /** The attempt that it failed in has failed. */
     confirm,
-    fail(tracked, time, note) {
+    fail(tracked: TrackedFailure, time: Millis, note: NoteFailure): void {
       const { incident } = tracked;
       const { code, failing } = incident;
       increase(counts.failures, code);
@@ -58,7 +47,8 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
         open(tracked, time, incident.unpublished + 1);
       }
     },
-    succeed(tracked, time) {
+    /** All that had failed has succeeded. */
+    succeed(tracked: TrackedFailure, time: Millis): void {
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
       tracked.doubtful = false;
@@ -66,7 +56,8 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    settle(tracked, now) {
+    /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
+    settle(tracked: TrackedFailure, now: Millis): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
       let outcome: 'same' | 'changed' = 'same';
       while (now >= dueOf(tracked, syncs)) {
@@ -80,7 +71,8 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
       }
       return outcome;
     },
-    dueOf: (tracked) => dueOf(tracked, syncs),
+    /** When `settle` has something to do: when it begins without further doubt, when silence ends it, or when it is forgotten. */
+    dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
   };
 
   function confirm(tracked: TrackedFailure): void {

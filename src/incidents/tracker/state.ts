@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isCause } from '../catalogue/catalogue.ts';
 import type { Sync } from './syncs.ts';
-import { newFailure, type TrackedFailure } from './tracked.ts';
+import type { TrackedFailure } from './tracked.ts';
 
 /** Numbers since the first run, by code. */
 export interface IncidentCounts {
@@ -73,12 +73,5 @@ export function readTrackerState(kept: unknown): TrackerState {
   const { success, data } = shape.safeParse(kept);
   if (!success) return { incidents: [], syncs: {}, counts: { failures: {}, opened: {}, closed: {}, flaps: {} } };
   const state = data as unknown as TrackerState;
-  return { ...state, incidents: state.incidents.filter(({ incident }) => isCause(incident.code)).map(whole) };
-}
-
-/** JSON leaves out what is undefined. */
-function whole(kept: TrackedFailure): TrackedFailure {
-  const { code, failing, first } = kept.incident;
-  const fresh = newFailure(code, failing, first);
-  return { ...fresh, ...kept, incident: { ...fresh.incident, ...kept.incident } };
+  return { ...state, incidents: state.incidents.filter(({ incident }) => isCause(incident.code)) };
 }

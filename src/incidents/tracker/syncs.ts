@@ -14,31 +14,22 @@ export interface Sync {
   reported: Record<string, Millis>;
 }
 
-/** Attempts of programs to bring their rules up to date: which failed, and which succeeded although it looks alike. */
-export interface Syncs {
-  retryOf: (failing: Failing) => Millis | undefined;
-  /** Whether the program is known to log that an attempt failed. */
-  reportsFailures: (failing: Failing) => boolean;
-  /** A line has given the reason of a failure. */
-  noteReason: (failing: Failing, family: string, time: Millis) => void;
-  /** An attempt failed; gives whether a line before it has given the reason. */
-  failed: (failing: Failing, family: string, time: Millis, retry: Millis | undefined) => boolean;
-  /** An attempt is complete; gives whether it had failed. */
-  completed: (failing: Failing, family: string) => boolean;
-  /** What was restarted tries from the beginning, perhaps with another configuration. */
-  restarted: (container: Failing) => void;
-  state: () => Record<string, Sync>;
-}
+export type Syncs = ReturnType<typeof createSyncs>;
 
-export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Syncs {
+/** Attempts of programs to bring their rules up to date: which failed, and which succeeded although it looks alike. */
+export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
-    retryOf: (failing) => syncs.get(failing)?.retry,
-    reportsFailures: (failing) => completesWhatFailed(failing) && syncs.get(failing)?.reportsFailures === true,
-    noteReason(failing, family, time) {
+    retryOf: (failing: Failing): Millis | undefined => syncs.get(failing)?.retry,
+    /** Whether the program is known to log that an attempt failed. */
+    reportsFailures: (failing: Failing): boolean =>
+      completesWhatFailed(failing) && syncs.get(failing)?.reportsFailures === true,
+    /** A line has given the reason of a failure. */
+    noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },
-    failed(failing, family, time, retry) {
+    /** An attempt failed; gives whether a line before it has given the reason. */
+    failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
       sync.retry = retryOf(retry) ?? sync.retry;
@@ -47,17 +38,19 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Sync
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    completed(failing, family) {
+    /** An attempt is complete; gives whether it had failed. */
+    completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
       if (at < 0) return false;
       failed.splice(at, 1);
       return true;
     },
-    restarted(container) {
+    /** What was restarted tries from the beginning, perhaps with another configuration. */
+    restarted(container: Failing): void {
       for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
     },
-    state: () => Object.fromEntries(syncs),
+    state: (): Record<string, Sync> => Object.fromEntries(syncs),
   };
 
   function syncOf(failing: Failing): Sync {

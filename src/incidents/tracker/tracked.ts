@@ -17,7 +17,7 @@ export interface TrackedFailure {
   /** It failed again after it had been well. */
   fight: boolean;
   /** The first success after the last failure. */
-  healthy: Millis | undefined;
+  healthy?: Millis | undefined;
   /** Families that failed and have not succeeded since; '' where the line names none. */
   broken: string[];
   /** No line since the last failure says how the attempt ended. */
@@ -27,7 +27,7 @@ export interface TrackedFailure {
   /** It failed since the program was last started. */
   inThisLife: boolean;
   /** When it was over: an incident that ends by silence ended before that was clear. */
-  closed: Millis | undefined;
+  closed?: Millis | undefined;
   /** Hashes of the subjects past those in `incident.subjects`. */
   pastSubjects: number[];
 }
@@ -51,13 +51,9 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
     incident: {
       code,
       failing,
-      failingPod: undefined,
       phase: 'suspected',
       first: time,
       last: time,
-      opened: undefined,
-      ended: undefined,
-      endedBy: undefined,
       failures: 0,
       unpublished: 0,
       endUnpublished: false,
@@ -71,12 +67,10 @@ export function newFailure(code: string, failing: Failing, time: Millis): Tracke
     heard: time,
     longestGap: 0,
     fight: false,
-    healthy: undefined,
     broken: [],
     unfinished: false,
     doubtful: false,
     inThisLife: true,
-    closed: undefined,
     pastSubjects: [],
   };
 }
