@@ -15,8 +15,7 @@ import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
 import { openInput } from '../../src/sources/framing/input.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
-import type { Schedule } from '../../src/platform/schedule.ts';
-import type { Source, SourceListener } from '../../src/sources/source.ts';
+import type { Source, SourceListener, Timing } from '../../src/sources/source.ts';
 import { lines } from '../incidents/catalogue/lines.ts';
 import { fakeJournalctl, printed } from '../sources/fake-journalctl.ts';
 import { fakeTime } from '../sources/fake-time.ts';
@@ -24,7 +23,7 @@ import { openAtOnce } from '../sources/tail/at-once.ts';
 import { listening } from '../sources/heard.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
-/** What tells something tells the same whatever source it comes by, each with the needles that it has in the agent and in replay. */
+/** A record has the same meaning whatever source it comes by, each with the needles that it has in the agent and in replay. */
 
 const present: Millis = Date.UTC(2026, 10, 21, 12);
 const newPath = temporaryFolder();
@@ -39,8 +38,7 @@ interface Written {
 interface Common {
   saved: undefined;
   listener: SourceListener;
-  now: () => Millis;
-  schedule: Schedule;
+  timing: Timing;
 }
 
 type LoadedConfig = (written: Written) => readonly LogLine[] | Promise<readonly LogLine[]>;
@@ -48,12 +46,12 @@ type LoadedConfig = (written: Written) => readonly LogLine[] | Promise<readonly 
 /** Lets a source read what is written after its start. */
 function live(create: (common: Common) => Source, write: () => void): readonly LogLine[] {
   const { heard, listener } = listening();
-  const { now, schedule, advance } = fakeTime(present);
-  const source = create({ saved: undefined, listener, now, schedule });
+  const timing = fakeTime(present);
+  const source = create({ saved: undefined, listener, timing });
   source.start();
-  advance(1000);
+  timing.advance(1000);
   write();
-  advance(60_000);
+  timing.advance(60_000);
   source.stop();
   return heard.lines;
 }
@@ -175,7 +173,7 @@ const ofPrograms: readonly (readonly [string, LoadedConfig])[] = [
   ['replay of a journal', replayed(savedJournal)],
 ];
 
-const telling = lines.flatMap(({ name, text, sign }) => {
+const withSign = lines.flatMap(({ name, text, sign }) => {
   if (sign === undefined) return [];
   // Some are quoted with the name that a syslog has given them.
   const [tag = '', named] = /^([\w-]+)\[\d+\]: /.exec(text) ?? [];
@@ -183,20 +181,20 @@ const telling = lines.flatMap(({ name, text, sign }) => {
   return [{ name, written: { text: text.slice(tag.length), program } }];
 });
 
-test.each(ofPrograms)('all that tells of an incident: %s', async (_, read) => {
+test.each(ofPrograms)('all records of incidents: %s', async (_, read) => {
   const missed: string[] = [];
-  for (const { name, written } of telling) {
-    const expected = toldBy([{ text: written.text, program: undefined }]);
-    if (expected === '') throw new Error(`${name} tells nothing by itself`);
-    const found = toldBy(await read(written));
+  for (const { name, written } of withSign) {
+    const expected = signsBy([{ text: written.text, program: undefined }]);
+    if (expected === '') throw new Error(`${name} has no sign`);
+    const found = signsBy(await read(written));
     if (found !== expected) missed.push(`${name}: ${found}`);
   }
   expect(missed).toEqual([]);
-  expect(telling.length).toBeGreaterThanOrEqual(133);
+  expect(withSign.length).toBeGreaterThanOrEqual(133);
 });
 
-/** Each sign once, as far as it makes an incident: two lines by themselves may tell the same. */
-function toldBy(handed: readonly Pick<LogLine, 'text' | 'program'>[]): string {
+/** Each sign once, as far as it makes an incident: two lines by themselves may have the same sign. */
+function signsBy(handed: readonly Pick<LogLine, 'text' | 'program'>[]): string {
   const signs = handed.flatMap(({ text, program }) => {
     const record = parseProgramRecord(text, program);
     const sign = record && signOf(record);
@@ -227,7 +225,7 @@ const ofKernel: readonly (readonly [string, LoadedConfig])[] = [
   ['replay of /dev/kmsg', replayed(({ text }) => `4,1234,3161662745,-;${text}\n`)],
 ];
 
-test.each(ofKernel)('all that tells of a table that is full: %s', async (_, read) => {
+test.each(ofKernel)('all lines of a table that is full: %s', async (_, read) => {
   for (const [text, code] of tables) {
     const handed = await read({ text, program: 'kernel' });
     const signs = handed.map((line) => {
