@@ -4,7 +4,7 @@ import type { PolicyName } from '../model/packet.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './icmp-names.ts';
 
-/** The object that is spoken to. */
+/** The object that the Event is on. */
 interface Own {
   namespace: string;
   /** Node the packet was logged on. */
@@ -14,15 +14,15 @@ interface Own {
 interface Advice {
   name: string;
   applies: (details: FlowDetails, own: Own) => boolean;
-  /** Whole sentences: what it means, and what to do. */
+  /** Whole sentences. */
   say: (details: FlowDetails, own: Own) => string;
 }
 
-/** What a drop means and what to do about it, most telling first; the first row that applies speaks. */
+/** What a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
 const table: readonly Advice[] = [
   {
     name: 'forged by a Pod',
-    applies: isForRoutersToTell,
+    applies: isForRoutersToReport,
     say: ({ error }) =>
       `Only a router can know that, and ${error ? nameOf(error.reporter) : ''} is a Pod: unless it routes for others, the error is forged. Look at what it runs, and change nothing before.`,
   },
@@ -130,7 +130,7 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** At least what every IPv4 host takes (RFC 791) and every IPv6 link (RFC 8200). Old routers tell none, as 0 (RFC 1191). */
+/** At least what every IPv4 host takes (RFC 791) and every IPv6 link (RFC 8200). Old routers send 0, for not known (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
@@ -138,7 +138,7 @@ function isPlausible(error: FlowDetails['error']): boolean {
 }
 
 /** A Pod can answer for itself, but neither for others nor for the links on the way. */
-function isForRoutersToTell({ error, peer }: FlowDetails): boolean {
+function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   if (error?.reporter.kind !== 'pod') return false;
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
 }
@@ -186,7 +186,7 @@ function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
-/** '' when there is nothing to say that is true of every such drop. */
+/** '' where no advice is true of every such drop. */
 export function adviseOn(details: FlowDetails, own: Own): string {
   return table.find((row) => row.applies(details, own))?.say(details, own) ?? '';
 }

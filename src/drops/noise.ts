@@ -6,8 +6,8 @@ const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
 
 /**
- * Why a packet is chatter between machines of one link rather than somebody's traffic; undefined when it is not.
- * Host firewalls log such packets by the thousand and nobody misses them.
+ * Why a packet is chatter between machines of one link rather than an application's traffic; undefined when it is not.
+ * Host firewalls log thousands of such packets, and no application needs them.
  */
 export function noiseOf(
   packet: Packet,

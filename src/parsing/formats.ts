@@ -22,15 +22,15 @@ export interface Format {
    *  eight characters or more cost next to nothing. */
   needles: readonly string[];
   /**
-   * Names of those who may write it: `kernel`, or programs as syslog and journald name them, or containers. What somebody else has
-   * written is refused; where the envelope names nobody, as in the file of one program, the text alone decides.
+   * Names of those who may write it: `kernel`, or programs as syslog and journald name them, or containers. A line of another
+   * writer is refused; where the envelope names no writer, as in the file of one program, the text alone decides.
    */
   writers: readonly string[];
-  /** `undefined`: not mine. `unparsable`: mine, but cannot be read. Never throws; linear in the length of the text. */
+  /** `undefined`: another format. `unparsable`: this format, but damaged. Never throws; linear in the length of the text. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
-/** A line that somebody has written who may not. */
+/** A line of a format that its writer may not write. */
 export interface Refused {
   kind: 'refused';
   /** Name of its format. */
@@ -78,8 +78,8 @@ const anyNeedle = new RegExp(
 );
 
 /**
- * What a message says, its envelope taken off; `undefined` when no format claims it. `origin`, as in `Envelope`, and `program` say
- * who has written it. Anybody may call himself as the kernel or ulogd are called: those two are told by `origin` `kernel` alone.
+ * What a message says, its envelope taken off; `undefined` when no format claims it. `origin`, as in `Envelope`, and `program`
+ * name its writer. Any program can take the names of the kernel and of ulogd: these two count only with the origin `kernel`.
  */
 export function parse(text: string, prefixes: PrefixTable): Observation | undefined;
 export function parse(

@@ -8,18 +8,18 @@ import type { QueuedFlow, LookupQueue } from './lookup-queue.ts';
 export interface LookupGateOptions {
   queue: LookupQueue;
   remote: Pick<RemoteLookups, 'startLookups'>;
-  /** Whether the lists of Pods, Nodes and Services are there. Before that nothing can be said of anybody. */
+  /** Whether the lists of Pods, Nodes and Services are there. Before that no address has a known owner. */
   isSynced: () => boolean;
-  /** Who the ends of a waiting packet are by now. */
+  /** The owners of a held packet's addresses, as known now. */
   endsOf: (flow: QueuedFlow) => Ends;
   /** What to do with a flow that need not wait any longer. */
   resume: (flow: QueuedFlow) => void;
-  /** A packet that would have to wait finds no place; it is counted with what is known now. */
+  /** The queue is full: the packet is counted at once, with the owners that are known. */
   onFull: () => void;
   now: () => Millis;
 }
 
-/** Keeps packets back for a moment, while it is found out whose they are. */
+/** Holds packets for a moment, until the lookup of their owners completes. */
 export interface LookupGate {
   hold: (line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean;
   /** An answer has come in, or the lists are there. */
@@ -43,12 +43,12 @@ export function createLookupGate({
 }: LookupGateOptions): LookupGate {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** When the lists were there: before that no look-up is begun, so no time for one has passed. */
+  /** When the lists were complete. Lookups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
 
   return {
     hold(line, observation, ends) {
-      // Later packets of a flow must not overtake those that wait: it would be two problems.
+      // A later packet of a held flow must not overtake it, because the two would become two series.
       if (isSynced() && !queue.has(line, observation) && !remote.startLookups(ends)) return false;
       if (!queue.admit(line, observation, now())) {
         onFull();

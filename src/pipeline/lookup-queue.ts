@@ -5,7 +5,7 @@ import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import { weightOf } from './decision.ts';
 
-/** Packets of one flow that nobody has been told of, because it is still being found out whose they are. Plain JSON. */
+/** A flow that is held until its owner lookup completes. Plain JSON. */
 export interface QueuedFlow {
   /** Of the first packet, without its text. */
   line: LogLine;
@@ -19,8 +19,8 @@ export interface QueuedFlow {
 }
 
 /**
- * Where flows wait for the Pod list after a start, and for look-ups of single addresses. Packets of one flow are joined,
- * so that it fills with the number of flows, not of packets. It is part of the snapshot: what waits is not lost.
+ * Flows that wait for the Pod list after a start, or for lookups of single addresses. Packets of one flow are joined, so the
+ * queue grows with the number of flows, not of packets. The snapshot contains it, so no held flow is lost.
  */
 export interface LookupQueue {
   /** False if it is full. */

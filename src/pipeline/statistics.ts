@@ -14,7 +14,7 @@ export interface Statistics {
   /** Drops, noise apart, with a Pod at one end or both; with none. */
   withPods: number;
   withoutPods: number;
-  /** Addresses inside the cluster's ranges that were nobody's at the time, and how often. */
+  /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
   unresolved: Map<string, number>;
   /** Lines with an interface named as a CNI plugin names a Pod's, and how many of those were a known Pod's. */
   podInterfaces: { seen: number; known: number };
@@ -32,7 +32,7 @@ export interface Statistics {
   suppressed: number;
   /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
   notKernel: number;
-  /** Lines about a node whose name nothing tells. */
+  /** Lines of a node whose name is not known. */
   nodeUnknown: number;
   observed: (line: LogLine, observation: Observation) => void;
   resolved: (ends: Ends, noise: boolean, weight: number) => void;

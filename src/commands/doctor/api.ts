@@ -4,11 +4,11 @@ import type { Refusal } from '../../events/event-store.ts';
 
 /** What checks need of the API server. `request` resolves whatever happens; a refusal with status 0 is no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
-  /** Why nobody can be asked: no kubeconfig and no ServiceAccount. */
+  /** Why no API server can be asked: no kubeconfig and no ServiceAccount. */
   readonly unusable?: string | undefined;
 }
 
-/** Stands for an API server that nothing leads to, so that each check says so in its own words. */
+/** An API server that cannot be reached: each check says so in its own words. */
 export function noApi(reason: string): Api {
   return {
     server: '',

@@ -20,7 +20,7 @@ import { thisSystem } from './this-system.ts';
 
 /** For each check. */
 const timeout: Millis = 5000;
-/** A bit less, so that the check can say who did not answer. */
+/** Less than `timeout`, so that the check can name the server that did not answer. */
 const requestTimeout: Millis = 4500;
 
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'cyan' } as const satisfies Record<
@@ -50,7 +50,7 @@ export async function doctor(
   return statusOf(checks) === 'problem' ? 1 : 0;
 }
 
-/** Colours only where standard output is a terminal that has them, and nobody has set NO_COLOR. */
+/** Colours only where standard output is a terminal that has them, and NO_COLOR is not set. */
 const paint: Paint = (status, text) => styleText(colours[status], text, { stream: process.stdout });
 
 function reach({ kubeconfig, node }: Config): Api {

@@ -6,14 +6,14 @@ export type HttpAnswer = { status: number; body: string } | { error: string };
 /** `address`: `HOST:PORT`. Never rejects. */
 export type HttpGet = (address: string, path: string) => Promise<HttpAnswer>;
 
-const patience: Millis = 4000;
+const timeout: Millis = 4000;
 const maxBody = 16 * 1024 * 1024;
 
 export const httpGet: HttpGet = (address, path) => {
   const { promise, resolve } = Promise.withResolvers<HttpAnswer>();
   const request = get(
     `http://${address}${path}`,
-    { agent: false, signal: AbortSignal.timeout(patience) },
+    { agent: false, signal: AbortSignal.timeout(timeout) },
     (response) => {
       const parts: Buffer[] = [];
       let size = 0;
@@ -30,7 +30,7 @@ export const httpGet: HttpGet = (address, path) => {
   return promise;
 };
 
-/** Where somebody who listens at `address` can be reached from the same machine. */
+/** Where a server that listens at this address is reached from the same machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
   return printListenAddress({ address: isAny ? '127.0.0.1' : host, port });

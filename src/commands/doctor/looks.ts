@@ -71,7 +71,7 @@ export function createLooks({ config, api, ownPod, prefixes, system }: DoctorCon
   async function hostNetwork(): Promise<boolean | undefined> {
     if (ownPod === undefined) return undefined;
     const answer = await findPod(api, ownPod);
-    return answer.kind === 'told' ? answer.found?.hostNetwork : undefined;
+    return answer.kind === 'answered' ? answer.found?.hostNetwork : undefined;
   }
 }
 

@@ -5,7 +5,7 @@ export interface Right {
   verbs: readonly string[];
   /** What goes wrong without it. */
   without: string;
-  /** Whether the agent is of no use without it, or only tells less. */
+  /** Whether the agent is of no use without it. */
   required: boolean;
 }
 

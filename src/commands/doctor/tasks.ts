@@ -88,6 +88,6 @@ export function doctorTasks(options: DoctorContext): Task[] {
   async function providerId(): Promise<string | undefined> {
     if (node === '') return undefined;
     const answer = await ownNode();
-    return answer.kind === 'told' ? answer.found?.providerId : undefined;
+    return answer.kind === 'answered' ? answer.found?.providerId : undefined;
   }
 }

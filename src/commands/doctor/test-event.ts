@@ -20,7 +20,7 @@ import type { PodName } from './own-pod.ts';
 export interface TestEventOptions {
   api: Api;
   node: string;
-  /** Asked for by name: no other object will do. */
+  /** Given by the user: no other object is taken in its place. */
   pod: PodName | undefined;
   /** The one this runs in, if it is there. */
   ownPod: PodName | undefined;
@@ -38,8 +38,8 @@ interface Failed {
 }
 
 /**
- * Writes one harmless Event, the way drops are told: of type Normal with the reason `TestEvent`. Each call makes another one,
- * because exporters announce only what is new. Never rejects.
+ * Writes one harmless Event as the agent writes those of drops, of type Normal with the reason `TestEvent`. Each call makes
+ * another one, because exporters announce only new ones. Never rejects.
  */
 export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOptions): Promise<TestEventResult> {
   const found = await findObject();
@@ -102,9 +102,9 @@ function messageFor(node: string): string {
 
 const nothing = { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] };
 
-/** One packet that never was, between nobody and nobody: no message is made of it. */
+/** A finding without a packet: its message is not made of its details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
-  const nobody = createDirectory(nothing).byAddress('0.0.0.0', {
+  const noEndpoint = createDirectory(nothing).byAddress('0.0.0.0', {
     time: now,
     exact: true,
   });
@@ -115,6 +115,6 @@ function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
     regarding,
     related: undefined,
     node,
-    details: bareFlow('receiving', nobody, nobody),
+    details: bareFlow('receiving', noEndpoint, noEndpoint),
   };
 }

@@ -10,7 +10,7 @@ const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: 
 const classed =
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;
 
-/** On a terminal bird does not tell: its lines are taken as news. */
+/** On a terminal bird writes no severity: such lines count as `info`. */
 const severities: Readonly<Record<string, Severity>> = {
   DBG: 'debug',
   TRACE: 'debug',

@@ -53,7 +53,7 @@ export function createLogrusText(text: string, from: number): LogrusText {
 
   function takeValue(): string {
     const begin = at;
-    // A pointer to a string has a star before it.
+    // Go pointers to strings are printed with a star before the quote.
     const quote = text[at] === '*' ? at + 1 : at;
     if (text[quote] === '"') {
       const end = endOfQuoted(text, quote);

@@ -26,9 +26,9 @@ export function decodeQuoted(inner: string, limit: number): string {
   if (!inner.includes('\\')) return cut(inner, limit);
   const decoded = inner
     .slice(0, limit * longestEscape)
-    .replace(escapes, (_, byte?: string, unit?: string, point?: string, octal?: string, other = '') => {
+    .replace(escapes, (_, byte?: string, unit?: string, rune?: string, octal?: string, other = '') => {
       if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
-      if (point !== undefined) return ofPoint(Number.parseInt(point, 16));
+      if (rune !== undefined) return ofRune(Number.parseInt(rune, 16));
       if (byte !== undefined) return ofByte(Number.parseInt(byte, 16));
       if (octal !== undefined) return ofByte(Number.parseInt(octal, 8));
       return letters[other] ?? other;
@@ -40,6 +40,6 @@ function ofByte(byte: number): string {
   return byte < 0x80 ? String.fromCharCode(byte) : '\uFFFD';
 }
 
-function ofPoint(point: number): string {
-  return point <= 0x10ffff ? String.fromCodePoint(point) : '\uFFFD';
+function ofRune(rune: number): string {
+  return rune <= 0x10ffff ? String.fromCodePoint(rune) : '\uFFFD';
 }

@@ -22,7 +22,7 @@ const kubeProxyFiles =
 /**
  * Who writes with klog. Nearly all of Kubernetes does; without a name it is kube-proxy, as no other container's log is read,
  * but for the kubelet, which keeps chains of its own with the same words. With a name such as `k3s`, which has all of it in
- * one program, the source file tells.
+ * one program, the source file decides.
  */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
@@ -38,12 +38,12 @@ export function mayBeCalico(tag: Tag): boolean {
 
 /** Who writes with the logrus format of Calico: `felix/table.go` says so; older releases name the file only. */
 export function logrusProgram(tag: Tag, caller: string): Program {
-  const isTold = caller.includes('/') || caller.startsWith('calico.');
-  // All its parts write into the log of the container: that name tells no more than none.
-  const said = isTold ? caller : tag === undefined || tag === 'calico-node' ? '' : tag;
-  if (said.includes('felix')) return 'felix';
-  if (said.includes('confd')) return 'confd';
-  if (said.includes('/') || said.startsWith('calico')) return 'calico-node';
+  const namesPart = caller.includes('/') || caller.startsWith('calico.');
+  // All parts write into the log of the container, so its name does not say which part it is.
+  const part = namesPart ? caller : tag === undefined || tag === 'calico-node' ? '' : tag;
+  if (part.includes('felix')) return 'felix';
+  if (part.includes('confd')) return 'confd';
+  if (part.includes('/') || part.startsWith('calico')) return 'calico-node';
   if (/^(?:startup|autodetection|allocateip|reconcile)/.test(caller)) return 'calico-node';
   return /^(?:resource|processor|watch|confd)\.go$/.test(caller) ? 'confd' : 'felix';
 }

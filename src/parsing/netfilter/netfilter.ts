@@ -85,7 +85,7 @@ function isHeaderField(text: string, at: number): boolean {
   );
 }
 
-/** Checks what only the end of the line can tell. Returns what makes the line unreadable, if anything does. */
+/** Checks what is known only at the end of the line. Returns why the line cannot be read; undefined if it can. */
 function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');

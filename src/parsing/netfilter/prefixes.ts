@@ -3,7 +3,7 @@ import type { Enforcer, PolicyName, Verdict } from '../../model/packet.ts';
 import { copy } from '../../platform/address.ts';
 import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
 
-/** What a LOG prefix tells. */
+/** What a LOG prefix means. */
 export interface PrefixMeaning {
   /** The prefix for people: trimmed, decoded, without time stamps of the logger's own. */
   text: string;
@@ -19,13 +19,13 @@ export interface PrefixTable {
   look: (raw: string) => PrefixMeaning;
 }
 
-/** What the operator says of every prefix that begins with `prefix`. */
+/** What the config says of every prefix that begins with `prefix`. */
 export interface ConfiguredPrefix {
   readonly prefix: string;
   readonly verdict: Verdict;
 }
 
-/** `configured` comes before what is known of itself. */
+/** Rows of `configured` come before the built-in ones. */
 export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []): PrefixTable {
   const rules = [...configured.map(ruleOf), ...builtInPrefixes];
   // A node has a handful of prefixes, unless the logger writes time stamps into them.

@@ -20,7 +20,7 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
     return undefined;
   };
   const prefix = prefixes.look(String(field('oob.prefix') ?? ''));
-  // `action` is there when ulogd was built to tell; the prefix is the operator's own word and comes first.
+  // Only some builds of ulogd write `action`; the operator's own prefix comes first.
   const action = prefix.verdict === 'logged' ? actions.get(String(field('action') ?? '')) : undefined;
   const icmpType = field('icmp.type', 'icmpv6.type');
   return observePacket({

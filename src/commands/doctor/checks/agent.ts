@@ -35,7 +35,7 @@ export async function checkAgent(
     );
   }
   const samples = readMetrics(metrics.body);
-  const told = `${counts(samples)}${lastTimes(samples, now())}`;
+  const summary = `${counts(samples)}${lastTimes(samples, now())}`;
   if (present(samples, 'build_info').length === 0)
     return unknown(`another program listens at ${address}`, 'set METRICS_ADDRESS to a port of its own');
   return judge(samples, ready);
@@ -45,23 +45,26 @@ export async function checkAgent(
     const failed = present(all, 'source_state')
       .filter(({ labels }) => labels['state'] === 'failed')
       .map(({ labels }) => labels['source']);
-    if (missing.length > 0) return problem(`${told}; the API server refuses ${missing.join(', ')}`, grantRights);
+    if (missing.length > 0) return problem(`${summary}; the API server refuses ${missing.join(', ')}`, grantRights);
     if (failed.length > 0)
-      return problem(`${told}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
+      return problem(`${summary}; cannot read ${failed.join(', ')}`, 'see the lines that begin with source');
     if (status !== 200)
       return warning(
-        `${told}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
+        `${summary}; not ready: ${body.trim().replaceAll('\n', '; ')}`,
         "it takes some seconds after the start; if it stays, see the line api-server and the agent's log",
       );
-    const troubles = troublesOf(all);
+    const failures = failuresOf(all);
     if (inForce(all) === false)
       return warning(
-        `${told}; the config file has changed, and what it says does not hold`,
+        `${summary}; the config file has changed, and what it says does not hold`,
         "see the agent's log for why: it is wrong, cannot be read, or needs a restart",
       );
-    if (troubles.length > 0)
-      return warning(`${told}; ${troubles.join('; ')}`, "see the agent's log, and docs/metrics.md for what is counted");
-    return ok(told);
+    if (failures.length > 0)
+      return warning(
+        `${summary}; ${failures.join('; ')}`,
+        "see the agent's log, and docs/metrics.md for what is counted",
+      );
+    return ok(summary);
   }
 }
 
@@ -83,7 +86,7 @@ function counts(all: readonly Sample[]): string {
   return `runs${from}: ${counted.map(([count, one, many]) => `${count} ${count === 1 ? one : many}`).join(', ')}`;
 }
 
-/** Of what is counted since the start; an agent before 0.2 does not tell. */
+/** Of what the agent has counted since its start. */
 function lastTimes(all: readonly Sample[], time: Millis): string {
   const rows = [
     ['last_drop_timestamp_seconds', 'last drop'],
@@ -102,7 +105,7 @@ function inForce(all: readonly Sample[]): boolean | undefined {
   return sample && sample.value === 1;
 }
 
-function troublesOf(all: readonly Sample[]): string[] {
+function failuresOf(all: readonly Sample[]): string[] {
   const rows: [string, string][] = [
     ['state_errors_total', 'failures to keep its state'],
     ['events_abandoned_total', 'Events given up'],

@@ -49,7 +49,7 @@ export async function checkApiServer(api: Api, now: () => Millis): Promise<Check
           `${api.server} does not accept the token or certificate (401)`,
           'check that the ServiceAccount still exists; start the Pod anew, or renew the kubeconfig',
         );
-      // Some do not tell their version to everybody.
+      // Some API servers show their version to administrators only.
       case 403:
         return ok(`${api.server} answers in ${took} ms`);
       default:

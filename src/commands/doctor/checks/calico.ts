@@ -9,7 +9,7 @@ import { answersOf, type Check } from '../check.ts';
 import type { FelixLook } from '../felix.ts';
 
 export interface CalicoOptions extends FelixLook {
-  /** Whether a Pod of kube-proxy runs on this node; undefined where nobody tells. */
+  /** Whether a Pod of kube-proxy runs on this node; undefined where the API server does not answer. */
   kubeProxyHere: boolean | undefined;
   prefixes: PrefixTable;
 }

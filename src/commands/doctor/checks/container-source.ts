@@ -10,7 +10,7 @@ const programs = ['kube-proxy', 'calico-node'] as const;
 export interface ContainerSourceOptions {
   root: string;
   look: ContainerLook;
-  /** Of this node; undefined where nobody tells. */
+  /** Of this node; undefined where the API server does not answer. */
   pods: readonly Pod[] | undefined;
   now: () => Millis;
 }

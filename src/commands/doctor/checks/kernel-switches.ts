@@ -44,16 +44,16 @@ export function checkLogBackend(readFile: ReadFile, view: NetworkView): Check[] 
 export interface LogNamespacesOptions {
   readFile: ReadFile;
   view: NetworkView;
-  /** `kind://docker/kind/kind-worker`; undefined where the Node does not tell. */
+  /** `kind://docker/kind/kind-worker`; undefined where the Node has none. */
   providerId: string | undefined;
 }
 
-/** Nodes that are containers on somebody's machine. */
+/** Nodes that are containers on one machine. */
 const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** Clouds, whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-/** Only the first network namespace logs, unless told otherwise: it matters where the node is itself a container. */
+/** Only the first network namespace logs, unless a sysctl changes that. It matters where the node is itself a container. */
 export function checkLogNamespaces({ readFile, view, providerId = '' }: LogNamespacesOptions): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const value = readFile('/proc/sys/net/netfilter/nf_log_all_netns');

@@ -41,7 +41,7 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
     'put a rule with LOG before the one that drops; docs/logging.md has one for each set-up',
   );
 
-  /** What a rule has printed tells that it is there. */
+  /** A recent line shows that there is a rule. */
   function unseen(why: string): Check {
     const last = log?.packets.reduce((latest, { time }) => Math.max(latest, time), -Infinity) ?? -Infinity;
     if (last === -Infinity) return unknown(why, byHand);

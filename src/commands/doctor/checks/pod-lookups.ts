@@ -50,7 +50,7 @@ async function lookAtRanges({ api, config: { node, maxNodes }, ownNode, pods }: 
     pods(),
     countAll(api, '/api/v1/nodes').catch(() => undefined),
   ]);
-  const own = answer.kind === 'told' ? answer.found : undefined;
+  const own = answer.kind === 'answered' ? answer.found : undefined;
   const homeOf = indexPodRanges(own === undefined ? [] : [own]);
   const addresses = (here ?? []).flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
   const isOther = addresses.length > 0 && !addresses.some((address) => homeOf(address) === node);

@@ -1,7 +1,7 @@
 import { answersOf, type Check } from '../check.ts';
 import type { ReadFile } from './kernel-switches.ts';
 
-/** Whether PROC_ROOT leads to a /proc; no line where nobody has set it. */
+/** Whether PROC_ROOT leads to a /proc; no check where it is not set. */
 export function checkProcRoot(procRoot: string, readFile: ReadFile): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];

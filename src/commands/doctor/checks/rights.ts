@@ -6,7 +6,7 @@ import { resourceName, type Right, rights } from '../rights.ts';
 interface Review {
   right: Right;
   verb: string;
-  /** Undefined: nobody says. */
+  /** Undefined where the API server does not answer. */
   allowed: boolean | undefined;
   why: string;
 }

@@ -11,7 +11,7 @@ export interface StateOptions {
   now: () => Millis;
 }
 
-/** A state is some 100 KB, with thousands of problems 10 MB; it is written anew beside the old one. */
+/** A state is some 100 KB, with thousands of problems 10 MB; a new one is written beside the old one. */
 const enough = 32 * 1024 * 1024;
 
 /** Whether the agent can keep what it has counted, and what it has kept. */
@@ -51,13 +51,13 @@ export function checkState({ folder: path, node, lookAtFolder, readKeptState, no
           `${file} is of node ${state.node}, this is ${node}`,
           'give each Node a state folder of its own; the agent will set this one aside',
         );
-      return ok(`${path} can be written to; last change kept ${ago(state.saved, now())}${told(state, now())}`);
+      return ok(`${path} can be written to; last change kept ${ago(state.saved, now())}${lastTimes(state, now())}`);
     default:
       return state satisfies never;
   }
 }
 
-function told({ lastDrop, lastEvent }: KeptState & { kind: 'kept' }, present: Millis): string {
+function lastTimes({ lastDrop, lastEvent }: KeptState & { kind: 'kept' }, present: Millis): string {
   const when = (time: Millis | undefined): string => (time === undefined ? 'none' : ago(time, present));
   return `; as of then, last drop ${when(lastDrop)}, last Event ${when(lastEvent)}`;
 }

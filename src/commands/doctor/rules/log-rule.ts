@@ -6,11 +6,11 @@ export interface LogRule {
   prefix: string;
   /** Of NFLOG. */
   group: number | undefined;
-  /** Packets that it has met; undefined where nobody counts. */
+  /** Packets that it has matched; undefined where it has no counter. */
   packets: number | undefined;
 }
 
-/** What one program showed. */
+/** The rules that one program prints. */
 export interface RuleSet {
   backend: 'legacy' | 'nft';
   /** Rules, jumps included; undefined where they are not iptables' own. */

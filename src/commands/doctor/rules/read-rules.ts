@@ -8,9 +8,9 @@ export interface Rules {
   sets: readonly RuleSet[];
   /** Of nft alone: those of iptables are in `sets`, and perhaps here again. */
   nftLogs: readonly LogRule[];
-  /** Whether nothing of it can have been missed. */
+  /** Whether all rules of the backend were shown. */
   saw: { legacy: boolean; nft: boolean };
-  /** Programs that are there and could not tell. */
+  /** Programs that are there and failed. */
   failures: readonly Failure[];
 }
 
@@ -39,7 +39,7 @@ export async function readRules({ run, readFile }: ReadRulesOptions): Promise<Ru
   ]);
   note('nft', ruleset);
   const sets: RuleSet[] = [...setsOf(legacy, 'legacy'), ...setsOf(nft, 'nft')];
-  // Where the two are told apart by name, this one is a link to one of them.
+  // Where both backends have programs of their own names, the plain name is a link to one of them.
   const backend = await backendOf();
   if (backend !== undefined && !sets.some((set) => set.backend === backend)) sets.push(...setsOf(plain, backend));
   const hasNoLegacy = legacyTables.every((path) => readFile(path)?.trim() === '');
@@ -67,10 +67,10 @@ export async function readRules({ run, readFile }: ReadRulesOptions): Promise<Ru
 
   async function backendOf(): Promise<RuleSet['backend'] | undefined> {
     if (plain.every(({ kind }) => kind !== 'done')) return undefined;
-    const told = await run('iptables-save', ['--version']);
-    if (told.kind !== 'done') return undefined;
+    const version = await run('iptables-save', ['--version']);
+    if (version.kind !== 'done') return undefined;
     // Before 1.8 there was only one.
-    return told.output.includes('nf_tables') ? 'nft' : 'legacy';
+    return version.output.includes('nf_tables') ? 'nft' : 'legacy';
   }
 }
 
