@@ -1,14 +1,14 @@
 import { hasKlogHeader, klogJsonTime } from '../log-formats/klog.ts';
-import { createOnce, type Once } from '../sources/dedup.ts';
+import { createDedup, type Dedup } from '../sources/dedup.ts';
 import type { Json } from '../sources/source.ts';
 
 /** What comes through several sources, taken for one: lines of the kernel, and records of programs. */
 export interface SourceDedup {
-  kernel: Once['isNews'];
+  kernel: Dedup['isFirst'];
   /** By text alone: the sources may stamp in different zones. */
   program: (source: string, text: string) => boolean;
   /** Of both: what the metrics show, and what belongs to the positions. */
-  once: Pick<Once, 'counts' | 'state'>;
+  once: Pick<Dedup, 'counts' | 'state'>;
 }
 
 export interface SourceDedupOptions {
@@ -22,13 +22,13 @@ export interface SourceDedupOptions {
 const maxProgramRecords = 1024;
 
 export function createSourceDedup({ kernelSources, programSources, saved }: SourceDedupOptions): SourceDedup {
-  const kernel = createOnce({ sources: kernelSources, saved });
+  const kernel = createDedup({ sources: kernelSources, saved });
   const earlier = (saved as { readonly [key: string]: Json } | undefined)?.['programs'];
-  const programs = createOnce({ sources: programSources, saved: earlier, max: maxProgramRecords });
+  const programs = createDedup({ sources: programSources, saved: earlier, max: maxProgramRecords });
   return {
-    kernel: kernel.isNews,
+    kernel: kernel.isFirst,
     program:
-      programSources.length < 2 ? () => true : (source, text) => !isKlog(text) || programs.isNews(source, text, 0),
+      programSources.length < 2 ? () => true : (source, text) => !isKlog(text) || programs.isFirst(source, text, 0),
     once: {
       counts: {
         get repeats() {

@@ -23,7 +23,7 @@ export interface Looks {
   journal: () => { directory: string } | { reason: string };
   /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
   root?: string;
-  now?: () => Millis;
+  wall?: () => Millis;
   /** When the node was booted. */
   booted?: () => Millis;
   device?: Device;
@@ -31,8 +31,8 @@ export interface Looks {
 
 /** rsyslog and syslog-ng on Debian; on Red Hat and SUSE; where there is one file for everything. */
 const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
-/** A kernel that has said nothing for so long has probably been saying it elsewhere. */
-const patience: Millis = 7 * 86_400_000;
+/** A kernel that has logged nothing for so long has probably logged elsewhere. */
+const maxSilence: Millis = 7 * 86_400_000;
 /** Clocks are often set right only after the boot. */
 const bootSlack: Millis = 60_000;
 /** A stamp without a zone may have any. */
@@ -47,8 +47,8 @@ const zoneSlack: Millis = 15 * 3_600_000;
  * those not believed, one is taken only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {
-  const { root = '', now = Date.now, booted = () => now() - uptime() * 1000 } = looks;
-  const floor = Math.max(booted() - bootSlack, now() - patience);
+  const { root = '', wall = Date.now, booted = () => wall() - uptime() * 1000 } = looks;
+  const floor = Math.max(booted() - bootSlack, wall() - maxSilence);
   const passed: string[] = [];
 
   const journal = looks.journal();

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import type { Json } from './source.ts';
 
-export interface OnceOptions {
-  /** Names of the sources that all have the kernel's log. With fewer than two every line is news. */
+export interface DedupOptions {
+  /** Names of the sources that all have the kernel's log. With fewer than two every line is the first. */
   sources: readonly string[];
   /** `state()` of an earlier one, perhaps of other sources; anything else is taken for none. */
   saved: Json | undefined;
@@ -14,14 +14,14 @@ export interface OnceOptions {
 }
 
 /** Takes a kernel line that comes through several sources for one. */
-export interface Once {
+export interface Dedup {
   /**
    * Whether no other source has shown this line before. Only for lines that are the kernel's own: a program that writes the
    * same text must not speak for it.
    */
-  isNews: (source: string, text: string, time: Millis) => boolean;
+  isFirst: (source: string, text: string, time: Millis) => boolean;
   readonly counts: Readonly<{
-    /** Lines that were no news. */
+    /** Lines that another source had shown before. */
     repeats: number;
     /** Lines that were no longer waited for when there was no room: should they come, they count again. */
     forgotten: number;
@@ -38,11 +38,11 @@ const maxSaved = 2048;
  * source is the number of lines, in whatever order they come. For each text it is kept how many of its lines each source
  * has yet to show.
  *
- * A text that one source has lost and another has logged anew within a window is taken for the same: a line too few.
+ * A text that one source has lost and another has logged again within a window is taken for the same: a line too few.
  */
-export function createOnce({ sources, saved, window = 60_000, max = 8192 }: OnceOptions): Once {
+export function createDedup({ sources, saved, window = 60_000, max = 8192 }: DedupOptions): Dedup {
   const counts = { repeats: 0, forgotten: 0 };
-  if (sources.length < 2) return { counts, isNews: () => true, state: () => ({}) };
+  if (sources.length < 2) return { counts, isFirst: () => true, state: () => ({}) };
 
   const places = new Map(sources.map((source, place) => [source, place]));
   const period = window / 2;
@@ -62,7 +62,7 @@ export function createOnce({ sources, saved, window = 60_000, max = 8192 }: Once
 
   return {
     counts,
-    isNews(source, text, time) {
+    isFirst(source, text, time) {
       const place = places.get(source);
       if (place === undefined) return true;
       const hash = hashOf(withoutEnvelope(text));

@@ -31,7 +31,7 @@ export interface Notice {
  */
 export type LineOrigin = Origin | 'container' | 'program';
 
-/** Whom a source tells. All calls are synchronous; none is made after `stop`. */
+/** Who is called by a source. All calls are synchronous; none is made after `stop`. */
 export interface SourceListener {
   onLine: (line: LogLine, origin: LineOrigin) => void;
   onLost: (loss: Loss) => void;
@@ -42,10 +42,10 @@ export interface SourceListener {
  * Where lines come from, live. Lines are handed over in order, each once.
  *
  * `waiting`: what is to be read is not there (yet), and is looked for; `reading`; `failed`: it cannot be read and will
- * not be without help, a notice has said why; `stopped`.
+ * not be without help, a notice has the reason; `stopped`.
  */
 export interface Source {
-  /** As in `LogLine.source`; tells sources apart in the snapshot and in metrics. */
+  /** As in `LogLine.source`; names the source in the snapshot and in metrics. */
   readonly name: string;
   readonly state: 'waiting' | 'reading' | 'failed' | 'stopped';
   /** After the last line that was handed over. Undefined as long as nothing was ever read. */

@@ -48,7 +48,7 @@ function choose(looks: Partial<Looks> = {}): Choice {
   return chooseKernelSource({
     journal: noJournal,
     root: host(),
-    now: () => noon,
+    wall: () => noon,
     booted: () => booted,
     device,
     ...looks,

@@ -41,7 +41,7 @@ export interface ClockOptions {
   zone?: ToInstant;
   /** When the machine booted, for stamps that count from there. Undefined: inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
-  /** The last uptime stamp in the file, in seconds, when somebody has looked. */
+  /** The last uptime stamp in the file, in seconds, where it is known. */
   lastUptime?: number | undefined;
 }
 

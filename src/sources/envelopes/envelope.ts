@@ -2,7 +2,7 @@ import type { Millis } from '../../model/log-line.ts';
 
 /**
  * Who wrote the message. Only the kernel may claim a packet drop: a user-space program that logs a line of the same
- * shape is a forger, unless it is ulogd. `unknown` where the envelope does not tell.
+ * shape is a forger, unless it is ulogd. `unknown` where the envelope does not show it.
  */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 

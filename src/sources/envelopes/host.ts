@@ -2,7 +2,7 @@ import type { Envelope } from './envelope.ts';
 import { kmsgLayer } from './kmsg.ts';
 
 const hostName = /^[A-Za-z0-9_][A-Za-z0-9._:%-]*$/;
-/** `kube-proxy[12085]:`, `systemd[1]:`, `sshd:`; the number tells a program from a LOG prefix such as `calico-drop:`. */
+/** `kube-proxy[12085]:`, `systemd[1]:`, `sshd:`; the number distinguishes a program from a LOG prefix such as `calico-drop:`. */
 const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
 /** busybox syslogd and OpenWrt name facility and severity: `kern.warn kernel: `. */
 const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
@@ -52,7 +52,7 @@ function takeProgram(envelope: Envelope): void {
 
 function takeKernel(envelope: Envelope, at: number): void {
   envelope.text = envelope.text.slice(at + kernelTag.length);
-  // Something outside has already said otherwise: a container that prints `kernel: …` is not the kernel.
+  // An outer layer says otherwise: a container that prints `kernel: …` is not the kernel.
   if (envelope.origin === 'unknown') envelope.origin = 'kernel';
   envelope.layers.push('kernel tag');
 }

@@ -100,7 +100,7 @@ function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Record): s
   return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
 }
 
-/** The kernel stamps its records by a clock that nobody disciplines: minutes in a month (see `createKernelClock`), but not more. */
+/** The kernel stamps its records by a clock that is not disciplined: minutes in a month (see `createKernelClock`), but not more. */
 const drift = 1 / 5000;
 
 /** Microseconds between the kernel's writing of a record and journald's taking it: a journald that starts takes in what is old. */

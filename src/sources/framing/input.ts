@@ -189,7 +189,7 @@ async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Tells errors of whoever takes the blocks (a closed pipe behind our output) from those of the input. */
+/** Keeps errors of the listener (a closed pipe behind our output) apart from those of the input. */
 function createGuard(onBlock: (block: Buffer) => void): { call: (block: Buffer) => void; rethrow: () => void } {
   let thrown: { error: unknown } | undefined;
   return {

@@ -2,8 +2,8 @@ import { reasonOf } from '../../platform/system-error.ts';
 import type { Notice } from '../source.ts';
 import type { Ending } from './journalctl.ts';
 
-/** What a person should do about an end of journalctl. `said`: its last words. */
-export function noticeOf(ending: Ending, said: string | undefined): Notice {
+/** What a person should do about an end of journalctl. `lastError`: the last line of its error output. */
+export function noticeOf(ending: Ending, lastError: string | undefined): Notice {
   if ('error' in ending) {
     if ((ending.error as NodeJS.ErrnoException).code === 'ENOENT')
       return failed(
@@ -14,13 +14,13 @@ export function noticeOf(ending: Ending, said: string | undefined): Notice {
   const { code, signal } = ending;
   if (isOwnDoing(ending))
     return failed(
-      `journalctl ended with code ${code}: ${said?.replace(/\.$/, '') ?? 'it did not say why'}${adviceOn(said)}. ${retry}`,
+      `journalctl ended with code ${code}: ${lastError?.replace(/\.$/, '') ?? 'it did not say why'}${adviceOn(lastError)}. ${retry}`,
     );
   const how = signal === null ? 'ended' : `was ended by ${signal}`;
   return { level: 'warn', key: 'ended', text: `journalctl ${how} and is started again` };
 }
 
-/** It could not be started, or gave up; nobody else has ended it. */
+/** It could not be started, or gave up; no other process has ended it. */
 export function isOwnDoing(ending: Ending): boolean {
   return 'error' in ending || (ending.code !== null && ending.code !== 0);
 }
@@ -31,8 +31,8 @@ function failed(why: string): Notice {
   return { level: 'error', key: 'failed', text: `The journal cannot be read: ${why}` };
 }
 
-function adviceOn(said = ''): string {
-  if (/permission/i.test(said)) return ' (it takes root, or a group that may read the journal)';
-  if (/No such file or directory/.test(said)) return " (is the node's journal mounted there?)";
+function adviceOn(lastError = ''): string {
+  if (/permission/i.test(lastError)) return ' (it takes root, or a group that may read the journal)';
+  if (/No such file or directory/.test(lastError)) return " (is the node's journal mounted there?)";
   return '';
 }

@@ -3,8 +3,8 @@ import { printable } from '../../platform/printable.ts';
 /** Kept of what a program writes to its standard error; what is older is forgotten. */
 const longest = 2000;
 const longestLine = 300;
-/** Different lines that are told of a running program. */
-const mostTold = 10;
+/** Different lines that are published of a running program. */
+const maxPublished = 10;
 
 /** The last that a program has written to its standard error, fit for a notice. */
 export interface ErrorOutput {
@@ -16,16 +16,16 @@ export interface ErrorOutput {
 }
 
 export function createErrorOutput(): ErrorOutput {
-  const told = new Set<string>();
+  const published = new Set<string>();
   let text = '';
   return {
     add(chunk) {
       text = (text + chunk.toString('utf8')).slice(-longest);
     },
     takeNew() {
-      const lines = linesOf(text).filter((line) => !told.has(line));
-      const fresh = lines.slice(0, mostTold - told.size);
-      for (const line of fresh) told.add(line);
+      const lines = linesOf(text).filter((line) => !published.has(line));
+      const fresh = lines.slice(0, maxPublished - published.size);
+      for (const line of fresh) published.add(line);
       return fresh;
     },
     takeAll() {

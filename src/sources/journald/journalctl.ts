@@ -67,7 +67,7 @@ export function journalctlArguments(
     'cursor' in from ? `--cursor=${from.cursor}` : `--since=@${(from.since / 1000).toFixed(3)}`,
     '_TRANSPORT=kernel',
     '+',
-    // The journal's own words, such as `Missed 12 kernel messages`. Nobody else can have this transport.
+    // The journal's own words, such as `Missed 12 kernel messages`. No other writer can have this transport.
     '_TRANSPORT=driver',
     ...units.flatMap((unit) => ['+', `_SYSTEMD_UNIT=${unit}`]),
   ];
@@ -78,7 +78,7 @@ export const spawnJournalctl: Spawn = (command, args) =>
 
 /**
  * Starts journalctl. Returns how to end it at once, after which nothing is heard of it. Should this process be killed,
- * journalctl notices that nobody reads its output any more, and ends.
+ * journalctl notices that its output is closed, and ends.
  */
 export function runJournalctl(spawn: Spawn, args: readonly string[], listener: JournalctlListener): () => void {
   let isOver = false;

@@ -1,7 +1,7 @@
 import type { Json } from '../source.ts';
 import { valueOf } from './record.ts';
 
-/** Tells which records of a service's standard output begin a line of it. */
+/** Knows which records of a service's standard output begin a line of it. */
 export interface LineStarts {
   /** What `saved` is to be: the streams whose next record begins a line; undefined if there are none. */
   readonly position: Json | undefined;

@@ -32,7 +32,7 @@ export interface Units {
 }
 
 /**
- * Stands in every record of a unit, and in none of the kernel's. journald sets it by the cgroup of who writes; nobody can write it
+ * Stands in every record of a unit, and in none of the kernel's. journald sets it by the cgroup of who writes; no writer can put it
  * into a message, where quotes are escaped.
  */
 export const unitMark = '"_SYSTEMD_UNIT":"';
@@ -74,15 +74,15 @@ export function createUnits({ names, saved, onLine, timeout, timing }: UnitsOpti
       if (joiner === undefined) return false;
       // The rest of a line is as good as anybody's: the kubelet quotes what containers write.
       if (!starts.take(record)) return true;
-      const isTelling = hasWords() || record.includes(opensMore);
-      if (!isTelling && !joiner.isOpen) return true;
+      const matters = hasWords() || record.includes(opensMore);
+      if (!matters && !joiner.isOpen) return true;
       const fields = fieldsOf(record);
       const text = textOf(fields['MESSAGE']);
       if (text === undefined) return true;
       const host = fields['_HOSTNAME'];
       hosts.set(name, typeof host === 'string' && host !== '' ? host : undefined);
       const micros = Number(fields['__REALTIME_TIMESTAMP']);
-      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, false, isTelling);
+      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, false, matters);
       return true;
     },
     forget: () => starts.forget(),

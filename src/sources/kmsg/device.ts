@@ -38,7 +38,7 @@ export function readRecord(
     switch ((error as NodeJS.ErrnoException).code) {
       case 'EAGAIN':
         return 'empty';
-      // If anything was lost, the numbers of the records before and after tell how much.
+      // If anything was lost, the numbers of the records before and after show how much.
       case 'EPIPE':
       case 'EINVAL':
       case 'EINTR':

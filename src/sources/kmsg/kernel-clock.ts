@@ -20,7 +20,7 @@ const freshness: Millis = 250;
 const tolerable: Millis = 1000;
 
 /**
- * Stamps are of a clock of their own (local_clock): nobody disciplines it, so that it drifts from CLOCK_MONOTONIC by seconds
+ * Stamps are of a clock of their own (local_clock): it is not disciplined, so it drifts from CLOCK_MONOTONIC by seconds
  * in weeks, and like that one it stands still while the machine sleeps. The way back to the time of day is therefore measured
  * again and again: what comes right after the buffer was empty has been made now, whatever its stamp says.
  *

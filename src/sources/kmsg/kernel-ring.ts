@@ -14,14 +14,14 @@ export interface KernelRingOptions {
   saved: Position | undefined;
   /**
    * Of what is there at the start, without such a position, older records are passed over; 0 for none of them. After a reboot
-   * all is news that the kernel has said since: whoever has a position missed it only because the node was down.
+   * all is new that the kernel has logged since: who has a position missed it only because the node was down.
    */
   since: Millis;
   listener: SourceListener;
   timing?: Timing;
   /** CLOCK_MONOTONIC: since boot, sleep not counted. */
   monotonic?: () => Millis;
-  /** Tells one boot from another; empty if unknown. */
+  /** Differs from boot to boot; empty if unknown. */
   bootId?: () => string;
   device?: Device;
 }

@@ -5,7 +5,7 @@ import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { siblingsOf } from '../tail/siblings.ts';
 
-/** What tells whether the kernel's lines get into a log file. */
+/** What shows whether the kernel's lines get into a log file. */
 export interface Traces {
   /** When it was last written to. */
   written: Millis;

@@ -41,8 +41,8 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
   const saved = (options.saved ?? {}) as Position;
   const savedLog = saved['log'] as Position | undefined;
   let latest: Millis | undefined;
-  /** It could not be read, and a notice has said so. */
-  let isInTrouble = false;
+  /** It could not be read, which was published. */
+  let hasFailed = false;
 
   const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, timing });
   const log = createLog({
@@ -56,9 +56,9 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
     onNotice(notice) {
       // Containers come and go.
       if (notice.key === 'missing' || notice.key === 'deleted') return;
-      if (notice.key === 'well' && !isInTrouble) return;
-      if (notice.level === 'error') isInTrouble = true;
-      else if (notice.key === 'well') isInTrouble = false;
+      if (notice.key === 'well' && !hasFailed) return;
+      if (notice.level === 'error') hasFailed = true;
+      else if (notice.key === 'well') hasFailed = false;
       listener.onNotice(notice);
     },
     timing,

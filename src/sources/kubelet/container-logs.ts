@@ -5,7 +5,7 @@ import type { CreateLog } from './container-log.ts';
 import { createDiscovery } from './discovery.ts';
 import { createOpenLogs, type OpenLogs } from './open-logs.ts';
 import { type ContainerRule, createContainerMatcher, defaultRules } from './rules.ts';
-import { createTroubles } from './troubles.ts';
+import { createConditions } from './conditions.ts';
 import { type Folders, folders as systemFolders } from './watched-folder.ts';
 
 export interface ContainerLogsOptions {
@@ -55,7 +55,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     listener,
     log: { createLog, timeout, timing },
   });
-  const troubles = createTroubles({ root, onNotice: listener.onNotice });
+  const conditions = createConditions({ root, onNotice: listener.onNotice });
 
   let state: Source['state'] = 'waiting';
   let looks = 0;
@@ -89,7 +89,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     const result = discovery.look(looks++ % looksPerList === 0);
     if (typeof result.root === 'string') hasListed = true;
     state = typeof result.root === 'object' ? 'failed' : 'waiting';
-    troubles.tell(result, logs);
+    conditions.publish(result, logs);
     if (typeof result.root === 'object') return;
     const unknown = result.root === 'missing' ? [`${root}/`] : result.unreadable.map(({ path }) => `${path}/`);
     logs.update(result.found, (key) => unknown.some((folder) => `${root}/${key}`.startsWith(folder)));

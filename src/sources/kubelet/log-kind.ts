@@ -21,7 +21,7 @@ const packets = /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info
 
 /**
  * Who wrote a line of a log, its envelope left aside: `program`, one of kube-proxy or calico-node; `container`, something in
- * a container; `other`, a log daemon, or one that packets are told by. Undefined where nothing tells.
+ * a container; `other`, a log daemon, or a writer of packets. Undefined where nothing shows it.
  */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);

@@ -13,7 +13,7 @@ export interface SavedText {
   text: string;
 }
 
-/** Takes off what `kubectl logs` was asked to add. Where that has no time, the record's own stamp tells, as UTC. */
+/** Takes off what `kubectl logs` was asked to add. Where that has no time, the record's own stamp is taken, as UTC. */
 export function readSavedText(line: string, clock: Clock): SavedText {
   const { time, text } = withoutMarks(line);
   return { time: time ?? readOwnStamp(text, clock), text };

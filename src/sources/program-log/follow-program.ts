@@ -21,8 +21,8 @@ export interface FollowProgramOptions extends FollowFileOptions {
 
 /**
  * Follows the log file that a program writes itself, or has for itself alone in a syslog: kube-proxy's where it is no
- * container, or a Pod whose output goes to a file. Hands over its records, of which only those that may tell of trouble
- * or of its end. Lines are numbered within their file, from where reading began.
+ * container, or a Pod whose output goes to a file. Hands over those of its records that may be a sign of failure or of
+ * recovery. Lines are numbered within their file, from where reading began.
  */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;

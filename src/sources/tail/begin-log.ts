@@ -106,7 +106,7 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
   };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
-    // It was empty then, or has been written anew, or another one has its inode now.
+    // It was empty then, or has been written again, or another one has its inode now.
     const isAnew = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isNew = isAnew || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
     if (file !== undefined)

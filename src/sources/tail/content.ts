@@ -2,7 +2,7 @@ import type { OpenLog } from './open-log.ts';
 
 /** Hands over what stands in a file that is held open, block by block, and notices when it changes. */
 export interface Content {
-  /** Changes are told. If not, it has to be looked at often. */
+  /** Changes are reported. If not, the file has to be looked at often. */
   readonly isWatched: boolean;
   /** A block that was asked for has not been handed over yet. */
   readonly isBusy: boolean;
@@ -10,7 +10,7 @@ export interface Content {
   size: () => number;
   /** Asks for one block from that byte on. Either `onBlock` follows, perhaps in several pieces, or `onError`, or there was nothing. */
   read: (from: number) => void;
-  /** Nothing is told after that. The file itself stays open. */
+  /** The listener is not called after that. The file itself stays open. */
   close: () => void;
 }
 

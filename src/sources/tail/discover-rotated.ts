@@ -20,7 +20,7 @@ export interface Found {
   live: Identity | Obstacle;
   /** Files that were not known, each with the file that it is to be read before; undefined: after all others. */
   entries: { entry: Entry; before: LogFile | undefined }[];
-  /** There is a file that cannot be told yet from a copy: it is to be looked at again soon. */
+  /** There is a file that may still be a copy in the making: it is to be looked at again soon. */
   isUndecided: boolean;
 }
 

@@ -23,7 +23,7 @@ export type FilePosition = Pick<Identity, 'device' | 'inode'> &
 
 export const startOfFile: Place = { offset: 0, skipping: false };
 
-/** From so many bytes on, content alone tells files apart: it holds a time stamp and more. */
+/** From so many bytes on, content alone distinguishes files: it holds a time stamp and more. */
 export const partLength = 64;
 
 /** Undefined if it is none, or was written by another kind of source. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 
-/** Bytes at the start of a file that tell it from others, once it has so many. */
+/** Bytes at the start of a file that distinguish it from others, once it has so many. */
 export const headLength = 1024;
 
 /**
  * The first bytes of a file, as many as there were: inode numbers are given to new files as soon as the old one is gone, and
- * a file that is cut off and written again may be longer than it was when somebody looks.
+ * a file that is cut off and written again may be longer than it was at the next look.
  */
 export interface Fingerprint {
   /** Of the first `length` bytes. */

@@ -80,7 +80,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     }
   }
 
-  /** A file was cut off, or written anew. */
+  /** A file was cut off, or written again from its start. */
   function startOver(file: LogFile, lastSize: number): void {
     const { log, reader } = file;
     // What had not been read may be in a copy.
@@ -92,7 +92,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     const again = files.find((each) => each.log === log);
     if (copy !== undefined) insert({ ...copy, place: reader.place }, again);
     reportTruncation(report, lastSize - (copy?.size ?? reader.offset), copy !== undefined);
-    // From here on its content is told from a copy of it.
+    // From here on its content can be distinguished from that of the copy.
     again?.verify();
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, statSync, type BigIntStats } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** What tells files apart, for as long as they exist. Decimal; 64 bits are more than a number holds exactly. */
+/** What distinguishes files, for as long as they exist. Decimal; 64 bits are more than a number holds exactly. */
 export interface Identity {
   device: string;
   inode: string;
@@ -70,7 +70,7 @@ export function closeLog({ fd }: OpenLog): void {
   try {
     closeSync(fd);
   } catch {
-    // Some file systems tell of earlier errors here. The descriptor is free in any case (close(2)).
+    // Some file systems report earlier errors here. The descriptor is free in any case (close(2)).
   }
 }
 

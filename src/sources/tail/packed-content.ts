@@ -42,9 +42,9 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange 
       unpacked.on('error', fail);
       unpacked.on('data', (block: Buffer) => {
         if (stop !== end) return;
-        const news = block.subarray(Math.max(0, Math.min(block.length, from - at)));
+        const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
         at += block.length;
-        if (news.length > 0) onBlock(news);
+        if (unread.length > 0) onBlock(unread);
       });
       unpacked.on('end', () => {
         if (stop !== end) return;

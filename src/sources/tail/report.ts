@@ -2,7 +2,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
 import type { Obstacle } from './open-log.ts';
 
-/** What is told of one log, each thing once. */
+/** Publishes the conditions of one log, each once as long as it lasts. */
 export interface Report {
   state: RotatedLog['state'];
   readonly isStopped: boolean;
@@ -21,8 +21,8 @@ export interface Report {
 }
 
 export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
-  /** Why nothing can be read, as it was told. */
-  let told: string | undefined;
+  /** Why nothing can be read, as it was published. */
+  let published: string | undefined;
 
   const report: Report = {
     state: 'waiting',
@@ -31,8 +31,8 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
     },
     well() {
       report.state = 'reading';
-      if (told === undefined) return;
-      told = undefined;
+      if (published === undefined) return;
+      published = undefined;
       notify('info', 'well', `${path} is read now`);
     },
     waiting({ kind, text }) {
@@ -71,8 +71,8 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
 
   function unwell(how: 'waiting' | 'failed', key: string, text: string): void {
     report.state = how;
-    if (told === text) return;
-    told = text;
+    if (published === text) return;
+    published = text;
     notify(how === 'waiting' ? 'warn' : 'error', key, text);
   }
 

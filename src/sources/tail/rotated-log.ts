@@ -116,7 +116,7 @@ function release(order: ReadingOrder, live: FileSearch['live'], done: DoneFiles,
     const isLive = live !== undefined && !('kind' in live) && isSame(log.identity, live);
     if (isLive || !isAtEnd(file)) continue;
     const isShort = order.all.length > manyFiles || isDeleted(log);
-    // Nobody writes to a file any more that was packed.
+    // No writer appends to a file that was packed.
     if (!file.isPacked && now - file.lastRead < (isShort ? lingerShort : linger)) continue;
     reader.end();
     // Whoever has taken its last line may have stopped the log.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Millis } from '../../src/model/log-line.ts';
-import { createOnce, type Once, type OnceOptions } from '../../src/sources/dedup.ts';
+import { createDedup, type Dedup, type DedupOptions } from '../../src/sources/dedup.ts';
 import type { Json } from '../../src/sources/source.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -14,17 +14,17 @@ interface Shown {
   time: Millis;
 }
 
-function once(options: Partial<OnceOptions> = {}): Once {
-  return createOnce({ sources: two, saved: undefined, ...options });
+function once(options: Partial<DedupOptions> = {}): Dedup {
+  return createDedup({ sources: two, saved: undefined, ...options });
 }
 
 /** As the snapshot does. */
-function restarted(old: Once, options: Partial<OnceOptions> = {}): Once {
+function restarted(old: Dedup, options: Partial<DedupOptions> = {}): Dedup {
   return once({ ...options, saved: JSON.parse(JSON.stringify(old.state())) as Json });
 }
 
-function show(filter: Once, source: string, text: string, time = noon): boolean {
-  return filter.isNews(source, text, time);
+function show(filter: Dedup, source: string, text: string, time = noon): boolean {
+  return filter.isFirst(source, text, time);
 }
 
 const [kmsg = '', file = ''] = names;
@@ -174,7 +174,7 @@ const text = fc.constantFrom(...texts);
 const sources = fc.constantFrom(two, names);
 
 /** How many of the lines of each text are news, restarted before some of them. */
-function newsOf(lines: readonly Shown[], options: Partial<OnceOptions>, restarts: readonly number[]): number[] {
+function newsOf(lines: readonly Shown[], options: Partial<DedupOptions>, restarts: readonly number[]): number[] {
   let filter = once(options);
   const news = new Map(texts.map((each) => [each, 0]));
   for (const [at, line] of lines.entries()) {
