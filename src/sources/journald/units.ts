@@ -1,4 +1,4 @@
-import type { LogLine, Millis } from '../../model/log-line.ts';
+import type { LogLine } from '../../model/log-line.ts';
 import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
 import { opensBlock } from '../records/record-kinds.ts';
 import type { Json, Position, Timing } from '../source.ts';
@@ -11,8 +11,6 @@ export interface UnitsOptions {
   /** `position` of an earlier run. */
   saved: Json | undefined;
   onLine: (line: LogLine) => void;
-  /** As in `createRecordJoiner`. */
-  timeout?: Millis;
   timing: Timing;
 }
 
@@ -46,16 +44,19 @@ export const driverMark = '"_TRANSPORT":"driver"';
 /** At the end of a message: what matters may stand in the next records. */
 const opensMore = `${opensBlock}"`;
 
-export function createUnits({ names, saved, onLine, timeout, timing }: UnitsOptions): Units {
+interface UnitLine extends RecordLine {
+  host: string;
+}
+
+export function createUnits({ names, saved, onLine, timing }: UnitsOptions): Units {
   const earlier = (saved ?? {}) as Position;
-  const joiners = new Map<string, RecordJoiner<RecordLine>>();
+  const joiners = new Map<string, RecordJoiner<UnitLine>>();
   const counts = { cut: 0, dangling: 0 };
-  const hosts = new Map<string, string | undefined>();
   // Before the first record of a stream may have been the beginning of its line.
   const starts = createLineStarts(earlier['streams'], false);
   for (const name of names) {
-    const onRecord = (record: RecordLine): void => onLine(lineOf(name, record));
-    joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timeout, timing, counts }));
+    const onRecord = (record: UnitLine): void => onLine(lineOf(name, record));
+    joiners.set(name, createRecordJoiner({ saved: earlier[name], onRecord, timing, counts }));
   }
 
   return {
@@ -80,9 +81,9 @@ export function createUnits({ names, saved, onLine, timeout, timing }: UnitsOpti
       const text = textOf(fields['MESSAGE']);
       if (text === undefined) return true;
       const host = fields['_HOSTNAME'];
-      hosts.set(name, typeof host === 'string' && host !== '' ? host : undefined);
       const micros = Number(fields['__REALTIME_TIMESTAMP']);
-      joiner.take({ text, time: micros > 0 ? micros / 1000 : undefined, number }, false, matters);
+      const time = micros > 0 ? micros / 1000 : undefined;
+      joiner.take({ text, time, number, host: typeof host === 'string' ? host : '' }, false, matters);
       return true;
     },
     forget: () => starts.forget(),
@@ -90,18 +91,10 @@ export function createUnits({ names, saved, onLine, timeout, timing }: UnitsOpti
     stop: () => joiners.forEach((joiner) => joiner.stop()),
   };
 
-  function lineOf(name: string, { text, time, number }: RecordLine): LogLine {
-    const timeIsExact = time !== undefined;
-    const program = name.replace(/\.service$/, '');
-    return {
-      source: 'journal',
-      line: number,
-      text,
-      time: time ?? timing.wall(),
-      timeIsExact,
-      host: hosts.get(name),
-      program,
-    };
+  function lineOf(name: string, { text, time, number, host }: UnitLine): LogLine {
+    const [timeIsExact, program] = [time !== undefined, name.replace(/\.service$/, '')];
+    const stamp = time ?? timing.wall();
+    return { source: 'journal', line: number, text, time: stamp, timeIsExact, host: host || undefined, program };
   }
 }
 

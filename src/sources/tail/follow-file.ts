@@ -1,38 +1,37 @@
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
-import type { OpenContent } from './content.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { createClockOfNow } from '../envelopes/clock-of-now.ts';
+import { readEnvelope } from '../envelopes/read-envelope.ts';
+import { withoutHalfValue } from '../framing/half-value.ts';
+import { type Source, type SourceListener, systemTiming } from '../source.ts';
+import type { RotatedLogOptions } from './followed-log.ts';
 import { createRotatedLog } from './rotated-log.ts';
-import { createLiveLineReader } from '../envelopes/live-line.ts';
-import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
-export interface FollowFileOptions {
-  path: string;
-  /** As in `createScanner`. */
+export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'onLost' | 'onNotice'> {
   needles: readonly string[];
-  /** `position` of an earlier source of this path. */
-  saved: Position | undefined;
-  /** Where to begin when there is no such position. A file that comes into being later is read from its start. */
-  from: 'start' | 'end';
   listener: SourceListener;
   /** How stamps without a zone are read. Default: UTC. */
   zone?: ToInstant;
-  timing?: Timing;
-  openContent?: OpenContent;
 }
 
-/** Follows a syslog daemon's log file through rotation, truncation, deletion and restarts. Lines are numbered within
- * their file, from where reading began. */
-export function createFollowFile(options: FollowFileOptions): Source {
-  const { path, listener, zone, timing = systemTiming, ...rest } = options;
-  const readLine = createLiveLineReader({ source: path, zone, wall: timing.wall });
-  return createRotatedLog({
-    ...rest,
-    path,
-    timing,
-    onLine(text, number, cut) {
-      const { line, origin } = readLine(text, number, cut);
-      listener.onLine(line, origin);
-    },
-    onLost: listener.onLost,
-    onNotice: listener.onNotice,
-  });
+/**
+ * Follows a syslog daemon's log file through rotation, truncation, deletion and restarts. Lines are numbered within their file,
+ * from where reading began; one without a time of its own has that of the line before, and the first has the present.
+ */
+export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
+  const { onLost, onNotice } = listener;
+  const clockAt = createClockOfNow(zone);
+  let lastTime: Millis | undefined;
+
+  return createRotatedLog({ ...options, timing, onLine, onLost, onNotice });
+
+  function onLine(raw: string, number: number, cut: boolean): void {
+    const present = timing.wall();
+    const envelope = readEnvelope(raw, clockAt(present));
+    const { host, program, origin } = envelope;
+    const text = cut ? withoutHalfValue(envelope.text) : envelope.text;
+    const time = (lastTime = envelope.time ?? lastTime ?? present);
+    const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
+    listener.onLine({ source: options.path, line: number, text, time, timeIsExact, host, program }, origin);
+  }
 }
