@@ -4,7 +4,6 @@ import { createReload } from '../config/reload.ts';
 import { createSteadyClock } from '../platform/clock.ts';
 import { lastTimes, restoreState } from '../state/agent-state.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
-import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { AdjustableLog } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
@@ -28,8 +27,7 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const connection = connect({ config, metrics, counts, clock });
   const problems = createProblems({ log, rateLimitedLog, metrics, counts, server: () => connection.server });
 
-  const stateFile = `${config.stateDir}/state.json`;
-  const restored = restoreState(stateFile, config.node, new Date());
+  const restored = restoreState(`${config.stateDir}/state.json`, config.node, new Date());
   if (restored.problem !== undefined) problems.state('load', restored.problem);
 
   const changes = new EventEmitter<{ cluster: []; due: [] }>();
@@ -41,16 +39,11 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     onChange: () => void changes.emit('cluster'),
     clock,
   });
-  const legacyMetric =
-    config.legacyMetric === 'off'
-      ? undefined
-      : createLegacyMetric({ naming: config.legacyMetric, hostNameOf: context.remote.hostNameOf });
   const ingest = createIngest({
     config,
     context,
     restored,
     metrics,
-    legacyMetric,
     problems,
     onEarlier: () => void changes.emit('due'),
     clock,
@@ -58,8 +51,7 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   changes.on('cluster', ingest.lookupGate.review);
   const publishing = createPublishing({
     config,
-    stateFile,
-    stateId: restored.id,
+    restored,
     context,
     ingest,
     metrics,
@@ -84,7 +76,7 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     restored: restored.state && lastTimes(restored.state.series),
     now: clock.wall,
   });
-  const scrape = createScrape({ metrics, legacyMetric, context, ingest, reload, lastSeen, clock });
+  const scrape = createScrape({ metrics, context, ingest, reload, lastSeen, clock });
   return {
     config,
     log,
@@ -92,7 +84,6 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     rateLimitedLog,
     problems,
     restored,
-    stateFile,
     context,
     ingest,
     publishing,

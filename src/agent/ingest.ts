@@ -9,7 +9,7 @@ import { createSeriesTable, type SeriesTable } from '../series/table.ts';
 import type { Source } from '../sources/source.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics, type Statistics } from '../pipeline/statistics.ts';
-import type { LegacyMetric } from '../telemetry/legacy-metric.ts';
+import { createLegacyMetric, type LegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createLookupQueue, type LookupQueue } from '../pipeline/lookup-queue.ts';
 import { createAgentIncidents } from './incidents.ts';
@@ -23,6 +23,7 @@ export interface Ingest {
   sources: readonly Source[];
   once: SourceDedup['once'];
   statistics: Statistics;
+  legacyMetric: LegacyMetric | undefined;
   queue: LookupQueue;
   lookupGate: LookupGate;
   table: SeriesTable;
@@ -36,7 +37,6 @@ export interface IngestOptions {
   context: ClusterContext;
   restored: Restored;
   metrics: Metrics;
-  legacyMetric: LegacyMetric | undefined;
   problems: Problems;
   /** Something is due earlier than it was. */
   onEarlier: () => void;
@@ -50,9 +50,13 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions): Ingest {
-  const { config, context, restored, metrics, legacyMetric, problems, onEarlier, clock } = options;
+  const { config, context, restored, metrics, problems, onEarlier, clock } = options;
   const { now } = clock;
   const { lists, remote, cluster } = context;
+  const legacyMetric =
+    config.legacyMetric === 'off'
+      ? undefined
+      : createLegacyMetric({ naming: config.legacyMetric, hostNameOf: remote.hostNameOf });
   const statistics = createStatistics(legacyMetric?.count);
   const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
   const incidents = createAgentIncidents({
@@ -91,6 +95,7 @@ export function createIngest(options: IngestOptions): Ingest {
     sources,
     once,
     statistics,
+    legacyMetric,
     queue,
     lookupGate,
     table,

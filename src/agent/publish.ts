@@ -4,7 +4,7 @@ import { createEventStore } from '../kubernetes/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
 import { createPublisher, type Publisher } from '../events/publisher.ts';
-import type { AgentState } from '../state/agent-state.ts';
+import type { AgentState, Restored } from '../state/agent-state.ts';
 import { createCheckpointer, type Checkpointer } from '../state/checkpointer.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
@@ -19,8 +19,7 @@ export interface Publishing {
 
 export interface PublishingOptions {
   config: Config;
-  stateFile: string;
-  stateId: string;
+  restored: Restored;
   context: ClusterContext;
   ingest: Ingest;
   metrics: Metrics;
@@ -29,12 +28,12 @@ export interface PublishingOptions {
 }
 
 export function createPublishing(options: PublishingOptions): Publishing {
-  const { config, stateFile, stateId, context, ingest, metrics, problems, clock } = options;
+  const { config, restored, context, ingest, metrics, problems, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const checkpointer = createCheckpointer({
-    file: stateFile,
+    file: restored.file,
     snapshot: (): AgentState => ({
-      id: stateId,
+      id: restored.id,
       node: config.node,
       positions: Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
       once: once.state(),
@@ -55,7 +54,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
     write: createEventWriter({
       store: createEventStore(context.connection),
       messageOf: (series) => messageOf(series, clock.toWall),
-      stateId,
+      stateId: restored.id,
       keep: checkpointer.keep,
       now: clock.now,
       toWall: clock.toWall,

@@ -4,7 +4,6 @@ import { verdicts } from '../model/packet.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LookupCounts } from '../resolving/lookups/lookup.ts';
 import type { LastSeen } from '../telemetry/last-seen.ts';
-import type { LegacyMetric } from '../telemetry/legacy-metric.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
@@ -12,7 +11,6 @@ import type { Ingest } from './ingest.ts';
 
 export interface ScrapeOptions {
   metrics: Metrics;
-  legacyMetric: LegacyMetric | undefined;
   context: ClusterContext;
   ingest: Ingest;
   reload: Reload;
@@ -26,8 +24,8 @@ const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** The answer to a scrape: what is counted elsewhere is collected when it is asked for. */
 export function createScrape(options: ScrapeOptions): MetricsText {
-  const { metrics, legacyMetric, context, ingest, reload, lastSeen, clock } = options;
-  return scrapeOf(metrics, legacyMetric, () => {
+  const { metrics, context, ingest, reload, lastSeen, clock } = options;
+  return scrapeOf(metrics, ingest.legacyMetric, () => {
     lastSeen.look();
     collectIngest(metrics, ingest, clock);
     collectIncidents(metrics, ingest.incidents);

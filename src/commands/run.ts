@@ -55,7 +55,7 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
 }
 
 function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): void {
-  const { log, context, ingest, publishing, restored, stateFile } = agent;
+  const { log, context, ingest, publishing, restored } = agent;
   const { sources } = ingest;
   log.info(
     {
@@ -64,7 +64,7 @@ function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): 
       healthAddress: healthServer?.address,
       sources: sources.map(({ name }) => name),
       server: context.connection.server,
-      stateFile,
+      stateFile: restored.file,
       restoredSeries: restored.state?.series.series.length ?? 0,
     },
     'Started',

@@ -144,12 +144,8 @@ const manyWrites = 6;
 /** The agent of another node has published it for all. It is tried again much later, when that Event may be gone. */
 function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
   const writes = Math.max(published.writes + 1, manyWrites);
-  return {
-    kind: 'written',
-    verb: 'create',
-    packets: 0,
-    published: { ...next, count, writes, resourceVersion: undefined, overlap: undefined },
-  };
+  const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
+  return { kind: 'written', verb: 'create', packets: 0, published: kept };
 }
 
 function written(

@@ -24,6 +24,8 @@ export interface AgentState {
 }
 
 export interface Restored {
+  /** Where the state was, and will be. */
+  file: string;
   state: AgentState | undefined;
   /** The id to go on with. */
   id: string;
@@ -52,7 +54,7 @@ const shape = z.looseObject({
 
 /** Reads what an earlier run has kept for this node; what cannot be used is set aside as `FILE.unusable-TIME`. Never throws. */
 export function restoreState(file: string, node: string, now: Date): Restored {
-  const fresh = { state: undefined, id: randomUUID(), problem: undefined, first: false };
+  const fresh = { file, state: undefined, id: randomUUID(), problem: undefined, first: false };
   const found = readState(file);
   if (found.kind === 'none') return { ...fresh, first: true };
   if (found.kind === 'unreadable')
@@ -60,7 +62,7 @@ export function restoreState(file: string, node: string, now: Date): Restored {
   const state = found.kind === 'state' && shape.safeParse(found.state).success && (found.state as AgentState);
   if (state !== false && state.node === node) {
     clampTimes([state.series, state.incidents, state.waiting], now.getTime());
-    return { state, id: state.id, problem: undefined, first: false };
+    return { ...fresh, state, id: state.id };
   }
   const notOurs = state === false ? 'it is no state of an agent' : `it is of node ${state.node}, this is ${node}`;
   const reason = found.kind === 'unusable' ? found.reason : notOurs;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
 import type { LegacyMetricSetting } from './legacy-naming.ts';
-import type { Endpoint, Ends } from '../model/endpoint.ts';
+import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
 import { printable } from '../platform/printable.ts';
 
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
@@ -30,6 +30,13 @@ const candidatesPerPlace = 4;
 /** Of one label: an address outside may have a host name that its owner has made up. */
 const longest = 128;
 
+const namings: Readonly<Record<Naming, (object: ObjectRef, workload: Endpoint['workload']) => string>> = {
+  namespace: ({ namespace = '' }) => namespace,
+  name: ({ name }) => name,
+  name_with_namespace: ({ namespace = '', name }) => `${namespace}/${name}`,
+  workload: ({ name }, workload) => workload?.name ?? name,
+};
+
 interface Pair {
   labels: { src: string; dst: string };
   packets: number;
@@ -53,10 +60,7 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
   /** No pair with a place has fewer packets; there may be none that has as few. */
   let least = 0;
 
-  return {
-    count,
-    text: () => registry.metrics(),
-  };
+  return { count, text: () => registry.metrics() };
 
   function count(ends: Ends, packets: number): void {
     const labels = { src: nameOf(ends.source), dst: nameOf(ends.destination) };
@@ -94,28 +98,9 @@ export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMe
   }
 
   function nameOf({ kind, address, object, workload }: Endpoint): string {
-    const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(kind, object, workload);
+    // A Pod on its node's network is the node here, as it was there.
+    const nameOfObject = kind === 'node' ? namings.name : namings[naming];
+    const name = object === undefined ? (hostNameOf(address) ?? address) : nameOfObject(object, workload);
     return printable(name).slice(0, longest).toWellFormed();
-  }
-
-  /** A Pod on its node's network is the node here, as it was there. */
-  function nameOfObject(
-    kind: Endpoint['kind'],
-    { namespace = '', name }: NonNullable<Endpoint['object']>,
-    workload: Endpoint['workload'],
-  ): string {
-    if (kind === 'node') return name;
-    switch (naming) {
-      case 'namespace':
-        return namespace;
-      case 'name':
-        return name;
-      case 'name_with_namespace':
-        return `${namespace}/${name}`;
-      case 'workload':
-        return workload?.name ?? name;
-      default:
-        return naming satisfies never;
-    }
   }
 }

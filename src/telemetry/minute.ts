@@ -1,4 +1,3 @@
-import type { Millis } from '../model/log-line.ts';
 import type { Log } from './logger.ts';
 
 /** What is counted, in the order in which it is logged; in words, for one and for several. */
@@ -29,12 +28,9 @@ const words = {
 export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>;
 
 export interface MinuteOptions {
-  interval?: Millis | undefined;
   snapshot: () => MinuteCounts;
   /** Reports that were not logged, by key, since the last call. */
-  takeRepeated?: (() => Record<string, number>) | undefined;
-  /** Calls `run` every so many milliseconds; returns what ends that. */
-  schedule?: ((run: () => void, interval: Millis) => () => void) | undefined;
+  takeRepeated: () => Record<string, number>;
 }
 
 /** Problems that one line names, the most frequent first. */
@@ -44,16 +40,14 @@ const shown = 10;
  * One line for a minute in which something was counted, none for others: `12 packets dropped, 3 Events written`, with the
  * same numbers as fields.
  */
-export function createMinuteSummary(
-  log: Log,
-  { interval = 60_000, snapshot, takeRepeated = () => ({}), schedule = every }: MinuteOptions,
-): { stop: () => void } {
+export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: MinuteOptions): { stop: () => void } {
   let last = { ...snapshot() };
-  const cancel = schedule(summarize, interval);
+  // No process stays alive for the sake of a summary.
+  const timer = setInterval(summarize, 60_000).unref();
   return {
     /** Logs what has been counted since the last line. */
     stop() {
-      cancel();
+      clearInterval(timer);
       summarize();
     },
   };
@@ -77,11 +71,4 @@ export function createMinuteSummary(
     }
     if (parts.length > 0) log.info(fields, parts.join(', '));
   }
-}
-
-function every(run: () => void, interval: Millis): () => void {
-  const timer = setInterval(run, interval);
-  // Nothing stays alive for the sake of a summary.
-  timer.unref();
-  return () => clearInterval(timer);
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Millis } from '../model/log-line.ts';
@@ -93,10 +94,8 @@ function shared(text: () => Promise<string>, interval: Millis): () => Promise<st
 }
 
 async function listen(server: Server, where: ListenAddress, { address, setting }: ServerOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen(where, resolve);
   try {
-    await promise;
+    await once(server.listen(where), 'listening');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = (code !== undefined && failures[code]) || message;
@@ -137,10 +136,9 @@ function healthOf(reasons: readonly string[]): Answer {
 }
 
 async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  for (const response of answering) await new Promise((closed) => response.once('close', closed));
+  const closed = once(server.close(), 'close');
+  for (const response of answering) await once(response, 'close');
   // A connection on which nothing was ever asked is not idle to Node.js, and would be waited for.
   server.closeAllConnections();
-  await promise;
+  await closed;
 }

@@ -39,7 +39,12 @@ test('what was kept is restored, and goes on under its id', async () => {
 
 test('where nothing was kept, it is the first run, under an id of its own', () => {
   const restored = restoreState(path('none'), 'node-a', now);
-  expect(restored).toEqual({ state: undefined, id: expect.stringMatching(uuid), problem: undefined, first: true });
+  expect(restored).toMatchObject({
+    state: undefined,
+    id: expect.stringMatching(uuid),
+    problem: undefined,
+    first: true,
+  });
   expect(restoreState(path('none'), 'node-a', now).id).not.toBe(restored.id);
 });
 

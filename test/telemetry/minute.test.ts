@@ -1,23 +1,20 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createMinuteSummary, type MinuteCounts, type MinuteOptions } from '../../src/telemetry/minute.ts';
 import { fakeLog } from './fake-log.ts';
 
-function scene(start: MinuteCounts = {}, options: Partial<MinuteOptions> = {}) {
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function scene(start: MinuteCounts = {}, takeRepeated: MinuteOptions['takeRepeated'] = () => ({})) {
   const { log, entries } = fakeLog();
   const counts: Partial<Record<keyof MinuteCounts, number>> = { ...start };
-  let run: (() => void) | undefined;
-  let interval = 0;
-  let cancelled = false;
-  const summary = createMinuteSummary(log, {
-    snapshot: () => counts,
-    schedule(given, every) {
-      run = given;
-      interval = every;
-      return () => (cancelled = true);
-    },
-    ...options,
-  });
-  return { entries, counts, summary, tick: () => run?.(), interval: () => interval, cancelled: () => cancelled };
+  const summary = createMinuteSummary(log, { snapshot: () => counts, takeRepeated });
+  return { entries, counts, summary, tick: () => vi.advanceTimersByTime(60_000) };
 }
 
 test('a line shows what was counted since the last line, in words and as fields', () => {
@@ -36,7 +33,7 @@ test('a line shows what was counted since the last line, in words and as fields'
   ]);
 });
 
-test('is silent when nothing was counted', () => {
+test('no line is logged when nothing was counted', () => {
   const { entries, tick, summary } = scene({ packetsDropped: 7 });
   tick();
   summary.stop();
@@ -51,17 +48,16 @@ test('what was counted before the start is not shown', () => {
 });
 
 test('the rest is logged at the end', () => {
-  const { entries, counts, summary, cancelled } = scene();
+  const { entries, counts, summary, tick } = scene();
   counts.packetsRejected = 2;
-  expect(cancelled()).toBe(false);
   summary.stop();
-  expect(cancelled()).toBe(true);
+  tick();
   expect(entries.map(({ text }) => text)).toEqual(['2 packets rejected']);
 });
 
 test('problems that were not logged are counted, the ten most frequent by name', () => {
   let repeated: Record<string, number> = { 'watch pods': 1 };
-  const { entries, tick } = scene({}, { takeRepeated: () => repeated });
+  const { entries, tick } = scene({}, () => repeated);
   tick();
   repeated = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`key ${i}`, i + 1]));
   tick();
@@ -74,18 +70,8 @@ test('problems that were not logged are counted, the ten most frequent by name',
   expect(repeatedProblems[0]).toEqual({ key: 'key 11', times: 12 });
 });
 
-test('is made every minute, or as often as asked', () => {
-  expect(scene().interval()).toBe(60_000);
-  expect(scene({}, { interval: 5000 }).interval()).toBe(5000);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-test('by itself it goes by the clock', () => {
-  vi.useFakeTimers();
-  const { entries, counts, summary } = scene({}, { schedule: undefined });
+test('a line is logged once a minute', () => {
+  const { entries, counts, summary } = scene();
   counts.packetsDropped = 1;
   vi.advanceTimersByTime(59_999);
   expect(entries).toHaveLength(0);
@@ -100,9 +86,10 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
 
-test('keeps no process alive', () => {
+test('the summary keeps no process alive', () => {
+  vi.useRealTimers();
   const before = timers();
-  const { summary } = scene({}, { schedule: undefined });
+  const { summary } = scene();
   expect(timers()).toBe(before);
   summary.stop();
 });
