@@ -32,7 +32,7 @@ export function pod(given: Partial<Pod> = {}): Pod {
     from: -Infinity,
     until: Infinity,
     running: true,
-    trouble: undefined,
+    problem: undefined,
     restarted: undefined,
     ...given,
   };

@@ -1,6 +1,6 @@
 import type { Refusal } from '../events/event-store.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
-import type { InformerTrouble } from '../kubernetes/informer.ts';
+import type { InformerProblem } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteResult } from '../model/series.ts';
@@ -28,7 +28,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   const answers = createApiAnswers(options);
   const reportWrite = createWriteReport(log, rateLimitedLog, answers);
   return {
-    informer: (resource: WatchedResource, { verb, refusal }: InformerTrouble): void => {
+    informer: (resource: WatchedResource, { verb, refusal }: InformerProblem): void => {
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);

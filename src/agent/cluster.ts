@@ -73,7 +73,7 @@ export function createClusterContext(options: ClusterContextOptions): ClusterCon
     ownNode: config.node,
     podCache: config.podCache,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
-    onTrouble: problems.informer,
+    onProblem: problems.informer,
     onSynced(resource) {
       problems.synced(resource);
       if (resource === 'nodes')

@@ -6,7 +6,7 @@ import {
   createInformer,
   type Informer,
   type InformerOptions,
-  type InformerTrouble,
+  type InformerProblem,
   retryIntervals,
 } from './informer.ts';
 import { countAll } from './paged-list.ts';
@@ -35,7 +35,7 @@ export interface ClusterWatchOptions {
    * are not even counted where their limit is 0.
    */
   limits: { nodes: number; services: number; endpointSlices: number };
-  onTrouble: (resource: WatchedResource, trouble: InformerTrouble) => void;
+  onProblem: (resource: WatchedResource, problem: InformerProblem) => void;
   /** A list is complete, or a watch goes on. */
   onSynced: (resource: WatchedResource) => void;
   onUnusable: (resource: WatchedResource, error: unknown) => void;
@@ -104,9 +104,9 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       path: paths[resource],
       now: options.clock.now,
       random: options.random,
-      onTrouble(trouble) {
-        options.onTrouble(resource, trouble);
-        if (isFinal(resource, trouble.refusal?.status)) giveUp(resource);
+      onProblem(problem) {
+        options.onProblem(resource, problem);
+        if (isFinal(resource, problem.refusal?.status)) giveUp(resource);
       },
       onSynced: () => options.onSynced(resource),
       onUnusable: (error) => options.onUnusable(resource, error),
@@ -129,7 +129,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
 
 type Common = Pick<
   InformerOptions<never>,
-  'connection' | 'path' | 'now' | 'random' | 'onTrouble' | 'onSynced' | 'onUnusable'
+  'connection' | 'path' | 'now' | 'random' | 'onProblem' | 'onSynced' | 'onUnusable'
 >;
 
 /** Hands one kind of object to the lists. `all`: not only our own Node. */
@@ -187,7 +187,7 @@ function selection(fieldSelector: string) {
 async function isFew(
   resource: WatchedResource,
   limit: number,
-  { connection, onTrouble, onTooMany }: ClusterWatchOptions,
+  { connection, onProblem, onTooMany }: ClusterWatchOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
   const count = await backOff(() => countAll(connection, paths[resource]), {
@@ -197,7 +197,7 @@ async function isFew(
     retry: (error) => {
       if (signal.aborted) return false;
       const { refusal } = error as RefusedError;
-      onTrouble(resource, { verb: 'list', refusal });
+      onProblem(resource, { verb: 'list', refusal });
       if (refusal.status === 401) connection.reload();
       return refusal.status !== 403 && !isFinal(resource, refusal.status);
     },

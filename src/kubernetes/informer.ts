@@ -7,7 +7,7 @@ import { listAll, type ListOptions, type ObjectList } from './paged-list.ts';
 import { SilentWatchError, watchEvents, type WatchEvent } from './watch.ts';
 
 /** Why a list or a watch had to begin again. */
-export interface InformerTrouble {
+export interface InformerProblem {
   verb: 'list' | 'watch';
   /** Undefined: silence. */
   refusal: Refusal | undefined;
@@ -22,7 +22,7 @@ export interface InformerOptions<T> extends ListOptions {
   onSet: (object: T) => void;
   onDelete: (namespace: string, name: string) => void;
   onUnusable: (error: unknown) => void;
-  onTrouble: (trouble: InformerTrouble) => void;
+  onProblem: (problem: InformerProblem) => void;
   /** A list is complete and has been handed over, or a watch goes on. */
   onSynced: () => void;
   now: () => Millis;
@@ -102,7 +102,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      let verb: InformerTrouble['verb'] = 'list';
+      let verb: InformerProblem['verb'] = 'list';
       try {
         if (known.resourceVersion === '') await list();
         verb = 'watch';
@@ -137,12 +137,12 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     }
   }
 
-  async function recover(verb: InformerTrouble['verb'], error: unknown): Promise<void> {
+  async function recover(verb: InformerProblem['verb'], error: unknown): Promise<void> {
     const refusal = error instanceof SilentWatchError ? undefined : refusalOfError(error);
     if (verb === 'watch' && refusal?.status === 410) return void (known.resourceVersion = '');
     emptyWatches = 0;
     if (refusal?.status === 401) connection.reload();
-    options.onTrouble({ verb, refusal });
+    options.onProblem({ verb, refusal });
     if (refusal === undefined) return;
     const interval = Math.min(retryIntervals.startingDelay * 2 ** failures++, retryIntervals.maxDelay);
     await setTimeout((refusal.retryAfter ?? 0) + random() * interval, undefined, { ref: false });

@@ -2,8 +2,8 @@ import type { Millis } from '../model/log-line.ts';
 import type { Pod } from '../resolving/objects.ts';
 import { at, instant, type Json, list, text } from './json.ts';
 
-/** v1 Pod → how it is. What the status does not tell counts as well. */
-export function healthOf(object: Json): Pick<Pod, 'running' | 'trouble' | 'restarted'> {
+/** v1 Pod → its health. A status without conditions counts as healthy. */
+export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
   const phase = at(object, 'status', 'phase');
   const running = phase !== 'Succeeded' && phase !== 'Failed';
   const containers = [
@@ -12,7 +12,7 @@ export function healthOf(object: Json): Pick<Pod, 'running' | 'trouble' | 'resta
   ];
   return {
     running,
-    trouble: !running
+    problem: !running
       ? undefined
       : containers.some(isRestarting)
         ? 'restarting'

@@ -61,7 +61,7 @@ class UnusableFile extends Error {
   override name = 'UnusableFile';
 }
 
-/** What FelixConfiguration said for a node; undefined where none was saved. */
+/** The settings of FelixConfiguration for a node; undefined where none was saved. */
 export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
   if (felixConfigurations.size === 0) return undefined;
   const own = `node.${node}`;

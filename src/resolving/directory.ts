@@ -106,7 +106,7 @@ export function directoryOf(lists: Lists): EditableDirectory {
     podByInterface(name, address, at) {
       const pod = ownerOf(pods, name, address, at);
       if (pod === undefined) return undefined;
-      // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for somebody else.
+      // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for another sender.
       return podEndpoint(pod, address, 'interface', isOwn(pods, pod, address, at) ? undefined : 'not its own address');
     },
     nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,

@@ -10,7 +10,7 @@ export interface Moment {
 
 /**
  * Whose interface it is. Two Pods can be named so that their interfaces have one name, which is 44 bits of a hash: then it is of
- * the Pod that has the address, never of a Pod without any, and of nobody where neither has it.
+ * the Pod that has the address, never of a Pod without any, and of no Pod where neither has it.
  */
 export function ownerOf(index: PodIndex, name: string, address: string, at: Moment): Pod | undefined {
   const named = index.byInterface(name);

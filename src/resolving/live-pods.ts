@@ -39,8 +39,8 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
       const key = keyOf(pod.namespace, pod.name);
       const before = pods.get(key);
       const after = seen(pod, before, now);
-      const { resourceVersion, running, trouble, restarted } = after;
-      const status = { resourceVersion, running, trouble, restarted } satisfies Partial<Pod>;
+      const { resourceVersion, running, problem, restarted } = after;
+      const status = { resourceVersion, running, problem, restarted } satisfies Partial<Pod>;
       // Most updates change nothing that resolving looks at.
       if (before !== undefined && isEqual({ ...before, ...status }, after)) {
         Object.assign(before, status);
@@ -61,7 +61,7 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
     },
     here(now) {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
-      return here.map((pod) => (isRestartedAt(pod, now) ? Object.assign({}, pod, { trouble: 'restarting' }) : pod));
+      return here.map((pod) => (isRestartedAt(pod, now) ? Object.assign({}, pod, { problem: 'restarting' }) : pod));
     },
     sweep: tombstones.sweep,
   };

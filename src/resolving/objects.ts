@@ -20,7 +20,7 @@ export interface Pod {
   /** Neither Succeeded nor Failed. */
   running: boolean;
   /** A container is not there and was restarted before, or it runs and is not ready. A recent restart is `restarted`. */
-  trouble: 'restarting' | 'unready' | undefined;
+  problem: 'restarting' | 'unready' | undefined;
   /** When a container that was started again had ended last. */
   restarted: Millis | undefined;
 }

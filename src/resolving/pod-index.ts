@@ -14,11 +14,11 @@ export interface PodIndex {
   byAddress: (address: string) => readonly Pod[] | undefined;
   byInterface: (name: string) => readonly Pod[] | undefined;
   readonly size: number;
-  /** The span of time around `time` in which nobody takes or leaves an address. */
+  /** The span of time around `time` in which no Pod takes or leaves an address. */
   epoch: (time: Millis) => { from: Millis; until: Millis };
 }
 
-/** `ownNode`: only Pods there can be told by an interface; undefined: Pods of any node, for saved logs. */
+/** `ownNode`: only Pods there are found by an interface; undefined: Pods of any node, for saved logs. */
 export function createPodIndex(ownNode: string | undefined): PodIndex {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();

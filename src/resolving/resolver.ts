@@ -24,7 +24,7 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   destination ??= directory.byAddress(packet.destination, at);
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // An error goes back to the sender of the packet that it is about, and conntrack translates both addresses at once: what is
-  // about somebody else's packet is forged, and only the error itself is believed.
+  // about the packet of another sender is forged, and only the error itself is believed.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
@@ -32,7 +32,7 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
 }
 
 /**
- * A martian's source address is what the kernel does not believe: only the interface tells who sent it. It comes as a
+ * A martian's source address is what the kernel does not believe: only the interface shows who sent it. It comes as a
  * packet without anything but addresses, since that is all the kernel prints.
  */
 export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
@@ -62,7 +62,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
 /**
  * The node a line was logged on: the host name if it is a node's, else the node of the Pod whose interface is named
  * (interfaces exist on one node only), else the host name as it stands, if it is spelled as one, else the only node there is. '' when
- * nothing tells.
+ * all of that is unknown.
  */
 export function nodeOf(
   host: string | undefined,

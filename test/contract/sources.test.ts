@@ -8,7 +8,7 @@ import { type Ground, grounds } from './grounds.ts';
 const path = temporaryFolder();
 let runs = 0;
 
-/** What is said of every source in `source.ts`. */
+/** What `source.ts` promises of every source. */
 describe.each(Object.entries(grounds))('%s', (_, prepare) => {
   test('hands over every line once and in order', () => {
     const { write, settle, heard } = begun();
@@ -71,7 +71,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     );
   });
 
-  test('stopped, it tells nothing more and waits for nothing, and its position stays', () => {
+  test('stopped, it hands over nothing more and waits for nothing, and its position stays', () => {
     const { write, settle, heard, source, time } = begun();
     write(nextText());
     settle();

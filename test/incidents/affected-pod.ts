@@ -9,7 +9,7 @@ export function affectedPod(name: string, given: Partial<AffectedPod> = {}): Aff
     resourceVersion: '7',
     hostNetwork: false,
     running: true,
-    trouble: undefined,
+    problem: undefined,
     ...given,
   };
 }

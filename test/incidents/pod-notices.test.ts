@@ -16,8 +16,8 @@ describe('whom an incident hits', () => {
   test('restarting Pods come first, then unready ones', () => {
     const pods = [
       affectedPod('well'),
-      affectedPod('unready', { trouble: 'unready' }),
-      affectedPod('restarting', { trouble: 'restarting' }),
+      affectedPod('unready', { problem: 'unready' }),
+      affectedPod('restarting', { problem: 'restarting' }),
     ];
     expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['restarting', 'unready', 'well']);
   });
@@ -33,10 +33,10 @@ describe('whom an incident hits', () => {
 });
 
 describe('when each is told', () => {
-  test('Pods in trouble a second apart, the others a quarter of a minute', () => {
+  test('Pods in problem a second apart, the others a quarter of a minute', () => {
     const pods = affectedPodsOf([
-      affectedPod('a', { trouble: 'restarting' }),
-      affectedPod('b', { trouble: 'unready' }),
+      affectedPod('a', { problem: 'restarting' }),
+      affectedPod('b', { problem: 'unready' }),
       affectedPod('c'),
       affectedPod('d'),
     ]);
@@ -48,9 +48,9 @@ describe('when each is told', () => {
     ]);
   });
 
-  test('one that gets into trouble meanwhile is next', () => {
+  test('one that gets into problem meanwhile is next', () => {
     const notifiedPods = { 'uid-of-a': told('a', nine) };
-    const pods = affectedPodsOf([affectedPod('a'), affectedPod('b'), affectedPod('z', { trouble: 'restarting' })]);
+    const pods = affectedPodsOf([affectedPod('a'), affectedPod('b'), affectedPod('z', { problem: 'restarting' })]);
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({ pod: { name: 'z' }, at: nine + second });
   });
 
@@ -70,7 +70,7 @@ describe('when each is told', () => {
     const notifiedPods = Object.fromEntries(
       Array.from({ length: podNoticeLimit }, (_, i) => [`uid-of-gone-${i}`, told(`gone-${i}`, nine + i * second)]),
     );
-    const pods = affectedPodsOf([affectedPod('later', { trouble: 'unready' })]);
+    const pods = affectedPodsOf([affectedPod('later', { problem: 'unready' })]);
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({
       pod: { name: 'later' },
       at: nine + hour,

@@ -226,7 +226,7 @@ describe('affected Pods', () => {
   test('are notified over minutes, restarting ones first and as a warning', () => {
     pods = [
       affectedPod('well'),
-      affectedPod('crashing', { trouble: 'restarting' }),
+      affectedPod('crashing', { problem: 'restarting' }),
       affectedPod('host', { hostNetwork: true }),
     ];
     const one = reporter();
@@ -248,7 +248,7 @@ describe('affected Pods', () => {
   });
 
   test('are notified of the end if they were notified of the beginning', () => {
-    pods = [affectedPod('a', { trouble: 'unready' }), affectedPod('b')];
+    pods = [affectedPod('a', { problem: 'unready' }), affectedPod('b')];
     const subject = incident();
     const one = reporter();
     one.report(subject);

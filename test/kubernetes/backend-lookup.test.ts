@@ -38,12 +38,12 @@ test('asks once, for the slices of that Service', async () => {
   ]);
 });
 
-test.each([403, 404, 500, 0])('nobody is found when the answer is %i', async (status) => {
+test.each([403, 404, 500, 0])('no backend is found when the answer is %i', async (status) => {
   const { find } = lookup({ kind: 'refused', status, reason: '', message: 'no', retryAfter: undefined });
   expect(await find('shop', 'api')).toEqual([]);
 });
 
-test.each([[null], [{}], [{ items: 'all' }], [[]]])('nobody is found in %j', async (body) => {
+test.each([[null], [{}], [{ items: 'all' }], [[]]])('no backend is found in %j', async (body) => {
   const { find } = lookup({ kind: 'answered', body });
   expect(await find('shop', 'api')).toEqual([]);
 });

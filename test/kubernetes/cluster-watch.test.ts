@@ -5,7 +5,7 @@ import { createConnection } from '../../src/kubernetes/connection.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import { nine } from '../builders.ts';
-import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
+import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, sendEvent } from './scripted-server.ts';
 
 const slicesPath = '/apis/discovery.k8s.io/v1/endpointslices';
 const chain = 'KUBE-SEP-SXIVWICOYRO3J4NJ';
@@ -24,15 +24,15 @@ let server: ScriptedServer;
 let lists: LiveLists;
 let cluster: ClusterWatch;
 let heard: EventEmitter;
-let told: string[];
-/** What is said to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
+let reported: string[];
+/** The answer to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
 let answerSlices: (asked: Asked) => void;
 
 beforeEach(async () => {
   // No waiting: jitter of nothing.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   heard = new EventEmitter().setMaxListeners(0);
-  told = [];
+  reported = [];
   server = await startScriptedServer((asked) => {
     if (asked.path === slicesPath) answerSlices(asked);
     else if (asked.query['watch'] === undefined)
@@ -48,7 +48,7 @@ afterEach(async () => {
 });
 
 function say(what: string): void {
-  told.push(what);
+  reported.push(what);
   heard.emit('news');
 }
 
@@ -71,7 +71,7 @@ function start(endpointSlices: number): void {
     ownNode: 'node-a',
     podCache: 'node',
     limits: { nodes: 200, services: 5000, endpointSlices },
-    onTrouble: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
+    onProblem: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
     onSynced(resource) {
       about('synced')(resource);
       heard.emit('news');
@@ -108,7 +108,7 @@ describe('EndpointSlices', () => {
       heard.emit('news');
     };
     if (watch !== undefined)
-      tell(watch.response, 'MODIFIED', {
+      sendEvent(watch.response, 'MODIFIED', {
         ...slice,
         metadata: { ...slice.metadata, resourceVersion: '9' },
         endpoints: [],
@@ -116,11 +116,11 @@ describe('EndpointSlices', () => {
     await until(() => lists.chains.backendsOf('ns1', 'svc1').length === 0);
   });
 
-  test('are told of and left alone where there are many', async () => {
+  test('are reported and not watched where there are many', async () => {
     answerSlices = ({ response }) => json(response, 200, { metadata: { remainingItemCount: 9 }, items: [slice] });
     start(9);
-    await until(() => told.length > 0 && cluster.synced);
-    expect(told).toEqual(['10 of 9']);
+    await until(() => reported.length > 0 && cluster.synced);
+    expect(reported).toEqual(['10 of 9']);
     expect(cluster.watches('endpointslices')).toBe(false);
     expect(askedForSlices()).toHaveLength(1);
   });
@@ -153,9 +153,9 @@ describe('EndpointSlices', () => {
       else json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
     };
     start(9);
-    await until(() => told.includes(`${verb} refused with ${status}`) && cluster.synced);
+    await until(() => reported.includes(`${verb} refused with ${status}`) && cluster.synced);
     cluster.stop();
-    expect(told.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
+    expect(reported.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
     expect(askedForSlices()).toHaveLength(answered + 1);
     expect(cluster.watches('endpointslices')).toBe(false);
     expect(cluster.informers.has('endpointslices')).toBe(false);
@@ -168,6 +168,6 @@ describe('EndpointSlices', () => {
     };
     start(9);
     await until(() => cluster.watches('endpointslices'));
-    expect(told[0]).toBe('list refused with 500');
+    expect(reported[0]).toBe('list refused with 500');
   });
 });

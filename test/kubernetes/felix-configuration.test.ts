@@ -105,7 +105,7 @@ test.each<[string, Script, object]>([
     },
     settings({ bpfEnabled: true, bpfFrom: 'default' }),
   ],
-  ['an API server in trouble', { [`${v1}default`]: 500 }, { kind: 'unreadable', reason: 'failed' }],
+  ['an API server in problem', { [`${v1}default`]: 500 }, { kind: 'unreadable', reason: 'failed' }],
   ['no answer', { [`${v1}default`]: 0, [v1 + own]: 0 }, { kind: 'unreadable', reason: 'failed' }],
   ["Calico's API server is down", { [`${v3}default`]: 503, [v3 + own]: 503 }, { kind: 'unreadable', reason: 'failed' }],
 ])('%s', async (_, script, expected) => {

@@ -2,23 +2,23 @@ import { EventEmitter, once } from 'node:events';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
-import { createInformer, type Informer, type InformerTrouble } from '../../src/kubernetes/informer.ts';
+import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, tell } from './scripted-server.ts';
+import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, sendEvent } from './scripted-server.ts';
 
 const path = '/api/v1/pods';
 
 let server: ScriptedServer;
-/** What the server says to the requests, in order; the last one is said again. */
+/** Answers to the requests, in order; the last one is given again. */
 let script: ((asked: Asked) => void)[];
 let informer: Informer;
 let connection: Connection;
 let config: KubeConfig;
 let heard: EventEmitter;
 let seen: string[];
-let troubles: InformerTrouble[];
+let problems: InformerProblem[];
 let reloads: number;
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ beforeEach(async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   server = await startScriptedServer((asked) => (script.length > 1 ? script.shift() : script[0])?.(asked));
   heard = new EventEmitter().setMaxListeners(0);
-  [seen, troubles, reloads] = [[], [], 0];
+  [seen, problems, reloads] = [[], [], 0];
 });
 
 afterEach(async () => {
@@ -47,7 +47,7 @@ interface Options {
 
 function start(options: Options = {}): void {
   // Its own: one that was stopped may still have a word to say when the next test runs.
-  const [ownSeen, ownTroubles, ownHeard] = [seen, troubles, heard];
+  const [ownSeen, ownProblems, ownHeard] = [seen, problems, heard];
   const note = (what: string): void => {
     ownSeen.push(what);
     ownHeard.emit('heard');
@@ -78,9 +78,9 @@ function start(options: Options = {}): void {
     onSet: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
     onDelete: (_, name) => note(`delete ${name}`),
     onUnusable: () => note('unusable'),
-    onTrouble: (trouble) => {
-      ownTroubles.push(trouble);
-      note(`trouble ${trouble.verb} ${trouble.refusal?.status ?? 'silence'}`);
+    onProblem: (problem) => {
+      ownProblems.push(problem);
+      note(`problem ${problem.verb} ${problem.refusal?.status ?? 'silence'}`);
     },
     onSynced: () => note('synced'),
     now: Date.now,
@@ -104,12 +104,12 @@ const listOf =
   ({ response }: Asked): void =>
     json(response, 200, { metadata: { resourceVersion }, items: names.map((name) => pod(name, resourceVersion)) });
 
-/** A watch that tells these events and stays open. */
+/** A watch that sends these events and stays open. */
 const watch =
   (...events: [type: string, object: object][]) =>
   ({ response }: Asked): void => {
     response.writeHead(200).flushHeaders();
-    for (const [type, object] of events) tell(response, type, object);
+    for (const [type, object] of events) sendEvent(response, type, object);
   };
 
 /** One page of a list; `position` is where the next begins. */
@@ -154,7 +154,7 @@ test('a long list comes in pages', async () => {
   ]);
 });
 
-test('a list whose pages have expired begins anew', async () => {
+test('a list whose pages have expired begins again', async () => {
   script = [
     ({ response }) => json(response, 200, { metadata: { continue: 'next' }, items: [pod('web-0', '9')] }),
     ({ response }) => refuse(response, 410, 'Expired'),
@@ -163,7 +163,7 @@ test('a list whose pages have expired begins anew', async () => {
   ];
   start({ pageSize: 1 });
   await until('synced');
-  expect(seen).toEqual(['trouble list 410', 'set web-1 20', 'synced']);
+  expect(seen).toEqual(['problem list 410', 'set web-1 20', 'synced']);
 });
 
 describe('a watch that ends', () => {
@@ -179,7 +179,7 @@ describe('a watch that ends', () => {
     start();
     await until('set web-1 43');
     expect(server.asked.map(({ query }) => query['resourceVersion'])).toEqual(['0', '10', '42']);
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   test('in the middle of a line loses nothing', async () => {
@@ -200,14 +200,14 @@ describe('a watch that ends', () => {
 
   test.each<[string, (asked: Asked) => void]>([
     [
-      'told in the stream',
+      'an event of the stream',
       (asked) => {
         watch(['ERROR', { kind: 'Status', code: 410, reason: 'Expired' }])(asked);
         asked.response.end();
       },
     ],
-    ['told by status', ({ response }) => refuse(response, 410, 'Gone')],
-  ])('because its place is forgotten lists anew (%s), and what is gone is deleted', async (_, expired) => {
+    ['by status', ({ response }) => refuse(response, 410, 'Gone')],
+  ])('because its place is forgotten lists again (%s), and what is gone is deleted', async (_, expired) => {
     script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
     start();
     await until('set web-2 50');
@@ -221,8 +221,8 @@ describe('a watch that ends', () => {
     ]);
   });
 
-  test('by silence is made anew where it was', async () => {
-    // Each tells what comes after the place it was asked for, then nothing: one may be given up before it was heard.
+  test('by silence is made again where it was', async () => {
+    // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
     script = [
       listOf('10'),
       (asked) => {
@@ -233,7 +233,7 @@ describe('a watch that ends', () => {
     start({ silence: 150 });
     await until('set web-1 12');
     expect(seen.filter((each) => each.startsWith('set'))).toEqual(['set web-0 11', 'set web-1 12']);
-    expect(seen).toContain('trouble watch silence');
+    expect(seen).toContain('problem watch silence');
     expect(server.asked.filter(({ query }) => query['watch'] === undefined)).toHaveLength(1);
     // The silent ones are not left open.
     for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
@@ -251,7 +251,7 @@ describe('a watch that ends', () => {
 });
 
 describe('a server that', () => {
-  test('refuses the list is asked again, and said what it says', async () => {
+  test('refuses the list is asked again, and its reason is reported', async () => {
     script = [
       ({ response }) => refuse(response, 500, 'InternalError'),
       ({ response }) => refuse(response, 403, 'Forbidden'),
@@ -260,19 +260,19 @@ describe('a server that', () => {
     ];
     start();
     await until('synced');
-    expect(seen.slice(0, 2)).toEqual(['trouble list 500', 'trouble list 403']);
-    expect(troubles[1]?.refusal).toMatchObject({ status: 403, reason: 'Forbidden', message: 'refused with 403' });
+    expect(seen.slice(0, 2)).toEqual(['problem list 500', 'problem list 403']);
+    expect(problems[1]?.refusal).toMatchObject({ status: 403, reason: 'Forbidden', message: 'refused with 403' });
   });
 
   test('refuses the watch is asked again, without a new list', async () => {
     script = [listOf('10'), ({ response }) => refuse(response, 403), watch(['ADDED', pod('web-0', '11')])];
     start();
     await until('set web-0 11');
-    expect(seen).toContain('trouble watch 403');
+    expect(seen).toContain('problem watch 403');
     expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
   });
 
-  test('does not believe the token has it read anew', async () => {
+  test('does not accept the token has it read again', async () => {
     script = [({ response }) => refuse(response, 401, 'Unauthorized'), listOf('10'), watch()];
     start();
     await until('synced');
@@ -296,10 +296,10 @@ describe('a server that', () => {
     script = [() => {}, (asked) => (asked.query['watch'] === undefined ? listOf('10') : watch())(asked)];
     start({ timeout: 500 });
     await until('synced');
-    expect(seen[0]).toBe('trouble list 0');
+    expect(seen[0]).toBe('problem list 0');
   });
 
-  test('talks nonsense is asked again', async () => {
+  test('answers with no JSON is asked again', async () => {
     script = [
       ({ response }) => response.end('<html>a proxy</html>'),
       ({ response }) => response.writeHead(502).end('<html>Bad gateway</html>'),
@@ -308,7 +308,7 @@ describe('a server that', () => {
     ];
     start();
     await until('synced');
-    expect(troubles.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
+    expect(problems.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
   });
 
   test('comes back empty leaves nothing behind, and all again when it has it again', async () => {
@@ -349,7 +349,7 @@ test('a token file that is away between two watches ends nothing', async () => {
   await server.request(1);
   authenticate.mockRejectedValueOnce(new Error("ENOENT: no such file or directory, open 'token'"));
   await until('set web-0 11');
-  expect(troubles[0]?.refusal?.message).toContain("open 'token'");
+  expect(problems[0]?.refusal?.message).toContain("open 'token'");
 });
 
 test('once stopped, it asks no more', async () => {

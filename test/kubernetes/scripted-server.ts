@@ -14,14 +14,14 @@ export interface Asked {
   readonly closed: boolean;
 }
 
-/** An API server that says what the test tells it to, for faults that a real one cannot be made to show. */
+/** An API server that answers as the test wants, for faults that a real one cannot be made to show. */
 export interface ScriptedServer {
   readonly url: string;
   /** All requests, in order. */
   readonly asked: readonly Asked[];
   /** The request with that number, counted from 0; waits for it. */
   readonly request: (number: number) => Promise<Asked>;
-  /** As the kubeconfig of somebody with a token. */
+  /** A kubeconfig with a token. */
   readonly config: (token?: string) => KubeConfig;
   /** Breaks all connections and refuses new ones, as a server that is gone. */
   readonly stop: () => Promise<void>;
@@ -100,7 +100,7 @@ export function refuse(
 }
 
 /** One event of a watch, which stays open. */
-export function tell(response: ServerResponse, type: string, object: unknown): void {
+export function sendEvent(response: ServerResponse, type: string, object: unknown): void {
   if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/json' });
   response.write(`${JSON.stringify({ type, object })}\n`);
 }

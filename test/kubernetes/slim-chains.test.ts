@@ -25,8 +25,8 @@ const ended = (exitCode: number, finishedAt = '2026-11-21T09:00:05Z'): Fields =>
   terminated: { exitCode, finishedAt },
 });
 
-describe('a Pod’s trouble', () => {
-  test.each<[what: string, status: Fields, trouble: string | undefined]>([
+describe('a Pod’s problem', () => {
+  test.each<[what: string, status: Fields, problem: string | undefined]>([
     ['none', { phase: 'Running', conditions: ready('True'), containerStatuses: [container(running)] }, undefined],
     ['a status without conditions', { phase: 'Running' }, undefined],
     ['not ready', { phase: 'Running', conditions: ready('False') }, 'unready'],
@@ -66,13 +66,13 @@ describe('a Pod’s trouble', () => {
       undefined,
     ],
     ['it crashed, and that was it', { phase: 'Failed', containerStatuses: [container(ended(1), 2)] }, undefined],
-  ])('%s', (_, status, trouble) => {
-    expect(pod(status).trouble).toBe(trouble);
+  ])('%s', (_, status, problem) => {
+    expect(pod(status).problem).toBe(problem);
   });
 
   test('one that is being deleted is meant not to be ready', () => {
     const status = { phase: 'Running', conditions: ready('False') };
-    expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).trouble).toBeUndefined();
+    expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).problem).toBeUndefined();
   });
 
   test.each([
@@ -155,7 +155,7 @@ describe('slimEndpointSlice', () => {
     expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
   });
 
-  test('endpoints: a Pod each, or somebody else', () => {
+  test('endpoints: a Pod each, or an address without one', () => {
     const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
     expect(
       endpointsOf(

@@ -5,7 +5,7 @@ import { clock, cluster } from '../builders.ts';
 
 type Fields = Record<string, unknown>;
 
-/** As `kubectl get pod -o json` prints one, without what nobody reads. */
+/** As `kubectl get pod -o json` prints one, without what this program does not read. */
 function savedPod({
   metadata = {},
   spec = {},
@@ -76,7 +76,7 @@ describe('slimPod', () => {
       from: clock('09:00:00'),
       until: Infinity,
       running: true,
-      trouble: undefined,
+      problem: undefined,
       restarted: undefined,
     });
   });

@@ -9,7 +9,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 let files = 0;
 
-/** What is said comes back with `FILE` for the path. */
+/** Problems come back with `FILE` for the path. */
 function read(...contents: string[]): Snapshot {
   const paths = contents.map((content) => {
     const path = join(folder, `${files++}.json`);
@@ -18,7 +18,7 @@ function read(...contents: string[]): Snapshot {
   });
   const { problems, unusable, ...found } = readSnapshot(paths);
   const withoutPaths = (texts: string[]): string[] =>
-    texts.map((said) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), said));
+    texts.map((problem) => paths.reduce((text, path) => text.replaceAll(path, 'FILE'), problem));
   return { ...found, problems: withoutPaths(problems), unusable: withoutPaths(unusable) };
 }
 

@@ -172,7 +172,7 @@ function fiveHours(): { told: Told[]; alive: Set<string> } {
   let generation = 0;
   const pods = () => [
     ...manyPods(4),
-    ...Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${generation}-${i}`, i < 2 ? { trouble: 'unready' } : {})),
+    ...Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${generation}-${i}`, i < 2 ? { problem: 'unready' } : {})),
   ];
   const one = scene({ podsHere: pods });
   for (let at = nine; at < nine + 5 * hour; at += 30 * second) {

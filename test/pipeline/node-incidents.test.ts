@@ -188,7 +188,7 @@ describe('bad input', () => {
 });
 
 test('nothing is lost or told twice when it is killed and goes on from any snapshot', () => {
-  const pods = [affectedPod('a', { trouble: 'restarting' }), affectedPod('b')];
+  const pods = [affectedPod('a', { problem: 'restarting' }), affectedPod('b')];
   const told: string[] = [];
   const count: NodeIncidentsOptions['count'] = ({ identity }, _, weight) => {
     for (let i = 0; i < weight; i++) told.push(identity);

@@ -121,7 +121,7 @@ const service = (chain: string): ObjectRef => ({
 /** Services that come and go, and a Node that is made anew, by the clock of the story. */
 function surroundings(now: () => Millis): Partial<NodeIncidentsOptions> {
   const age = (): number => Math.floor((now() - start) / (7 * minute));
-  const pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`, i < 3 ? { trouble: 'restarting' } : {}));
+  const pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`, i < 3 ? { problem: 'restarting' } : {}));
   return {
     nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${Math.floor(age() / 3)}` }),
     podsHere: () => pods,

@@ -189,7 +189,7 @@ describe('a reused address', () => {
     for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
   });
 
-  test('a stranger with such an address is told from one outside', () => {
+  test('a stranger with such an address is not taken for one outside', () => {
     const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
     expect(stranger).toMatchObject({
       kind: 'unknown',
@@ -214,7 +214,7 @@ describe('podByInterface', () => {
     });
   });
 
-  test.each(['eth0', 'calic440f455694', ''])('%j is nobody’s', (name) => {
+  test.each(['eth0', 'calic440f455694', ''])('%j is of no Pod', (name) => {
     expect(directory.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
   });
 
@@ -270,7 +270,7 @@ describe('an interface whose name two Pods have', () => {
     expect(namespaceOf(starting)).toBe('shop');
   });
 
-  test('is still of a Pod whose address is told no more', () => {
+  test('is still of a Pod whose address is listed no more', () => {
     const lists = createLiveLists('node-a', undefined);
     lists.setPod(pod({ ...victim }), clock('08:00:00'));
     lists.setPod(pod({ ...stranger, node: 'node-a', addresses: [] }), clock('08:30:00'));

@@ -24,7 +24,7 @@ function scene(outcomes: Partial<Record<LookupWay, Outcome>>) {
 
 const found = { pods: [pod()] };
 
-test('the first that leads to the address answers, with nobody too', async () => {
+test('the first that leads to the address answers, also that it is not in use', async () => {
   const { asked, chain } = scene({ 'calico-block': undefined, 'pod-cidr': { pods: [] }, 'field-selector': found });
   await expect(chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
   expect(asked).toEqual(['calico-block', 'pod-cidr']);

@@ -18,7 +18,7 @@ const create = (limits = defaultLiveLimits): LiveLists => createLiveLists('node-
 const at = (time: number, exact = true): Moment => ({ time, exact });
 const uidOf = (endpoint: Endpoint | undefined): string | undefined => endpoint?.object?.uid;
 
-/** Somebody having an address or an interface, as far as anybody was ever told. */
+/** A Pod that has an address or an interface, as far as the lists were given it. */
 interface Tenure {
   uid: string;
   key: string;
@@ -30,7 +30,7 @@ interface Tenure {
   gone: number;
 }
 
-/** Remembers everything that was ever said, and goes through all of it for each question. */
+/** Remembers everything that was ever given, and goes through all of it for each question. */
 function createModel() {
   const tenures: Tenure[] = [];
   const present = new Map<string, Pod>();
@@ -73,7 +73,7 @@ function createModel() {
       ...holdersIn(ofKey(key), moment),
       ...holdersIn(ofKey(key).filter(isFresh), moment),
     ],
-    /** Whether that Pod had the address then; undefined where nobody can tell. */
+    /** Whether that Pod had the address then; undefined where that is not known. */
     had(uid: string | undefined, address: string, time: number): boolean | undefined {
       const own = tenures.filter((each) => each.uid === uid);
       if (!own.every(isFresh)) return undefined;
@@ -109,7 +109,7 @@ function keysOf({ hostNetwork, node: where, name, addresses: own }: Pod): string
   return where === 'node-a' ? [...own, ...interfaceNames('shop', name)] : own;
 }
 
-/** The rule of `holder` in directory.ts, said once more; of those that it cannot tell apart any will do. */
+/** The rule of `holder` in holder.ts, written once more; of those that it cannot distinguish any will do. */
 function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined)[] {
   const running = list.find(({ until }) => until === Infinity);
   if (!exact && running && new Set(list.map(({ uid }) => uid)).size === 1) return [running.uid];
@@ -149,7 +149,7 @@ function apply(edit: Edit, lists: LiveLists, model: ReturnType<typeof createMode
     case 'set': {
       const { kind: _, generation, started, ended, ...rest } = edit;
       const next = model.next(rest.name, generation, now + Math.max(started + 1, ended));
-      // Whatever its start is said to be, it was before its end.
+      // Whatever start the API server gives, it was before its end.
       const from = Math.min(now + started, next.until - 1);
       const one = pod({ ...rest, ...generations[generation], ...next, from });
       lists.setPod(one, now);
@@ -176,7 +176,7 @@ const steps = fc.array(
   { maxLength: 25 },
 );
 
-test('answers as somebody would who forgets nothing', () => {
+test('answers as a model that forgets nothing', () => {
   fc.assert(
     fc.property(steps, (program) => {
       const lists = create();
@@ -203,7 +203,7 @@ test('answers as somebody would who forgets nothing', () => {
   );
 });
 
-/** What a cluster does: nobody gets an address that somebody has. */
+/** What a cluster does: no Pod gets an address that another one has. */
 const cluster = fc.array(
   fc.record({
     act: fc.constantFrom('create', 'address', 'address', 'complete', 'remove', 'remove', 'sweep'),
@@ -220,12 +220,12 @@ test('whoever really had an address then is found by it', () => {
       const lists = create();
       const alive: Pod[] = [];
       const free = ['10.65.1.4', '10.65.1.5'];
-      const truth: { uid: string; address: string; got: number; lost: number; said: number }[] = [];
+      const truth: { uid: string; address: string; got: number; lost: number; listed: number }[] = [];
       let now = nine;
-      const end = ({ uid }: Pod, said: number): void => {
+      const end = ({ uid }: Pod, listed: number): void => {
         const last = truth.findLast((each) => each.uid === uid && each.lost === Infinity);
         if (last === undefined) return;
-        Object.assign(last, { lost: now, said });
+        Object.assign(last, { lost: now, listed });
         free.push(last.address);
       };
       for (const { act, which, pause, ago } of program) {
@@ -239,7 +239,7 @@ test('whoever really had an address then is found by it', () => {
         } else if (one === undefined) continue;
         else if (act === 'address' && one.until === Infinity && one.addresses.length === 0 && free.length > 0) {
           one.addresses = [free.shift() ?? ''];
-          truth.push({ uid: one.uid, address: one.addresses[0] ?? '', got: now, lost: Infinity, said: Infinity });
+          truth.push({ uid: one.uid, address: one.addresses[0] ?? '', got: now, lost: Infinity, listed: Infinity });
           lists.setPod({ ...one }, now);
         } else if (act === 'complete' && one.until === Infinity) {
           one.until = now - (now % 1000) + 1000;
@@ -254,7 +254,7 @@ test('whoever really had an address then is found by it', () => {
           for (const { uid, address, got, lost } of truth) {
             if (time < got || time >= lost) continue;
             // The second in which a completed Pod ended is its own.
-            const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.said);
+            const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.listed);
             expect([uid, ...late.map((each) => each.uid)]).toContain(
               uidOf(lists.directory.byAddress(address, at(time))),
             );
@@ -272,7 +272,7 @@ describe('a Pod', () => {
     lists.setPod(pod({ from: nine + 5 * minute }), nine);
     for (const time of [nine - slack, nine, nine + minute])
       expect(uidOf(lists.directory.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
-    // And it began when it was first seen, whatever is said of it later.
+    // And it began when it was first seen, whatever start is given later.
     lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
     expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
   });
@@ -328,10 +328,10 @@ describe('a Pod', () => {
   test.each([
     ['keeps its addresses in its status', ['10.65.1.4']],
     ['shows none any more', []],
-  ])('that was seen running and has failed, nobody says when, had its address until then: it %s', (_, left) => {
+  ])('that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
     const lists = create();
     lists.setPod(pod({ from: nine }), nine);
-    // Evicted, or its node is gone: no container ever tells its end, so `slimPod` gives it none of its time.
+    // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
     lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
     const check = (): void => {
       expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
@@ -362,7 +362,7 @@ describe('a Pod', () => {
     expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
   });
 
-  test('that nobody knows can be removed', () => {
+  test('that are not known can be removed', () => {
     const lists = create();
     const { version } = lists.directory;
     lists.removePod('shop', 'web-0', nine);
@@ -397,7 +397,7 @@ describe('on the network of its node', () => {
       expect(lists.directory.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
   });
 
-  test('a Pod without a known Node leaves its address nobody’s', () => {
+  test('a Pod without a known Node leaves its address without an owner', () => {
     const lists = create();
     lists.setPod(host, nine);
     expect(lists.directory.byAddress('192.168.7.11', at(nine))).toMatchObject({ kind: 'external', object: undefined });
@@ -442,7 +442,7 @@ describe('version', () => {
       edit: again({ workload: { kind: 'Deployment', namespace: 'shop', name: 'api' } }),
       counts: true,
     },
-    { what: 'a Pod’s trouble', edit: again({ trouble: 'unready', restarted: nine }), counts: false },
+    { what: 'a Pod’s problem', edit: again({ problem: 'unready', restarted: nine }), counts: false },
     { what: 'that a Pod runs no longer', edit: again({ running: false }), counts: false },
     { what: 'another Pod of that name', edit: again({ uid: 'another' }), counts: true },
     { what: 'a Pod less', edit: (lists) => lists.removePod('shop', 'web-0', nine), counts: true },
@@ -488,17 +488,17 @@ describe('the Pods of this node', () => {
   test('are shown as they are now, though no answer of the directory is another', () => {
     const lists = create();
     lists.setPod(pod(), nine);
-    lists.setPod(pod({ trouble: 'unready' }), nine);
-    expect(lists.podsHere(nine)).toMatchObject([{ trouble: 'unready', running: true }]);
+    lists.setPod(pod({ problem: 'unready' }), nine);
+    expect(lists.podsHere(nine)).toMatchObject([{ problem: 'unready', running: true }]);
     lists.setPod(pod({ running: false }), nine);
-    expect(lists.podsHere(nine)).toMatchObject([{ trouble: undefined, running: false }]);
+    expect(lists.podsHere(nine)).toMatchObject([{ problem: undefined, running: false }]);
   });
 
   test('are restarting for ten minutes', () => {
     const lists = create();
-    lists.setPod(pod({ trouble: 'unready', restarted: nine }), nine);
-    const troubleAt = (time: number) => lists.podsHere(time)[0]?.trouble;
-    expect([nine, nine + 10 * minute - 1, nine + 10 * minute].map(troubleAt)).toEqual([
+    lists.setPod(pod({ problem: 'unready', restarted: nine }), nine);
+    const problemAt = (time: number) => lists.podsHere(time)[0]?.problem;
+    expect([nine, nine + 10 * minute - 1, nine + 10 * minute].map(problemAt)).toEqual([
       'restarting',
       'restarting',
       'unready',
@@ -609,7 +609,7 @@ describe('tombstones', () => {
     ).toEqual(['external', 'pod', 'pod']);
   });
 
-  test('of Pods that nobody could find are not kept', () => {
+  test('of Pods that could never be found are not kept', () => {
     const lists = create();
     lists.setPod(pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }), nine);
     lists.setPod(pod({ name: 'pending', node: undefined, addresses: [] }), nine);

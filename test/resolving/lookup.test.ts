@@ -9,7 +9,7 @@ const ages = { hit: 300 * second, miss: 60 * second, failed: 10 * second };
 
 interface Asked {
   address: string;
-  /** Undefined: nobody. */
+  /** Undefined: there is none. */
   answer: (value: string | undefined) => Promise<void>;
   fail: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ describe('an answer', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('that is old is given until there is a newer one, which may be that it is nobody’s now', async () => {
+  test('that is old is given until there is a newer one, which may be that it is not in use now', async () => {
     const { lookup, open, clock } = scene();
     lookup.ask('10.0.0.1');
     await open[0]?.answer('web-0');
@@ -107,7 +107,7 @@ describe('an answer', () => {
     expect(lookup.counts).toMatchObject({ hit: 1, failed: 5 });
   });
 
-  test('is there when its arrival is told, and then nothing is under way', async () => {
+  test('is there when its arrival is reported, and then nothing is under way', async () => {
     const seen: unknown[] = [];
     const { lookup, open } = scene({
       onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address)),
@@ -119,7 +119,7 @@ describe('an answer', () => {
 });
 
 describe('a failure', () => {
-  test('is told, and not tried again at once', async () => {
+  test('is reported, and not tried again at once', async () => {
     const { lookup, open, asked, settled, clock } = scene();
     lookup.ask('10.0.0.1');
     await open[0]?.fail();
@@ -244,7 +244,7 @@ describe('in a flood of 100,000 addresses', () => {
   });
 });
 
-/** What is said of an address, in the slowest way. */
+/** What is known of an address, in the slowest way. */
 interface Heard {
   value: string | undefined;
   until: number;

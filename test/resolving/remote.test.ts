@@ -11,7 +11,7 @@ const second = 1000;
 const minute = 60 * second;
 
 interface Cluster {
-  /** What an API server would tell: it selects by the first address only. */
+  /** What an API server would answer: it selects by the first address only. */
   pods: Pod[];
   /** That it names beside them. */
   others: Pod[];
@@ -218,12 +218,12 @@ describe('a found Pod', () => {
   });
 
   test('whose time runs ahead of ours is found at once', async () => {
-    // The clock of its own node said when it began.
+    // The clock of its own node gave the time of its start.
     const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
     expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
   });
 
-  test('is told from those that had its address before', async () => {
+  test('is distinguished from those that had its address before', async () => {
     const past = pod({
       name: 'job',
       node: 'node-b',
@@ -267,7 +267,7 @@ describe('a found Pod', () => {
   });
 });
 
-describe('nobody', () => {
+describe('an address that is not in use', () => {
   test('leaves the host name, and after that the bare address', async () => {
     const { resolve } = scene({ names: { '10.99.0.1': 'db.example.org' } });
     expect(await resolve('10.99.0.1')).toMatchObject({
@@ -289,7 +289,7 @@ describe('nobody', () => {
     expect((await resolve('10.65.2.9')).kind).toBe('pod');
   });
 
-  test('can be said by a server that is away: then it is asked again soon', async () => {
+  test('may be a server that is away: then it is asked again soon', async () => {
     const { resolve, cluster, clock, asked } = scene({ pods: [db], failing: true });
     expect((await resolve('10.65.2.9')).kind).toBe('unknown');
     cluster.failing = false;
@@ -303,7 +303,7 @@ describe('nobody', () => {
 describe('Pods on the network of their node', () => {
   const proxy = pod({ name: 'proxy', hostNetwork: true, node: 'node-z', addresses: ['192.168.7.26'] });
 
-  test('tell whose the address is, and are not who has it', async () => {
+  test('show whose the address is, and are not its owner', async () => {
     const { resolve, asked } = scene({ pods: [proxy] });
     expect(await resolve('192.168.7.26')).toMatchObject({
       kind: 'node',
@@ -314,12 +314,12 @@ describe('Pods on the network of their node', () => {
     expect(asked()).toEqual(['pods 192.168.7.26']);
   });
 
-  test('of a known Node tell all that is known of it', async () => {
+  test('of a known Node show all that is known of it', async () => {
     const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
     expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
   });
 
-  test('of a Node that had the address before do not tell who has it', async () => {
+  test('of a Node that had the address before do not show who has it', async () => {
     const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
     const { resolve } = scene({ pods: [past, proxy] });
     expect((await resolve('192.168.7.26')).node).toBe('node-z');
@@ -380,7 +380,7 @@ describe('a Pod’s other addresses', () => {
     expect([drop('fd00:99::9'), asked()]).toEqual([false, []]);
   });
 
-  test('stay its own when they are confirmed, though nobody can be asked about them', async () => {
+  test('stay its own when they are confirmed, though they cannot be looked up', async () => {
     const { resolve, clock } = scene({ pods: [dual] });
     await resolve('10.65.2.9');
     for (let round = 0; round < 3; round++) {
@@ -429,7 +429,7 @@ describe('what is remembered', () => {
     expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
   });
 
-  test('is forgotten when nobody has the address any more', async () => {
+  test('is forgotten when the address is no longer in use', async () => {
     const { resolve, cluster, clock } = scene({ pods: [db] });
     await resolve('10.65.2.9');
     cluster.pods = [];

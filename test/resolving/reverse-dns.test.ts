@@ -177,7 +177,7 @@ describe('a name that its owner does not confirm', () => {
   });
 });
 
-describe('nobody', () => {
+describe('an address without a name', () => {
   test.each<[string, Answer]>([
     ['there is no such name', { code: 'NXDOMAIN', names: [] }],
     ['the name has no PTR record', { code: 'found', names: [] }],

@@ -9,7 +9,7 @@ export interface AffectedPod {
   resourceVersion: string | undefined;
   hostNetwork: boolean;
   running: boolean;
-  trouble: 'restarting' | 'unready' | undefined;
+  problem: 'restarting' | 'unready' | undefined;
 }
 
 /** A Pod with a notice of an incident. Plain JSON. */
@@ -56,7 +56,7 @@ export function nextPodNotice(
   const notified = Object.entries(notifiedPods);
   const latest = notified.reduce((last, [, { at }]) => Math.max(last, at), since);
   const first = affectedPods.find(({ uid }) => notifiedPods[uid] === undefined);
-  const at = latest + (first?.trouble === undefined ? spacing : unhealthySpacing);
+  const at = latest + (first?.problem === undefined ? spacing : unhealthySpacing);
   if (first !== undefined && notified.length < podNoticeLimit) return { pod: first, at, inPlaceOf: undefined };
   const here = new Map(affectedPods.map((pod) => [pod.uid, pod]));
   const steps = notified.flatMap(([uid, { at: before }]): NextPodNotice[] => {
@@ -67,7 +67,7 @@ export function nextPodNotice(
   return steps.toSorted((a, b) => a.at - b.at)[0];
 }
 
-function rank({ trouble }: AffectedPod): number {
-  if (trouble === 'restarting') return 0;
-  return trouble === 'unready' ? 1 : 2;
+function rank({ problem }: AffectedPod): number {
+  if (problem === 'restarting') return 0;
+  return problem === 'unready' ? 1 : 2;
 }

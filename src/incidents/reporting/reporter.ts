@@ -187,7 +187,7 @@ function notifyOfBeginning(
     const { pod, inPlaceOf } = next;
     const at = Math.max(next.at, now - tickInterval);
     const object = podRef(pod);
-    const unhealthy = pod.trouble !== undefined;
+    const unhealthy = pod.problem !== undefined;
     // Notified again after an hour: as the last one, also in this order.
     delete notifiedPods[pod.uid];
     if (inPlaceOf !== undefined) delete notifiedPods[inPlaceOf];

@@ -33,7 +33,7 @@ type Block = ReadonlyMap<number, Holder> | undefined;
 const poolsAge: Millis = 600_000;
 /** What a block says of an address is confirmed by the Pod itself, so that it may be old. */
 const blockAge: Millis = 600_000;
-/** For how long an address that a block does not have is taken to have nobody. */
+/** For how long an address that a block does not have is taken to have no owner. */
 const missAge: Millis = 10_000;
 
 /** Blocks in memory: about 6 KB each, of a cluster with 16,000 Pods all of them. */

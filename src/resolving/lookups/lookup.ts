@@ -26,7 +26,7 @@ export interface Lookup<V> {
 }
 
 export interface LookupOptions<V> {
-  /** Undefined: nobody. May reject; must not take for ever. */
+  /** Undefined: there is none. May reject; must settle. */
   find: (address: string) => Promise<V | undefined>;
   /** Called after an answer or a failure. */
   onSettled: (address: string) => void;

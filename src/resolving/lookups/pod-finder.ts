@@ -14,7 +14,7 @@ export interface PodFinder {
   readonly way: LookupWay;
   /**
    * Undefined where this way does not lead to the address: its network plugin is not there, or the address is none of its.
-   * Without Pods and node: nobody has it. Rejects when it cannot be found out now, with `OverBudget` when it may not be.
+   * Without Pods and node: the address is not in use. Rejects when it cannot be found out now, with `OverBudget` when it may not be.
    */
   find: (address: string) => Promise<Owners | undefined>;
   /** Whether this way leads anywhere in this cluster, for a log line and for doctor. Never rejects. */

@@ -6,7 +6,7 @@ import type { Millis } from '../../model/log-line.ts';
  * A finding does not wait for a DNS that is itself what fails. Node.js looks only at each multiple of this whether it has
  * passed, and may miss the first by a hair.
  */
-const patience: Millis = 900;
+const defaultTimeout: Millis = 900;
 
 /**
  * As a host name may be spelled (RFC 1123, underscores allowed; no name ends in a number, or it could pass for an address):
@@ -25,7 +25,7 @@ const nameLimit = 3;
  */
 export function createReverseDns(
   servers?: readonly string[],
-  timeout = patience,
+  timeout = defaultTimeout,
 ): (address: string) => Promise<string | undefined> {
   const resolver = new Resolver({ timeout, tries: 1 });
   if (servers !== undefined) resolver.setServers(servers);

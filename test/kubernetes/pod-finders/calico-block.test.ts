@@ -86,7 +86,7 @@ test('an address in no pool leads nowhere, without a request', async () => {
   expect(api.asked()).toEqual([]);
 });
 
-test('an address in a pool without a block leads nowhere; one that its block does not have is nobody’s', async () => {
+test('an address in a pool without a block leads nowhere; one that its block does not have is no Pod’s', async () => {
   const { api, finder } = scene();
   await expect(finder.find('10.65.9.9')).resolves.toBeUndefined();
   await expect(finder.find('10.65.2.40')).resolves.toEqual({ pods: [] });
@@ -95,7 +95,7 @@ test('an address in a pool without a block leads nowhere; one that its block doe
   expect(api.asked()).toEqual([]);
 });
 
-test('the address of a tunnel is its node’s; other addresses without a Pod are nobody’s', async () => {
+test('the address of a tunnel is its node’s; other addresses without a Pod are not in use', async () => {
   const { finder } = scene({
     [block]: blockObject({ 0: { type: 'vxlanTunnelAddress', node: 'node-b' }, 1: { node: 'node-b' }, 2: null }),
   });

@@ -16,7 +16,7 @@ const day = defaultChainLimits.age;
 const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
 const unnamed: ServicePort = { name: '', port: 53, protocol: 'udp' };
 
-/** The rule of kube-proxy, said once more. */
+/** The rule of kube-proxy, written once more. */
 function serviceChain(name: string, port: string, protocol: ServiceProtocol, prefix = 'KUBE-SVC'): string {
   return `${prefix}-${chainHash(`shop/${name}${port && `:${port}`}${protocol}`)}`;
 }
@@ -26,7 +26,7 @@ function endpointChain(name: string, port: string, protocol: ServiceProtocol, en
 }
 
 /** `api:http/tcp of uid-of-api`, and what is special about it. */
-function told(owner: OwnedChain | undefined): string | undefined {
+function described(owner: OwnedChain | undefined): string | undefined {
   if (owner === undefined) return undefined;
   const { service: ref, port, protocol, endpoint, deleted } = owner;
   return `${ref.name}:${port}/${protocol} of ${ref.uid}${endpoint ? ` at ${endpoint}` : ''}${deleted ? ', deleted' : ''}`;
@@ -60,13 +60,13 @@ describe('a Service’s chain', () => {
     const index = createChainIndex();
     index.setService(service({ ports: [unnamed] }), nine);
     for (const text of ['shop/apiudp', 'shop/api:udp'])
-      expect(told(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
+      expect(described(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
     index.setService(service({ ports: [{ ...unnamed, port: 54 }] }), nine);
-    expect(told(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
+    expect(described(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
   });
 
   test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
-    '%j is nobody’s',
+    '%j has no owner',
     (chain) => {
       expect(known().ownerOf(chain)).toBeUndefined();
     },
@@ -100,13 +100,13 @@ describe('a chain of nftables mode', () => {
     });
     const ports: ServicePort[] = [{ name: 'https', port: 443, protocol: 'tcp' }];
     index.setService(service({ namespace: 'default', name: 'kubernetes', uid: 'k', ports }), nine);
-    expect(told(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k');
+    expect(described(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k');
     index.removeService('default', 'kubernetes', nine);
-    expect(told(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k, deleted');
+    expect(described(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k, deleted');
   });
 
   test('names its endpoint', () => {
-    expect(told(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
+    expect(described(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
       'service:http/tcp of  at 10.180.0.1:80',
     );
   });
@@ -119,7 +119,7 @@ describe('an endpoint’s chain', () => {
   ])('is found by the slice that has %s', (address, endpoint) => {
     const index = known();
     index.setSlice(endpointSlice({ endpoints: [backend({ address })] }), nine);
-    expect(told(index.ownerOf(endpointChain('api', 'http', 'tcp', endpoint)))).toBe(
+    expect(described(index.ownerOf(endpointChain('api', 'http', 'tcp', endpoint)))).toBe(
       `api:http/tcp of uid-of-api at ${endpoint}`,
     );
   });
@@ -128,10 +128,10 @@ describe('an endpoint’s chain', () => {
     const index = createChainIndex();
     const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
     index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
-    // Nobody knows the Service's number yet.
-    expect(told(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
+    // The Service's number is not known yet.
+    expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
     index.setService(service({ ports: [unnamed] }), nine);
-    expect(told(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
+    expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
   });
 
   test('is remembered when the endpoint is gone, or the slice, or the Service', () => {
@@ -139,10 +139,10 @@ describe('an endpoint’s chain', () => {
     const chain = endpointChain('api', 'http', 'tcp', '10.65.2.9:8080');
     index.setSlice(endpointSlice(), nine);
     index.setSlice(endpointSlice({ endpoints: [] }), nine);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
     index.removeSlice('shop', 'api-x2x7k', nine);
     index.removeService('shop', 'api', nine);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080, deleted');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080, deleted');
     index.sweep(nine + day);
     expect(index.ownerOf(chain)).toBeUndefined();
     expect(index.sizes).toEqual({ slices: 0, tombstones: 0 });
@@ -155,18 +155,18 @@ describe('an endpoint’s chain', () => {
     index.setSlice(endpointSlice({ name: 'api-other' }), nine);
     index.removeSlice('shop', 'api-x2x7k', nine);
     index.sweep(nine + 2 * day);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api at 10.65.2.9:8080');
     expect(index.backendsOf('shop', 'api')).toHaveLength(1);
   });
 
-  test('of a slice that is no Service’s is nobody’s, from when that is known', () => {
+  test('of a slice that is no Service’s has no owner, from when that is known', () => {
     const index = known();
     index.setSlice(endpointSlice({ service: '' }), nine);
     expect(index.sizes).toMatchObject({ slices: 0 });
     index.setSlice(endpointSlice(), nine);
     index.setSlice(endpointSlice({ service: 'web' }), nine);
     expect(index.backendsOf('shop', 'api')).toEqual([]);
-    expect(told(index.ownerOf(endpointChain('web', 'http', 'tcp', '10.65.2.9:8080')))).toBe(
+    expect(described(index.ownerOf(endpointChain('web', 'http', 'tcp', '10.65.2.9:8080')))).toBe(
       'web:http/tcp of  at 10.65.2.9:8080',
     );
     index.setSlice(endpointSlice({ service: '' }), nine);
@@ -201,11 +201,11 @@ describe('tombstones', () => {
     const index = known();
     const chain = serviceChain('api', 'http', 'tcp');
     index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
     index.removeService('shop', 'api', nine);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
     index.setService(service({ uid: 'anew' }), nine);
-    expect(told(index.ownerOf(chain))).toBe('api:http/tcp of anew');
+    expect(described(index.ownerOf(chain))).toBe('api:http/tcp of anew');
   });
 
   test('last a day, and there are only so many', () => {
@@ -310,7 +310,7 @@ function apply(edit: Edit, index: ChainIndex, now: number): void {
   }
 }
 
-test('knows what somebody would who forgets nothing', () => {
+test('knows what a model knows that forgets nothing', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 }),

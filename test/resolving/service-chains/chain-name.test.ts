@@ -141,7 +141,7 @@ describe('in nftables mode', () => {
     ['of another word', 'source-ranges-P4ZYZVCF-testing/service/tcp/http'],
     ['in quotes', '"service-P4ZYZVCF-testing/service/tcp/http"'],
     ['that is too long', `service-KR6NACJP-${long}${'x'.repeat(100)}`],
-  ])('one %s is nobody’s', (_, chain) => {
+  ])('one %s is of no Service', (_, chain) => {
     expect(parseChainName(chain)).toBeUndefined();
   });
 
