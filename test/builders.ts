@@ -296,13 +296,13 @@ export function incident(given: Partial<Finding> = {}): Finding {
     identity: 'incident',
     reason: 'ConntrackTableFull',
     regarding: nodeRef(),
-    details: incidentStory(),
+    details: incidentDetails(),
     ...given,
   });
 }
 
 /** Of a full conntrack table that was seen for a minute. */
-export function incidentStory(given: Partial<IncidentDetails> = {}): IncidentDetails {
+export function incidentDetails(given: Partial<IncidentDetails> = {}): IncidentDetails {
   return {
     kind: 'incident',
     role: 'full',
@@ -343,7 +343,7 @@ export function felixSettings(given: Partial<FelixSettings> = {}): FelixSettings
   };
 }
 
-/** Nobody could look. */
+/** No fact could be read. */
 export const noFacts: NodeFacts = {
   felix: undefined,
   kubeProxyHere: undefined,

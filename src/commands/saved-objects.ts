@@ -1,3 +1,4 @@
+/** The files of `--pods`. */
 import { readSnapshot, type Snapshot } from '../kubernetes/snapshot.ts';
 import { UsageError } from './options/usage-error.ts';
 

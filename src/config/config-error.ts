@@ -1,3 +1,4 @@
+/** The error of wrong settings, which lists all that is wrong. */
 import { printable } from '../platform/printable.ts';
 
 /** A user reads no more, and what a file of nothing but mistakes costs is bounded. */
@@ -6,7 +7,6 @@ const most = 25;
 /** What is wrong, put into words only when it is shown: a file may hold more mistakes than a user reads. */
 export type Problem = () => string;
 
-/** All that is wrong with the settings. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly problems: readonly string[];

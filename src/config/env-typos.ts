@@ -1,3 +1,4 @@
+/** Variables whose names are nearly ones of this program. */
 import { configFile, settingNames, settingOf } from './settings.ts';
 import { isSlip } from './suggest.ts';
 

@@ -1,3 +1,4 @@
+/** The bytes of the config file, within bounds. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { reasonOf } from '../platform/system-error.ts';
 

@@ -1,3 +1,4 @@
+/** Variables of kube-iptables-tailer that still work here, and warnings for all of them. */
 import type { Given, Layer } from './layer.ts';
 import { settingOf } from './settings.ts';
 import type { SettingName } from './schema.ts';

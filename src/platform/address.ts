@@ -1,3 +1,4 @@
+/** IP addresses in their canonical text. */
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 

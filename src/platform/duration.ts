@@ -1,6 +1,6 @@
+/** Durations as kubectl prints them (k8s.io/apimachinery/pkg/util/duration, HumanDuration). */
 import type { Millis } from '../model/log-line.ts';
 
-/** As kubectl prints ages (k8s.io/apimachinery/pkg/util/duration, HumanDuration). */
 export function humanDuration(millis: Millis): string {
   const seconds = Math.trunc(millis / 1000);
   if (seconds < -1) return '<invalid>';

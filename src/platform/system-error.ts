@@ -1,3 +1,4 @@
+/** System errors in words. */
 const reasons: Record<string, string> = {
   ENOENT: 'no such file',
   EACCES: 'permission denied',
@@ -6,7 +7,6 @@ const reasons: Record<string, string> = {
   EMFILE: 'too many open files',
 };
 
-/** A system error in words. */
 export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   return (code !== undefined && reasons[code]) || (error instanceof Error ? error.message : String(error));

@@ -1,3 +1,4 @@
+/** Output that is complete when the call returns. */
 import { writeSync } from 'node:fs';
 
 /** Writes all of it before it returns, also to a pipe that takes it slowly. Throws what `writeSync` throws, but EAGAIN. */

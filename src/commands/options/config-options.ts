@@ -1,3 +1,4 @@
+/** The command `config`: prints the settings in force, or checks a config file. */
 import { checkConfigFile, loadConfig } from '../../config/config.ts';
 import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
 import { nearest } from '../../config/suggest.ts';

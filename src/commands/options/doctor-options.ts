@@ -1,3 +1,4 @@
+/** Help and options of `doctor`. */
 import { environment, loadUsableConfig, type UsableConfig } from '../../config/config.ts';
 import { ownPod, type PodName } from '../doctor/own-pod.ts';
 import { readSettingOptions, settingsHelp } from './setting-options.ts';

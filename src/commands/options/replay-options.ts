@@ -1,3 +1,4 @@
+/** Help and options of `replay`. */
 import { type Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';

@@ -1,3 +1,4 @@
+/** Help and options of `run`. */
 import { type LoadedConfig, loadConfig } from '../../config/config.ts';
 import { readSettingOptions, settingsHelp } from './setting-options.ts';
 

@@ -1,3 +1,4 @@
+/** Which logs `replay` reads, and in which order. */
 import { createHash } from 'node:crypto';
 import { fstatSync, statSync } from 'node:fs';
 import type { ReplayOptions } from '../options/replay-options.ts';

@@ -1,3 +1,4 @@
+/** The progress bar of `replay`. */
 import type { Input } from '../../sources/framing/input.ts';
 
 /** Smaller files have no progress bar. */

@@ -1,3 +1,4 @@
+/** The summary at the end of `replay`. */
 import { causeOf } from '../../incidents/catalogue/catalogue.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { alignColumns } from '../../events/describe.ts';

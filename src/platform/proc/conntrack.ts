@@ -1,3 +1,4 @@
+/** Size and limit of a connection tracking table. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

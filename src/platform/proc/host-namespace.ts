@@ -1,3 +1,4 @@
+/** Network namespaces of processes, and the way to the host's. */
 import { readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 

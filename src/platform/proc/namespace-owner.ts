@@ -1,3 +1,4 @@
+/** The Pod that a network namespace belongs to. */
 import { opendir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { namespaceOf } from './host-namespace.ts';

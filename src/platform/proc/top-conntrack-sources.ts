@@ -1,3 +1,4 @@
+/** Addresses that hold most of a connection tracking table. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalAddress, copy } from '../address.ts';
