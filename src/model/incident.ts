@@ -53,7 +53,7 @@ export interface NodeFacts {
 /** Something on the node is broken for longer than a moment. */
 export interface IncidentDetails {
   kind: 'incident';
-  /** `full`: on the failing Pod, the Node and Services; `pod-notice`: short, on a Pod that is affected. State files may have `pointer` for it. */
+  /** `full`: on the failing Pod, the Node and Services; `pod-notice`, or another word in older state files: short, on a Pod that is affected. */
   role: 'full' | 'pod-notice';
   phase: 'open' | 'over';
   /** As the lines say, and as the facts explain it: a row of the catalogue each. */

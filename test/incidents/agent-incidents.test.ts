@@ -27,7 +27,7 @@ test('the backends of all Services that are named are asked for at once', async 
   for (const name of names) lists.setService(service({ name, uid: `uid-of-${name}` }), nine);
   const asked: string[] = [];
   const all = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<Finding>();
+  const published = Promise.withResolvers<Finding>();
   const connection = {
     async request(_: string, path: string, { query = {} }: { query?: Record<string, unknown> } = {}) {
       if (slicesPath(path) === undefined) return { kind: 'refused', status: 404 };
@@ -42,7 +42,7 @@ test('the backends of all Services that are named are asked for at once', async 
     config: { node: 'node-a', procRoot: '/nowhere' } as Config,
     context: { lists, connection, cluster: { synced: true, watches: () => false } } as unknown as ClusterContext,
     restored: undefined,
-    count: (finding) => told.resolve(finding),
+    count: (finding) => published.resolve(finding),
     onChange: () => {},
     onFelix: () => {},
     now: () => nine,
@@ -53,7 +53,7 @@ test('the backends of all Services that are named are asked for at once', async 
     const record = parseProgramRecord(text);
     if (record !== undefined) incidents.take(record, line({ source: 'kube-proxy', text, time: nine + i * 30_000 }));
   }
-  const { services } = (await told.promise).details as IncidentDetails;
+  const { services } = (await published.promise).details as IncidentDetails;
   expect(services.map(({ object, backends }) => [object.name, backends])).toEqual([
     ['api', ['shop/api-0']],
     ['web', ['shop/web-0']],

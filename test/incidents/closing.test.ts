@@ -25,7 +25,11 @@ test.each([
     '60 KN102\n 61 failed IPv6',
     ['60 continued KN102 1', '61 continued KN102 1'],
   ],
-  ['a success with a complaint', '60 KN102\n 60.1 complete', ['60 continued KN102 1', '60.1 closed KN102 by success']],
+  [
+    'a success that logs a problem',
+    '60 KN102\n 60.1 complete',
+    ['60 continued KN102 1', '60.1 closed KN102 by success'],
+  ],
   ['silence of 90 s', '119.9 tick\n 120 tick', ['120 closed KN102 by silence']],
   [
     'no silence while a sync fails',
@@ -75,14 +79,14 @@ test('when it ended is when it succeeded, or the first attempt that was not hear
   expect(bySilence.tracker.incidents[0]).toMatchObject({ phase: 'over', ended: 60_000, endedBy: 'silence' });
 });
 
-test('a fight is over when it is calm for longer than ever before', () => {
+test('a fight is over when it is quiet for longer than ever before', () => {
   const started = start();
   // The rules are deleted every two minutes: it fails, and is repaired.
-  const told = play(
+  const changes = play(
     '0 attempt KN102\n 30 complete\n 120 attempt KN102\n 150 complete\n 240 attempt KN102\n 270 complete\n 360 attempt KN102\n 390 complete',
     started,
   );
-  expect(told).toEqual(['240 opened KN102 3', '360 continued KN102 1']);
+  expect(changes).toEqual(['240 opened KN102 3', '360 continued KN102 1']);
   expect(started.tracker.nextTick).toBe(600_000);
   expect(play('599.9 tick\n 600 tick', started)).toEqual(['600 closed KN102 by success']);
   expect(started.tracker.incidents[0]).toMatchObject({ ended: 390_000, failures: 4 });
@@ -106,7 +110,7 @@ test('it is forgotten after 15 minutes', () => {
   expect(started.tracker.incidents[0]).toMatchObject({ phase: 'suspected', first: 960_000, failures: 1 });
 });
 
-test('a failure that is not told of is one more of what failed last, and keeps the others alive', () => {
+test('a sync that fails without a reason is one more failure of what failed last, and keeps the others alive', () => {
   const started = start();
   play('0 KN102\n 1 KN104\n 30 KN104\n 31 KN102', started);
   expect(play('100 failed\n 125 tick', started)).toEqual(['100 continued KN102 1']);
@@ -116,7 +120,7 @@ test('a failure that is not told of is one more of what failed last, and keeps t
   ]);
 });
 
-test('a fight that is calm is not kept alive by a failure that is not told of', () => {
+test('a quiet fight is not kept alive by a sync that fails without a reason', () => {
   const started = start();
   play(
     '0 attempt KN104\n 30 attempt KN104\n 60 complete\n 70 attempt KN104\n 75 complete\n 80 attempt KN102\n 110 attempt KN102',

@@ -46,8 +46,8 @@ describe('felix deletes the chains of kube-proxy', () => {
     ['no Calico', { ...noFacts, felix: { kind: 'absent' } }, {}, 'KN102'],
     ['not readable', { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } }, {}, 'KN102'],
     ['kube-proxy without a Pod', { ...bpf, kubeProxyHere: false }, {}, 'KN101'],
-    ['somebody unknown, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
-    ['somebody unknown, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
+    ['an unknown program, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
+    ['an unknown program, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
     ['felix itself', { ...bpf, kubeProxyHere: true }, { failing: 'felix' }, 'KN102'],
     ['no eBPF in the kernel', { ...bpf, ebpf: false }, {}, 'KN102'],
     ['eBPF is on', { ...bpf, ebpf: true }, {}, 'KN101'],
@@ -61,7 +61,7 @@ describe('felix deletes the chains of kube-proxy', () => {
     expect(diagnose('KN102', facts, { ...again, ...some })).toBe(expected);
   });
 
-  test('is more telling than two backends or a firewall', () => {
+  test('goes before two backends and a firewall', () => {
     expect(diagnose('KN102', { ...bpf, backends: mixed.backends, firewallDropsSince: nine }, once)).toBe('KN101');
   });
 });
@@ -76,10 +76,14 @@ describe('two backends', () => {
     ['the same', { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }, 'KN204'],
     ['only one seen', { ...noFacts, backends: { 'kube-proxy': 'legacy' } }, 'KN204'],
     ['others', { ...noFacts, backends: { 'kube-proxy': 'legacy', unknown: 'nf_tables' } }, 'KN204'],
-    ['felix is told another', felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN110'],
+    [
+      'felix is set to another',
+      felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy' } }),
+      'KN110',
+    ],
     ['in any case', felixWith({ iptablesBackend: 'lEGACY' }, { backends: { 'kube-proxy': 'nf_tables' } }), 'KN110'],
     [
-      'felix is told the same',
+      'felix is set to the same',
       felixWith({ iptablesBackend: 'Legacy' }, { backends: { 'kube-proxy': 'legacy' } }),
       'KN204',
     ],
@@ -155,9 +159,9 @@ describe('hints', () => {
     ['Warning', false],
     ['Info', false],
     ['Whatever', false],
-  ])('a log without warnings: %s', (logSeverityScreen, told) => {
+  ])('a log without warnings: %s', (logSeverityScreen, shown) => {
     expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
-      told
+      shown
         ? [
             `FelixConfiguration has logSeverityScreen ${logSeverityScreen}: what felix warns of its rules is not in its log.`,
           ]

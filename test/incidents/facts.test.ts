@@ -70,7 +70,7 @@ function finder(some: Partial<FactSources> = {}, seen = recent) {
   }
 }
 
-test('of a failure of kube-proxy: what felix is told, and what was seen of late', async () => {
+test('of a failure of kube-proxy: the settings of felix, and what was logged of late', async () => {
   const { find, asked } = finder();
   expect(await find(incident())).toEqual({
     felix: absent,
@@ -146,7 +146,7 @@ describe('a full table that no line calls a namespace’s', () => {
   test.each([
     ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
     ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
-  ])('is nobody knows whose %s', async (_, conntrack, after) => {
+  ])('is of an unknown owner %s', async (_, conntrack, after) => {
     const facts = await tableOf(conntrack, after);
     expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
     expect(facts.namespacePod).toBeUndefined();

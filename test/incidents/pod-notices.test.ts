@@ -12,7 +12,7 @@ import { affectedPod } from './affected-pod.ts';
 const second = 1000;
 const hour = 3_600_000;
 
-describe('whom an incident hits', () => {
+describe('which Pods an incident affects', () => {
   test('restarting Pods come first, then unready ones', () => {
     const pods = [
       affectedPod('well'),
@@ -32,15 +32,15 @@ describe('whom an incident hits', () => {
   });
 });
 
-describe('when each is told', () => {
-  test('Pods in problem a second apart, the others a quarter of a minute', () => {
+describe('when each Pod is notified', () => {
+  test('restarting and unready Pods a second apart, the others a quarter of a minute', () => {
     const pods = affectedPodsOf([
       affectedPod('a', { problem: 'restarting' }),
       affectedPod('b', { problem: 'unready' }),
       affectedPod('c'),
       affectedPod('d'),
     ]);
-    expect(tellAll(pods, nine + 60 * second)).toEqual([
+    expect(notifyAll(pods, nine + 60 * second)).toEqual([
       ['a', 1],
       ['b', 2],
       ['c', 17],
@@ -48,27 +48,27 @@ describe('when each is told', () => {
     ]);
   });
 
-  test('one that gets into problem meanwhile is next', () => {
-    const notifiedPods = { 'uid-of-a': told('a', nine) };
+  test('one that restarts meanwhile is next', () => {
+    const notifiedPods = { 'uid-of-a': notified('a', nine) };
     const pods = affectedPodsOf([affectedPod('a'), affectedPod('b'), affectedPod('z', { problem: 'restarting' })]);
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({ pod: { name: 'z' }, at: nine + second });
   });
 
   test('not more than the limit, all of them within minutes', () => {
     const pods = affectedPodsOf(Array.from({ length: 110 }, (_, i) => affectedPod(`pod-${i}`)));
-    const tellings = tellAll(pods, nine + hour / 2);
-    expect(tellings).toHaveLength(podNoticeLimit);
-    expect(tellings.at(-1)?.[1]).toBe(300);
+    const notices = notifyAll(pods, nine + hour / 2);
+    expect(notices).toHaveLength(podNoticeLimit);
+    expect(notices.at(-1)?.[1]).toBe(300);
   });
 
   test('each again after an hour, when its Event is gone', () => {
     const pods = affectedPodsOf([affectedPod('a'), affectedPod('b')]);
-    expect(tellAll(pods, nine + hour + 60 * second).map(([name]) => name)).toEqual(['a', 'b', 'a', 'b']);
+    expect(notifyAll(pods, nine + hour + 60 * second).map(([name]) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('a Pod that is gone keeps its place for an hour; then another is told in place of it', () => {
+  test('a Pod that is gone keeps its place for an hour; then another is notified in place of it', () => {
     const notifiedPods = Object.fromEntries(
-      Array.from({ length: podNoticeLimit }, (_, i) => [`uid-of-gone-${i}`, told(`gone-${i}`, nine + i * second)]),
+      Array.from({ length: podNoticeLimit }, (_, i) => [`uid-of-gone-${i}`, notified(`gone-${i}`, nine + i * second)]),
     );
     const pods = affectedPodsOf([affectedPod('later', { problem: 'unready' })]);
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({
@@ -80,15 +80,15 @@ describe('when each is told', () => {
     expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({ at: nine + 20 * second, inPlaceOf: undefined });
   });
 
-  test('nobody where nobody suffers', () => {
+  test('no Pod where none is affected', () => {
     expect(nextPodNotice([], {}, nine)).toBeUndefined();
   });
 });
 
-/** Name and seconds after nine o'clock of each that is told until then. */
-function tellAll(pods: readonly AffectedPod[], until: number): [string, number][] {
+/** Name and seconds after nine o'clock of each that is notified until then. */
+function notifyAll(pods: readonly AffectedPod[], until: number): [string, number][] {
   const notifiedPods: Record<string, NotifiedPod> = {};
-  const tellings: [string, number][] = [];
+  const notices: [string, number][] = [];
   for (
     let step = nextPodNotice(pods, notifiedPods, nine);
     step && step.at <= until;
@@ -96,13 +96,13 @@ function tellAll(pods: readonly AffectedPod[], until: number): [string, number][
   ) {
     const { pod, at } = step;
     delete notifiedPods[pod.uid];
-    notifiedPods[pod.uid] = told(pod.name, at);
-    tellings.push([pod.name, (at - nine) / second]);
+    notifiedPods[pod.uid] = notified(pod.name, at);
+    notices.push([pod.name, (at - nine) / second]);
   }
-  return tellings;
+  return notices;
 }
 
-function told(name: string, at: number): NotifiedPod {
+function notified(name: string, at: number): NotifiedPod {
   const object = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name, uid: `uid-of-${name}` };
   return { object: { ...object, resourceVersion: undefined }, unhealthy: false, at };
 }

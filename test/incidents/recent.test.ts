@@ -34,26 +34,26 @@ function dropsAt(...seconds: readonly number[]): ReturnType<typeof createRecent>
 
 describe('drops of the firewall', () => {
   test.each([
-    { at: 0, began: 60, told: true },
-    { at: 0, began: -60, told: true },
-    { at: 0, began: 61, told: false },
-    { at: 0, began: -61, told: false },
-  ])('that began $began s from it: $told', ({ at, began, told }) => {
+    { at: 0, began: 60, isNear: true },
+    { at: 0, began: -60, isNear: true },
+    { at: 0, began: 61, isNear: false },
+    { at: 0, began: -61, isNear: false },
+  ])('that began $began s from it: $isNear', ({ at, began, isNear }) => {
     const recent = dropsAt(began, began + 1, began + 200);
-    expect(recent.firewallDropsSince(nine + at * second)).toBe(told ? nine + began * second : undefined);
+    expect(recent.firewallDropsSince(nine + at * second)).toBe(isNear ? nine + began * second : undefined);
   });
 
   test('none at all', () => {
     expect(createRecent().firewallDropsSince(nine)).toBeUndefined();
   });
 
-  test('that go on began once', () => {
+  test('that go on have one beginning', () => {
     const recent = dropsAt(...Array.from({ length: 10 }, (_, index) => index * 300));
     expect(recent.firewallDropsSince(nine)).toBe(nine);
     expect(recent.firewallDropsSince(nine + 300 * second)).toBeUndefined();
   });
 
-  test('that were there before are no news', () => {
+  test('that were there before are not the beginning', () => {
     expect(dropsAt(-1200, -800, -400, 0, 1).firewallDropsSince(nine)).toBeUndefined();
     expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
   });
@@ -64,7 +64,7 @@ describe('drops of the firewall', () => {
     expect(dropsAt(...longAgo, 0).firewallDropsSince(nine)).toBe(nine);
   });
 
-  test('that a log tells late are put where they belong', () => {
+  test('that are logged late are put where they belong', () => {
     expect(dropsAt(3, 2, 0, 1).firewallDropsSince(nine)).toBe(nine);
     expect(dropsAt(0, 1, -400, -401, -402).firewallDropsSince(nine)).toBeUndefined();
   });
@@ -99,7 +99,7 @@ test.each([
   expect(createRecent(state as never).state()).toEqual({ backends: {}, runs: [] });
 });
 
-test('holds few runs however often it begins anew, the newest in order, apart', () => {
+test('holds few runs however often one begins, the newest in order, apart', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 }), (seconds) => {
       const { runs } = dropsAt(...seconds).state();

@@ -7,7 +7,7 @@ function ref(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name, uid: `uid-of-${name}`, resourceVersion: '1' };
 }
 
-/** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon is nobody's. */
+/** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon has no owner. */
 function chains(backends: readonly Backend[] = []): ServiceChains {
   return {
     ownerOf(chain) {
@@ -28,7 +28,7 @@ test('several chains of one Service are one Service with several ports', () => {
   ]);
 });
 
-test('chains of nobody are passed over', () => {
+test('chains without an owner are passed over', () => {
   expect(servicesOf(['KUBE-MARK-MASQ', 'db:sql'], chains())).toMatchObject({
     services: [{ object: ref('db') }],
     more: 0,

@@ -27,14 +27,14 @@ const complete =
   'I1121 09:00:00.910870       1 proxier.go:828] "SyncProxyRules complete" ipFamily="IPv4" elapsed="9ms"';
 const felix = (text: string): string => `2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: ${text}`;
 
-interface Told {
+interface Published {
   finding: Finding;
   time: Millis;
 }
 
 interface Scene {
   incidents: NodeIncidents;
-  told: Told[];
+  published: Published[];
   say: (text: string, at: Millis, path?: string) => void;
   /** What kube-proxy logs of a sync that fails. */
   fail: (at: Millis, path?: string) => void;
@@ -43,16 +43,16 @@ interface Scene {
 }
 
 function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
-  const told: Told[] = [];
+  const published: Published[] = [];
   let now = 0;
-  const incidents = nodeIncidents((finding, time) => told.push({ finding, time }), given);
+  const incidents = nodeIncidents((finding, time) => published.push({ finding, time }), given);
   const say: Scene['say'] = (text, at, path = proxyLog()) => {
     const record = parseProgramRecord(text);
     if (record !== undefined) incidents.take(record, line({ source: path, text, time: at }));
   };
   return {
     incidents,
-    told,
+    published,
     say,
     fail(at, path) {
       for (const [i, text] of [failed(), retry, complete].entries()) say(text, at + i, path);
@@ -63,15 +63,15 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
   };
 }
 
-function detailsOf({ finding }: Told): IncidentDetails {
+function detailsOf({ finding }: Published): IncidentDetails {
   return finding.details as IncidentDetails;
 }
 
-/** `open Node node-a`: each whole story and each pointer, once. */
-function toldOf(told: readonly Told[], role: IncidentDetails['role'] = 'full'): string[] {
+/** `open Node node-a`: all details and each Pod notice, once. */
+function publishedOf(published: readonly Published[], role: IncidentDetails['role'] = 'full'): string[] {
   return [
     ...new Set(
-      told
+      published
         .filter((one) => detailsOf(one).role === role)
         .map((one) => `${detailsOf(one).phase} ${one.finding.regarding.kind} ${one.finding.regarding.name}`),
     ),
@@ -81,17 +81,17 @@ function toldOf(told: readonly Told[], role: IncidentDetails['role'] = 'full'): 
 const manyPods = (count: number): AffectedPod[] => Array.from({ length: count }, (_, i) => affectedPod(`pod-${i}`));
 
 describe('an API server that is away', () => {
-  test('while an incident opens and closes is told of both when it is back, however long that took', () => {
+  test('while an incident opens and closes makes Events of both when it is back, however long that took', () => {
     let ready = false;
-    const { fail, say, look, told, incidents } = scene({ isReady: () => ready });
+    const { fail, say, look, published, incidents } = scene({ isReady: () => ready });
     fail(nine);
     fail(nine + 30 * second);
     say(complete, nine + minute);
     look(nine + minute, nine + 2 * hour);
-    expect(told).toEqual([]);
+    expect(published).toEqual([]);
     ready = true;
     look(nine + 2 * hour, nine + 2 * hour + minute);
-    expect(toldOf(told)).toEqual([
+    expect(publishedOf(published)).toEqual([
       'open Pod kube-proxy-x7k2p',
       'open Node node-a',
       'over Pod kube-proxy-x7k2p',
@@ -106,17 +106,17 @@ describe('an API server that is away', () => {
     const facts: NodeIncidentsOptions['facts'] = {
       felix: () => (ready ? { kind: 'settings', settings } : { kind: 'unreadable', reason: 'failed' }),
     };
-    const { fail, look, told } = scene({ isReady: () => ready, facts });
+    const { fail, look, published } = scene({ isReady: () => ready, facts });
     fail(nine);
     fail(nine + 30 * second);
     ready = true;
     look(nine + 40 * second, nine + 45 * second);
-    expect(new Set(told.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
+    expect(new Set(published.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
   });
 
-  test('after Pods were pointed to an incident, hears of the end for each of them', () => {
+  test('after Pods were notified of an incident, gets its end for each of them', () => {
     let ready = true;
-    const { fail, say, look, told } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
+    const { fail, say, look, published } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
     for (let at = nine; at <= nine + 10 * minute; at += 30 * second) {
       fail(at);
       look(at, at + 25 * second);
@@ -126,40 +126,40 @@ describe('an API server that is away', () => {
     look(nine + 11 * minute, nine + 2 * hour);
     ready = true;
     look(nine + 2 * hour, nine + 2 * hour + 10 * minute);
-    const pointers = toldOf(told, 'pod-notice').toSorted();
-    const [open, over] = ['open', 'over'].map((phase) => pointers.filter((each) => each.startsWith(phase)));
+    const notices = publishedOf(published, 'pod-notice').toSorted();
+    const [open, over] = ['open', 'over'].map((phase) => notices.filter((each) => each.startsWith(phase)));
     expect(open).toHaveLength(20);
     expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
   });
 });
 
 describe('an incident of five hours on a node whose Pods come and go', () => {
-  const { told, alive } = fiveHours();
-  const pointers = told.filter((one) => detailsOf(one).role === 'pod-notice');
-  const byPod = Map.groupBy(pointers, ({ finding }) => finding.regarding.name);
+  const { published, alive } = fiveHours();
+  const notices = published.filter((one) => detailsOf(one).role === 'pod-notice');
+  const byPod = Map.groupBy(notices, ({ finding }) => finding.regarding.name);
 
-  test('each Pod is told at most once an hour', () => {
+  test('each Pod is notified at most once an hour', () => {
     for (const all of byPod.values()) {
       const times = all.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
       for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeGreaterThanOrEqual(hour);
     }
   });
 
-  test('no more than 20 Pods are told in any hour', () => {
-    const times = pointers.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
+  test('no more than 20 Pods are notified in any hour', () => {
+    const times = notices.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
     for (const from of times)
       expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
   });
 
-  test('Pods that are made later are told, too', () => {
+  test('Pods that are made later are notified, too', () => {
     const late = [...byPod.keys()].filter((name) => Number(/^pod-(\d+)-/.exec(name)?.[1]) >= 3);
     expect(late.length).toBeGreaterThan(5);
   });
 
-  test('whoever is there and was told in the last hour is told of the end, once', () => {
-    const ends = pointers.filter((one) => detailsOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
+  test('each Pod that was notified in the last hour and is there gets the end, once', () => {
+    const ends = notices.filter((one) => detailsOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
     expect(new Set(ends).size).toBe(ends.length);
-    const recent = pointers
+    const recent = notices
       .filter((one) => detailsOf(one).phase === 'open' && one.time > nine + 4 * hour)
       .map(({ finding }) => finding.regarding.name)
       .filter((name) => alive.has(name));
@@ -168,7 +168,7 @@ describe('an incident of five hours on a node whose Pods come and go', () => {
   });
 });
 
-function fiveHours(): { told: Told[]; alive: Set<string> } {
+function fiveHours(): { published: Published[]; alive: Set<string> } {
   let generation = 0;
   const pods = () => [
     ...manyPods(4),
@@ -182,13 +182,13 @@ function fiveHours(): { told: Told[]; alive: Set<string> } {
   }
   one.say(complete, nine + 5 * hour);
   one.look(nine + 5 * hour, nine + 6 * hour);
-  return { told: one.told, alive: new Set(pods().map(({ name }) => name)) };
+  return { published: one.published, alive: new Set(pods().map(({ name }) => name)) };
 }
 
 describe('what is replaced meanwhile', () => {
-  test('a Service that is deleted, a Pod of kube-proxy and a Node that are made anew are told of the end', () => {
+  test('a Service that is deleted, a Pod of kube-proxy and a Node that are replaced get the end', () => {
     let age = 0;
-    const { fail, say, told } = scene({
+    const { fail, say, published } = scene({
       nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
       chains: {
         ownerOf: () => (age === 0 ? { service: postgresService, port: '5432', deleted: false } : undefined),
@@ -199,9 +199,9 @@ describe('what is replaced meanwhile', () => {
     fail(nine + 30 * second);
     age = 1;
     fail(nine + 60 * second, proxyLog('z9y8x'));
-    told.length = 0;
+    published.length = 0;
     say(complete, nine + 90 * second, proxyLog('z9y8x'));
-    expect(told.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
+    expect(published.map(({ finding: { regarding, shared } }) => [regarding.kind, regarding.uid, shared])).toEqual([
       ['Pod', 'uid-of-x7k2p', undefined],
       ['Node', 'uid-of-node-0', undefined],
       ['Service', 'uid-of-postgres', true],
@@ -212,14 +212,14 @@ describe('what is replaced meanwhile', () => {
 
   test('the next time they are not', () => {
     let age = 0;
-    const { fail, say, told } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
+    const { fail, say, published } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
     for (; age < 2; age++) {
-      told.length = 0;
+      published.length = 0;
       fail(nine + age * 10 * minute);
       fail(nine + age * 10 * minute + 30 * second);
       say(complete, nine + age * 10 * minute + minute);
     }
-    expect(told.map(({ finding }) => finding.regarding.uid)).not.toContain('uid-of-node-0');
+    expect(published.map(({ finding }) => finding.regarding.uid)).not.toContain('uid-of-node-0');
   });
 });
 
@@ -249,7 +249,7 @@ test('what comes hundreds of times a second does not look at the cluster as ofte
     return value;
   };
   const pods = manyPods(250);
-  const { say, told } = scene({
+  const { say, published } = scene({
     podsHere: () => look(pods),
     chains: {
       ownerOf: (chain) => ({ service: { ...nodeRef(), kind: 'Service', name: chain }, port: '80', deleted: false }),
@@ -257,7 +257,7 @@ test('what comes hundreds of times a second does not look at the cluster as ofte
     },
   });
   for (let i = 0; i < 2000; i++) say(failed(`KUBE-SVC-AAAAAAAAAAAAAAA${'BCDEFGHI'[i % 8]}`), nine + i * 6);
-  const counted = told.filter(({ finding }) => finding.regarding.kind === 'Node');
+  const counted = published.filter(({ finding }) => finding.regarding.kind === 'Node');
   expect(counted.length).toBeGreaterThan(1500);
   // Twelve seconds, and each time that a chain is new, for eight Services and the Pods.
   expect(looks).toBeLessThan(25 * 9);
@@ -266,11 +266,11 @@ test('what comes hundreds of times a second does not look at the cluster as ofte
 describe('sixty lines that only resemble errors are no incident:', () => {
   test.each(nastyLines)('%s', (program, texts) => {
     expect(texts).toHaveLength(60);
-    const { say, look, told, incidents } = scene();
+    const { say, look, published, incidents } = scene();
     const path = program === 'kube-proxy' || program === 'kubelet' || program === 'coredns' ? proxyLog() : calicoLog;
     for (const [i, text] of [...texts, ...texts, ...texts].entries()) say(text, nine + i * 10 * second, path);
     look(nine + 30 * minute, nine + 2 * hour);
-    expect(told).toEqual([]);
+    expect(published).toEqual([]);
     expect(incidents.tracker.counts.failures).toEqual({});
   });
 });

@@ -16,21 +16,21 @@ const calicoLog = '/var/log/pods/calico-system_calico-node-q2w3e_uid-of-calico/c
 
 interface Scene {
   incidents: NodeIncidents;
-  /** Of an incident's whole story: failures counted on each object, by `Kind name`. */
+  /** Of an incident's details: failures counted on each object, by `Kind name`. */
   counts: () => Record<string, number>;
-  /** The last story told, by `reason Kind name`. */
+  /** The last details published, by `reason Kind name`. */
   details: () => Record<string, IncidentDetails>;
   say: (text: string, at: number, path?: string) => void;
 }
 
 function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
-  const told: { finding: Finding; weight: number }[] = [];
-  const incidents = nodeIncidents((finding, _, weight) => told.push({ finding, weight }), given);
+  const published: { finding: Finding; weight: number }[] = [];
+  const incidents = nodeIncidents((finding, _, weight) => published.push({ finding, weight }), given);
   return {
     incidents,
     counts() {
       const sums: Record<string, number> = {};
-      for (const { finding, weight } of told) {
+      for (const { finding, weight } of published) {
         const { details, regarding } = finding;
         if (details.kind !== 'incident' || details.role !== 'full' || details.phase !== 'open') continue;
         const key = `${regarding.kind} ${regarding.name}`;
@@ -40,7 +40,7 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
     },
     details: () =>
       Object.fromEntries(
-        told.map(({ finding: { reason, regarding, details } }) => [
+        published.map(({ finding: { reason, regarding, details } }) => [
           `${reason} ${regarding.kind} ${regarding.name}`,
           details as IncidentDetails,
         ]),
@@ -62,7 +62,7 @@ function failAt({ say }: Scene, at: number, chain = 'KUBE-SVC-L6LPUQKLZFD5NUFY')
   for (const [i, text] of [failed(chain), retry, complete].entries()) say(text, at + i);
 }
 
-test('an incident is told on the Pod whose log says so, by the name in the log’s path', () => {
+test('an incident is published on the Pod whose log says so, by the name in the log’s path', () => {
   const one = scene();
   failAt(one, nine);
   expect(one.counts()).toEqual({});
@@ -87,7 +87,7 @@ describe('kube-proxy that is started again and again', () => {
   const fatal =
     'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
 
-  test('for a reason that it tells is one incident of that', () => {
+  test('for a reason that it logs is one incident of that', () => {
     const one = scene();
     for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, log(start));
     const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
@@ -95,7 +95,7 @@ describe('kube-proxy that is started again and again', () => {
     expect(open[0]?.code).not.toBe('KN117');
   });
 
-  test('for no reason that it tells is one incident, with its last words', () => {
+  test('without a reason is one incident, with its last words', () => {
     const one = scene();
     const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
     for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, log(start));
@@ -111,7 +111,7 @@ describe('a reload of the host’s firewall', () => {
   test.each([
     ['before felix notices', 0],
     ['after', 10],
-  ])('is told although felix complains once only; its drops begin %s', (_, drops) => {
+  ])('is an incident although felix logs it once only; its drops begin %s', (_, drops) => {
     const one = scene();
     if (drops === 0) one.incidents.firewallDropped(nine);
     one.say(overwritten, nine + 5 * second, calicoLog);
@@ -148,7 +148,7 @@ describe('bad input', () => {
     expect(one.counts()['Node node-a']).toBe(10_000);
   });
 
-  test('a text of a megabyte is read as far as it tells something', () => {
+  test('a text of a megabyte is read as far as it has the reason', () => {
     const one = scene();
     const dump = '-A KUBE-SERVICES -m comment --comment "a rule" -j KUBE-SVC-AAAAAAAAAAAAAAAA\n'.repeat(14_000);
     for (const at of [0, 30])
@@ -187,14 +187,14 @@ describe('bad input', () => {
   });
 });
 
-test('nothing is lost or told twice when it is killed and goes on from any snapshot', () => {
+test('nothing is lost or published twice when it is killed and goes on from any snapshot', () => {
   const pods = [affectedPod('a', { problem: 'restarting' }), affectedPod('b')];
-  const told: string[] = [];
+  const published: string[] = [];
   const count: NodeIncidentsOptions['count'] = ({ identity }, _, weight) => {
-    for (let i = 0; i < weight; i++) told.push(identity);
+    for (let i = 0; i < weight; i++) published.push(identity);
   };
   const run = (cuts: boolean): string[] => {
-    told.length = 0;
+    published.length = 0;
     let incidents = nodeIncidents(count, { podsHere: () => pods });
     for (let at = nine; at < nine + 10 * minute; at += 30 * second) {
       const text = at < nine + 5 * minute ? failed('KUBE-SVC-L6LPUQKLZFD5NUFY') : complete;
@@ -207,7 +207,7 @@ test('nothing is lost or told twice when it is killed and goes on from any snaps
       for (let now = at; now < at + 30 * second; now += 5 * second)
         if (incidents.nextTick() <= now) incidents.tick(now);
     }
-    return [...told].toSorted();
+    return [...published].toSorted();
   };
   const whole = run(false);
   expect(new Set(whole).size).toBeGreaterThan(6);
@@ -228,7 +228,7 @@ describe('a kube-proxy that is no container', () => {
     expect(one.counts()).toEqual({ 'Node node-a': 4 });
   });
 
-  test('its last words are told', () => {
+  test('its last words are in the incident', () => {
     const one = scene();
     for (let life = 0; life < 4; life++) {
       one.say(started, nine + life * minute, 'journal');
@@ -244,7 +244,7 @@ describe('a kube-proxy that is no container', () => {
     expect(one.counts()).toEqual({});
   });
 
-  test('a reason that it tells is the incident', () => {
+  test('a reason that it logs is the incident', () => {
     const one = scene();
     for (let life = 0; life < 4; life++) {
       one.say(started, nine + life * minute, 'journal');
@@ -255,7 +255,7 @@ describe('a kube-proxy that is no container', () => {
     ]);
   });
 
-  test('a restart that its container tells of is counted once', () => {
+  test('a restart that its container shows, too, is counted once', () => {
     const one = scene();
     for (let life = 0; life < 3; life++) {
       one.say(complete, nine + life * minute, log(life));
@@ -287,19 +287,19 @@ describe('eBPF that the kernel does not have', () => {
 
   test.each([
     ['felix goes on without', [unsupported], 'ServiceChainMissing'],
-    ['felix says that it is on', [on], 'CalicoDeletesServiceChains'],
-    ['felix says so after it was started again', [unsupported, on], 'CalicoDeletesServiceChains'],
-    ['nobody says', [], 'CalicoDeletesServiceChains'],
-  ])('%s', async (_, said, reason) => {
+    ['felix logs that it is on', [on], 'CalicoDeletesServiceChains'],
+    ['felix logs so after it was restarted', [unsupported, on], 'CalicoDeletesServiceChains'],
+    ['neither is logged', [], 'CalicoDeletesServiceChains'],
+  ])('%s', async (_, logged, reason) => {
     const one = scene({ facts });
-    for (const text of said) one.say(text, nine, calicoLog);
+    for (const text of logged) one.say(text, nine, calicoLog);
     failAt(one, nine + minute);
     failAt(one, nine + minute + 30 * second);
     await Promise.resolve();
     expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
   });
 
-  test('what an earlier felix said is not said by the next', async () => {
+  test('what an earlier felix logged does not hold for the next', async () => {
     const one = scene({ facts });
     one.say(unsupported, nine, calicoLog);
     one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));

@@ -6,7 +6,7 @@ import { messageOf } from '../../src/pipeline/message.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
 import { cutBytes } from '../../src/events/event.ts';
-import { anyNode, anyStory, detailsOf } from '../incidents/catalogue/stories.ts';
+import { anyNode, anyDetails, detailsOf } from '../incidents/catalogue/details.ts';
 
 const runs = { numRuns: 400 };
 const limit = 1024;
@@ -50,7 +50,7 @@ const longest: NamedService = {
 };
 const details: fc.Arbitrary<IncidentDetails> = fc
   .tuple(
-    anyStory,
+    anyDetails,
     fc.array(fc.oneof({ weight: 3, arbitrary: service }, fc.constant(longest)), { maxLength: 8 }),
     fc.array(weird, { maxLength: 3 }),
   )

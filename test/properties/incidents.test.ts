@@ -19,7 +19,7 @@ interface Step {
 const failings: Failing[] = ['kube-proxy', 'felix', 'bird', 'kernel'];
 const codes = ['KN102', 'KN104', 'KN109', 'KN116', 'KN201', 'KN204', 'KN401'];
 const family = fc.constantFrom('IPv4', 'IPv6', '');
-/** What tells rules apart: within an attempt, a rhythm, two, a calm, and long after. */
+/** The times at which rules differ: within an attempt, one retry interval, two, a quiet period, and long after. */
 const wait = fc.oneof(
   fc.integer({ min: 0, max: 2500 }),
   fc.constantFrom(2000, 2001, 30_000, 60_000, 60_001, 90_000, 900_000),

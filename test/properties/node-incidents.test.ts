@@ -76,7 +76,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ what: fc.constant('answer' as const), last: fc.boolean() }) },
   fc.record({ what: fc.constant('server' as const), away: fc.boolean() }),
 );
-/** A node has few troubles at a time, and those again and again. */
+/** A node has few problems at a time, and those again and again. */
 const steps: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.uniqueArray(fc.nat(records.length - 1), { minLength: 1, maxLength: 4 }),
@@ -118,7 +118,7 @@ const service = (chain: string): ObjectRef => ({
   resourceVersion: '1',
 });
 
-/** Services that come and go, and a Node that is made anew, by the clock of the story. */
+/** Services that come and go, and a Node that is replaced, by the clock of the test. */
 function surroundings(now: () => Millis): Partial<NodeIncidentsOptions> {
   const age = (): number => Math.floor((now() - start) / (7 * minute));
   const pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`, i < 3 ? { problem: 'restarting' } : {}));
@@ -276,7 +276,7 @@ function countedFailures(counted: readonly Counted[]): Record<string, number> {
   return sums;
 }
 
-/** Asserts that who is told of a beginning is told of its end once, and nobody else. */
+/** Asserts that each object with a beginning gets its end once, and no other does. */
 function expectPairs(counted: readonly Counted[]): void {
   const open = new Set<string>();
   for (const one of counted) {
@@ -295,7 +295,7 @@ describe('whatever a node goes through', () => {
   test('restarts of the agent change nothing of what is counted', async () => {
     await fc.assert(
       fc.asyncProperty(steps, cuts, async (some, restarts) => {
-        // What is told at once or later, when the server is back, is told in other portions; see below.
+        // What is published at once or later, when the server is back, comes in other portions; see below.
         const all = some.filter((step) => step.happening.what !== 'server');
         const whole = await play(all, {});
         const parted = await play(all, { restarts });
@@ -306,7 +306,7 @@ describe('whatever a node goes through', () => {
     );
   });
 
-  test('every failure of an incident is counted once, and each told object is told of the end', async () => {
+  test('every failure of an incident is counted once, and each object with a beginning gets its end', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const { counted, failures } = await play(all, {});

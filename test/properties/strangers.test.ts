@@ -13,7 +13,7 @@ import { createSeriesTable } from '../../src/series/table.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLegacyMetric } from '../../src/telemetry/legacy-metric.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { anyNode, anyStory } from '../incidents/catalogue/stories.ts';
+import { anyNode, anyDetails } from '../incidents/catalogue/details.ts';
 import { explainLine } from '../../src/commands/explain.ts';
 import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { replay } from '../../src/commands/replay/replay.ts';
@@ -197,7 +197,7 @@ describe('no stranger steers a reader of', () => {
 });
 
 test('no stranger adds to what is to be run against an incident', () => {
-  const named = anyStory.chain((details) =>
+  const named = anyDetails.chain((details) =>
     fc.array(hostile, { minLength: 1, maxLength: 3 }).map((texts) => {
       const [name = ''] = texts;
       const felix = { kind: 'settings', settings: { bpfEnabled: true, bpfFrom: `node.${name}`, cleanupFrom: name } };

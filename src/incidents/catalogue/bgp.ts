@@ -30,7 +30,7 @@ export const bgpDown: CauseRow = {
     'Calico is not ready yet',
     'is not live: ',
   ],
-  infoHeads: ['Number of node(s) with BGP peering established = 0'],
+  infoOpenings: ['Number of node(s) with BGP peering established = 0'],
   match(record) {
     const { message, fields } = record;
     if (record.program === 'bird') {

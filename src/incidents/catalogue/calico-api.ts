@@ -36,7 +36,7 @@ export const apiUnreachable: CauseRow = {
   retryInterval: 60_000,
   programs: ['felix', 'confd', 'calico-node', 'unknown'],
   needles: [...alone, ...withNetworkError],
-  infoHeads: ['Hit error connecting to datastore', 'Failed to perform list of current data'],
+  infoOpenings: ['Hit error connecting to datastore', 'Failed to perform list of current data'],
   match(record) {
     // A program that is not known must at least name its source file as Calico's do.
     if (record.program === 'unknown' && !record.caller.includes('/')) return undefined;

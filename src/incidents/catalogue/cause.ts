@@ -27,7 +27,7 @@ export interface CauseRow {
   /** Printable ASCII of eight characters or more: one of these stands in every record that `match` answers, fatal records of klog apart. */
   needles?: readonly string[];
   /** How records of mere information begin that `match` is asked about all the same. */
-  infoHeads?: readonly string[];
+  infoOpenings?: readonly string[];
   /** Undefined: not mine. Never throws; linear in the length of the text. */
   match?: (record: ProgramRecord) => Match | undefined;
   /** Of a line of the kernel, which names a table that is full. */

@@ -61,8 +61,9 @@ export function iptablesFailure(record: ProgramRecord): string | undefined {
 export function nftablesFailure(record: ProgramRecord): string | undefined {
   if (!isProblem(record)) return undefined;
   if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
-  const heads = record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];
-  return startsWithAny(record.message, heads) ? textOf(record) : undefined;
+  const openings =
+    record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];
+  return startsWithAny(record.message, openings) ? textOf(record) : undefined;
 }
 
 /** A line of kube-proxy's error by itself, as a syslog cuts it: nothing but the error is left. */

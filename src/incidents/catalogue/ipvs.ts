@@ -3,7 +3,7 @@ import { isProblem, textOf, startsWithAny } from './record-text.ts';
 import { shellWords, subjects, syncEvery } from './texts.ts';
 
 /** kube-proxy, mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
-const heads = [
+const openings = [
   'Failed to sync endpoint for service',
   'Failed to sync service',
   'Failed to add IPVS service',
@@ -35,9 +35,9 @@ export const ipvsFailed: CauseRow = {
   overReason: 'IpvsWorksAgain',
   retryInterval: syncEvery,
   programs: ['kube-proxy'],
-  needles: heads,
+  needles: openings,
   match(record) {
-    if (!isProblem(record) || !startsWithAny(record.message, heads)) return undefined;
+    if (!isProblem(record) || !startsWithAny(record.message, openings)) return undefined;
     const { fields } = record;
     const named = fields['servicePortName'] ?? fields['serviceName'];
     if (named !== undefined && named !== '') return { subject: named };

@@ -78,7 +78,7 @@ function levels(conntrack: { count: number | undefined; max: number | undefined 
   return count === undefined ? ` (it holds ${max})` : ` (${count} of ${max} entries)`;
 }
 
-/** Undefined: nothing that the kernel, which counts in 31 bits, can have said. */
+/** Undefined: nothing that the kernel, which counts in 31 bits, can have printed. */
 function asCount(number: number | undefined): number | undefined {
   return number !== undefined && number >= 0 && number < 2 ** 31 ? Math.trunc(number) : undefined;
 }

@@ -59,8 +59,8 @@ export function isProblem(record: ProgramRecord): boolean {
   return record.severity !== 'info' && record.severity !== 'debug';
 }
 
-export function startsWithAny(text: string, heads: readonly string[]): boolean {
-  for (const head of heads) if (text.startsWith(head)) return true;
+export function startsWithAny(text: string, openings: readonly string[]): boolean {
+  for (const opening of openings) if (text.startsWith(opening)) return true;
   return false;
 }
 

@@ -15,7 +15,7 @@ for (const cause of causes)
   for (const program of cause.programs) rows.set(program, [...(rows.get(program) ?? []), cause]);
 
 /** Most of what programs log is other information and ends here. */
-const infoHeads = causes.flatMap((cause) => cause.infoHeads ?? []);
+const infoOpenings = causes.flatMap((cause) => cause.infoOpenings ?? []);
 
 /** As in `Cause.needles`, of what `syncOf` answers. */
 export const syncNeedles = [
@@ -31,7 +31,7 @@ export function signOf(record: ProgramRecord | ConntrackFull | NeighbourOverflow
   const { message, program } = record;
   // BIRD prints no severity.
   if (!isProblem(record) && program !== 'bird') {
-    return syncOf(record) ?? (startsWithAny(message, infoHeads) ? failureOf(record) : undefined);
+    return syncOf(record) ?? (startsWithAny(message, infoOpenings) ? failureOf(record) : undefined);
   }
   return syncOf(record) ?? failureOf(record);
 }

@@ -8,7 +8,7 @@ export interface Sync {
   retry: Millis | undefined;
   /** It logs that an attempt failed, as newer releases do: one that is complete without that has succeeded. */
   reportsFailures: boolean;
-  /** Families whose last attempt failed, and has not said yet that it is complete. */
+  /** Families whose last attempt failed, and is not logged as complete yet. */
   failed: string[];
   /** When a line last gave the reason of a failure, by family. */
   reported: Record<string, Millis>;

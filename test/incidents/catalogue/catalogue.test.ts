@@ -94,10 +94,10 @@ describe('needles', () => {
   });
 
   it.each(causes.map((cause) => [cause.code, cause] as const))(
-    '%s: one of its own stands in each line that it is told by, fatal records of klog apart',
+    '%s: one of its own stands in each line that it is read from, fatal records of klog apart',
     (code, { needles }) => {
-      const told = lines.filter(({ sign }) => sign !== undefined && 'code' in sign && sign.code === code);
-      const without = told.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
+      const own = lines.filter(({ sign }) => sign !== undefined && 'code' in sign && sign.code === code);
+      const without = own.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));
       expect(without.map(({ name }) => name)).toEqual([]);
     },
   );

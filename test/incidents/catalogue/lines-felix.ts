@@ -5,7 +5,7 @@ const warning = `${time} [WARNING][61] felix/table.go`;
 const restore = `${warning} 1460: Failed to execute ip(6)tables-restore command`;
 const retry = `${warning} 1097: Failed to program iptables, will retry`;
 
-/** Printed by felix 3.32.1, nearly all of it as a real one did that was given the trouble; long inputs are cut. */
+/** Printed by felix 3.32.1, nearly all of it as a real one did that was given the problem; long inputs are cut. */
 export const felixLines: readonly SignRow[] = [
   {
     name: 'the lock is held for 15 s',

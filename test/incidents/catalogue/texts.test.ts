@@ -4,7 +4,7 @@ import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
 import type { FelixSettings, IncidentDetails } from '../../../src/model/incident.ts';
 import { felixSettings } from '../../builders.ts';
-import { anyNode, anyStory, factsOf, detailsOf } from './stories.ts';
+import { anyNode, anyDetails, factsOf, detailsOf } from './details.ts';
 
 const bytes = (text: string) => Buffer.byteLength(text);
 
@@ -18,9 +18,9 @@ function textsOf(cause: Cause, details: IncidentDetails, node: string) {
 }
 
 describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, cause) => {
-  it('says whole sentences of bounded length whatever the story', () => {
+  it('says whole sentences of bounded length whatever the details', () => {
     fc.assert(
-      fc.property(anyStory, anyNode, (details, node) => {
+      fc.property(anyDetails, anyNode, (details, node) => {
         for (const text of Object.values(textsOf(cause, details, node))) {
           if (text === undefined) continue;
           expect(bytes(text)).toBeLessThanOrEqual(300);
@@ -50,7 +50,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, 
     expect(what).toContain('ip-10-0-12-34');
   });
 
-  it('tells Pods what is serious for them, and nothing else', () => {
+  it('has a sentence for Pods if it is serious, and none else', () => {
     expect(cause.impact === undefined).toBe(cause.severity === 'warning');
   });
 });
@@ -125,7 +125,7 @@ it('KN105 knows kernels that lost MARK for IPv6', () => {
   expect(whyFor(['IPv4', 'IPv6'])).not.toContain('Ubuntu');
 });
 
-it('KN401 has the figures and the talkers where they are known', () => {
+it('KN401 has the figures and the top sources where they are known', () => {
   const facts = factsOf({
     conntrack: { count: 262_140, max: 262_144 },
     topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }],
@@ -191,7 +191,7 @@ it('KN103 gives an empty chain its mark: without it, what is to be dropped would
   );
 });
 
-it('KN205 makes a zone take effect before the rules are written anew', () => {
+it('KN205 makes a zone take effect before the rules are written again', () => {
   const fix = causeOf('KN205').fix(detailsOf(), 'node-a');
   expect(fix).toMatch(/--permanent .*; firewall-cmd --reload\..*restart calico-node/);
 });
@@ -204,6 +204,6 @@ it('KN110 names who uses what', () => {
   expect(causeOf('KN110').fix(detailsOf({ facts }), 'node-a')).toContain('"iptablesBackend":"NFT"');
 });
 
-it('KN301 tells that all look Running', () => {
+it('KN301 says that all look Running', () => {
   expect(causeOf('KN301').what(detailsOf({ failing: 'bird' }), 'node-a')).toContain('though all look Running');
 });

@@ -110,7 +110,7 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
 });
 
 /** Whatever an incident may say, most of it foreign text. */
-export const anyStory: fc.Arbitrary<IncidentDetails> = fc.record({
+export const anyDetails: fc.Arbitrary<IncidentDetails> = fc.record({
   kind: fc.constant('incident' as const),
   role: fc.constantFrom('full' as const, 'pod-notice' as const),
   phase: fc.constantFrom('open' as const, 'over' as const),
