@@ -91,7 +91,6 @@ function layer([folder, allowed]: readonly [string, readonly string[]]): OxlintO
 const withRetiredWords = process.env['ALL_WORDS']
   ? []
   : [
-      'src/agent/**',
       'src/commands/**',
       'src/model/**',
       'src/sources/**',
