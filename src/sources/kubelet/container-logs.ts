@@ -41,7 +41,7 @@ const looksPerList = 20;
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, timeout, maxLogs = 256 } = options;
   const { createLog = createRotatedLog, folders = systemFolders, timing = systemTiming } = options;
-  const listener = whileRunning(options.listener, () => state !== 'stopped');
+  const { listener } = options;
   const discovery = createDiscovery({
     root,
     matcher: createContainerMatcher(rules),
@@ -55,7 +55,12 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     listener,
     log: { createLog, timeout, timing },
   });
-  const conditions = createConditions({ root, onNotice: listener.onNotice });
+  const conditions = createConditions({
+    root,
+    onNotice(notice) {
+      if (state !== 'stopped') listener.onNotice(notice);
+    },
+  });
 
   let state: Source['state'] = 'waiting';
   let looks = 0;
@@ -100,19 +105,4 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
     if (states.has('reading')) return 'reading';
     return states.has('failed') && !states.has('waiting') ? 'failed' : state;
   }
-}
-
-/** None is called after `stop`. */
-function whileRunning(listener: SourceListener, isRunning: () => boolean): SourceListener {
-  return {
-    onLine(line, origin) {
-      if (isRunning()) listener.onLine(line, origin);
-    },
-    onLost(loss) {
-      if (isRunning()) listener.onLost(loss);
-    },
-    onNotice(notice) {
-      if (isRunning()) listener.onNotice(notice);
-    },
-  };
 }

@@ -63,6 +63,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       return kept;
     },
     update(found, isUnknown) {
+      if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);
       for (const key of ended) if (!remembered.has(key)) ended.delete(key);
       for (const [key, each] of open) {
