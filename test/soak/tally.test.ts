@@ -33,7 +33,7 @@ test('lines in order are one run', () => {
   expect(tally.counted).toEqual({ runs: [[0, 1000]], doubled: 0, firstDoubled: [], late: 0 });
 });
 
-test('tells which came again, and how many came late', () => {
+test('it counts which came again, and how many came late', () => {
   const tally = createDistinctValues();
   for (const number of [0, 1, 5, 2, 5, 6, 1]) tally.add(number);
   expect(tally.counted).toMatchObject({ doubled: 2, firstDoubled: [5, 1], late: 2 });

@@ -78,7 +78,7 @@ describe('in this order', () => {
   });
 });
 
-describe('what a log file tells', () => {
+describe('what a log file shows', () => {
   test.each<[string, () => void, string]>([
     ['a line of the kernel', () => put(kern, kernelLine()), kern],
     ['one that is six days old', () => put(kern, kernelLine(6 * day), 6 * day), kern],
@@ -112,7 +112,7 @@ describe('what a log file tells', () => {
     expect(chosen()).toBe(messages);
   });
 
-  test('rotated though nobody writes to it: the one before it is as old as it is', () => {
+  test('rotated though it is not written to: the one before it is as old as it is', () => {
     put(ring, record);
     put(kern, '', hour);
     put('/var/log/kern.log.1', '', 7 * day);
@@ -219,7 +219,7 @@ function said(looks?: Partial<Looks>): string {
   return choose(looks).text.replaceAll(host(), '');
 }
 
-describe('what is said', () => {
+describe('the text for a person', () => {
   test('of the first choice no more than its name', () => {
     expect(said({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
   });

@@ -45,7 +45,7 @@ test('the second source shows nothing new, and what it has beyond the first is',
 test.each<[string, readonly string[], string]>([
   ['alone', [kmsg], kmsg],
   ['that was not named', two, '/var/log/other.log'],
-])('a source %s: every line is news, and none is remembered', (_, sources, source) => {
+])('a source %s: every line is the first, and none is remembered', (_, sources, source) => {
   const filter = once({ sources });
   const before = JSON.stringify(filter.state());
   expect([show(filter, source, 'IN=1'), show(filter, source, 'IN=1')]).toStrictEqual([true, true]);
@@ -59,7 +59,7 @@ test.each<[number, boolean]>([
   [-60_000, false],
   [90_000, true],
   [-90_000, true],
-])('a stamp that is off by %i ms: news is %s', (off, isNews) => {
+])('a stamp that is off by %i ms: the line is the first: %s', (off, isNews) => {
   for (let start = noon; start < noon + 60_000; start += 7000) {
     const filter = once();
     show(filter, kmsg, 'IN=', start);
@@ -99,7 +99,7 @@ test.each<[string, string]>([
 });
 
 describe('what it costs', () => {
-  test('of too many texts the oldest is forgotten, counted, and news once more', () => {
+  test('of too many texts the oldest is forgotten, counted, and is the first again', () => {
     const filter = once({ max: 3 });
     for (const text of ['a', 'a', 'b', 'c', 'd']) show(filter, kmsg, text);
     expect(filter.counts.forgotten).toBe(2);
@@ -161,7 +161,7 @@ describe('a restart', () => {
     ['no list', { sources: two, awaited: 'x', left: 1 }],
     ['entries that are none', { sources: two, awaited: [1, ['x'], [1, [1, 1]], ['x', 'y']], left: 'x' }],
     ['counts that are none', { sources: two, awaited: [['x', [-1, 'y']]], left: -1 }],
-  ])('with %s saved begins anew', (_, saved) => {
+  ])('with %s saved begins with nothing', (_, saved) => {
     const filter = once({ saved });
     expect(filter.state()).toStrictEqual({ sources: two, awaited: [], left: 0 });
     expect(filter.counts.forgotten).toBe(0);

@@ -313,7 +313,7 @@ describe('journald JSON', () => {
     expect(read(JSON.stringify(line))).toMatchObject({ text: packet, origin: 'userspace' });
   });
 
-  test('journald itself, whose records nobody else can have written', () => {
+  test('journald itself, whose records no other program can have written', () => {
     const itself = { _TRANSPORT: 'driver', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'systemd-journald' };
     check(JSON.stringify({ ...fields, ...itself, MESSAGE: 'Missed 12 kernel messages' }), {
       ...found,
@@ -628,7 +628,7 @@ describe('hostile lines', () => {
   });
 });
 
-describe('what stands in a message cannot say that the kernel wrote it, if something outside has said otherwise', () => {
+describe('what stands in a message cannot say that the kernel wrote it, if an outer layer says otherwise', () => {
   test.each<[string, string]>([
     ['a record of a program, as ulogd', `12,1,1000,-;Nov 21 03:42:11 node-a ulogd[1]: ${packet}`],
     ['without a host', `12,1,1000,-;Nov 21 03:42:11 ulogd[1]: ${packet}`],

@@ -92,7 +92,7 @@ describe('renamed, with a new file in its place', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('more often than files are held open: told as lost', () => {
+  test('more often than files are held open: reported as lost', () => {
     const file = written('IN=0\n');
     const { source, time, losses, texts } = prepare(file);
     source.start();
@@ -177,7 +177,7 @@ describe('renamed, with a new file in its place', () => {
 });
 
 describe('deleted', () => {
-  test('what is still written to it is read, a notice says that nobody else can', () => {
+  test('what is still written to it is read, a notice says that others cannot', () => {
     const file = written('IN=1\n');
     const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
     onTestFinished(() => closeSync(fd));
@@ -210,7 +210,7 @@ describe('truncated', () => {
     ['with less than before', 'IN=3\n'],
     ['with as much as before', 'IN=3\nIN=4\n'],
     ['with more than before', 'IN=3\nIN=4\nIN=5\n'],
-  ])('%s: told, and read from the start', (_, content) => {
+  ])('%s: reported, and read from the start', (_, content) => {
     const file = written('IN=1\nIN=2\n');
     const { texts, time, losses, source } = follow(file);
     writeFileSync(file, content);

@@ -99,7 +99,7 @@ describe('lines', () => {
     expect(texts()).toStrictEqual(['IN=a b c', 'IN=2']);
   });
 
-  test('lines over 64 KiB are skipped; the first is told of, all are counted', () => {
+  test('lines over 64 KiB are skipped; the first is reported, all are counted', () => {
     const long = 'x'.repeat(100_000);
     const { texts, source, notices } = follow(written(`IN=1\nIN=${long}\nIN=2\nIN=${long}\nIN=3\n`));
     expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
@@ -115,7 +115,7 @@ describe('lines', () => {
 });
 
 describe('turns', () => {
-  test('a block at a time, without waiting, until all is read; then every 100 ms, as nobody tells of changes', () => {
+  test('a block at a time, without waiting, until all is read; then every 100 ms, as no change is reported', () => {
     const { source, time } = prepare(written(mebibyte));
     source.start();
     const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
@@ -267,7 +267,7 @@ describe('where it begins', () => {
       expect(notices).toStrictEqual(replaced(file));
     });
 
-    test('the device may have another number if the content tells', () => {
+    test('the device may have another number if the content fits', () => {
       const file = written(`IN=${'x'.repeat(100)}\n`);
       const first = follow(file);
       first.source.stop();
@@ -281,7 +281,7 @@ describe('where it begins', () => {
   });
 });
 
-describe('what cannot be followed: failed, said once, tried again every 10 s', () => {
+describe('what cannot be followed: failed, published once, tried again every 10 s', () => {
   test.each<[string, (file: string) => unknown, string]>([
     ['a folder', mkdirSync, 'is a folder: name a file in it'],
     ['a named pipe', (file) => execFileSync('mkfifo', [file]), 'is a named pipe: only a regular file can be followed'],
@@ -342,7 +342,7 @@ describe('what cannot be followed: failed, said once, tried again every 10 s', (
   });
 });
 
-test('a read that fails is told once and tried again every second, and nothing is lost', () => {
+test('a read that fails is published once and tried again every second, and nothing is lost', () => {
   const file = written('IN=1\n');
   const { source, notices, time, texts } = follow(file);
   const [fd = -1] = descriptorsOf(file);

@@ -62,7 +62,7 @@ describe('content', () => {
   });
 });
 
-test('tells name, size, time of the last write and how much has been read', async () => {
+test('an input has a name, size, time of the last write and how much has been read', async () => {
   const file = write('facts.log.gz', gzipSync(large));
   utimesSync(file, 1000, 1234.5);
   const input = openInput(file);
@@ -78,7 +78,7 @@ test('tells name, size, time of the last write and how much has been read', asyn
   expect(input.bytesRead()).toBe(input.size);
 });
 
-test('blocks are as large as is said, and the bytes of a plain file are counted as they come', async () => {
+test('blocks are of the size that is exported, and the bytes of a plain file are counted as they come', async () => {
   const input = openInput(write('blocks.log', large));
   const seen: [number, number][] = [];
   await input.read((block) => void seen.push([block.length, input.bytesRead()]));
@@ -120,7 +120,7 @@ describe('cut off: what came before is handed over, then an error names the file
     expect(content.length).toBeGreaterThan(large.length / 2);
   });
 
-  test('a whole gz with a wrong checksum: the damage is told', async () => {
+  test('a whole gz with a wrong checksum: the damage is an error', async () => {
     const packed = gzipSync('one\ntwo\n');
     packed.fill(0, packed.length - 8, packed.length - 4);
     const { content, error } = await readAll(openInput(write('checksum.gz', packed)));

@@ -208,7 +208,7 @@ describe('a record that begins in the middle of a line', () => {
     expect(textsOf(here)).toEqual([]);
   });
 
-  test('may be the first of a stream: nobody knows what was before', () => {
+  test('may be the first of a stream: what was before is not known', () => {
     const here = scene();
     here.print(...ofStream('a', [telling], [`${telling} again`], known));
     expect(textsOf(here)).toEqual([`${telling} again`]);
@@ -249,7 +249,7 @@ describe('a record that begins in the middle of a line', () => {
   });
 });
 
-test('a message that goes on in other records, which tell', () => {
+test('a message that goes on in other records, which matter', () => {
   const here = scene();
   here.print(
     ...ofUnit('k3s.service', `${header}"Failed" err=<`),

@@ -136,7 +136,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   expect(heard.lines).toMatchObject([{ origin }]);
 });
 
-test('what is no record is told and not believed', () => {
+test('what is no record is reported and not believed', () => {
   const { source, heard, current } = scene();
   current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n{"MESSAGE":"IN=eth0"\n{"log":"kernel: IN=eth0"}\n');
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);
@@ -210,7 +210,7 @@ test('a record that journald no longer has: something may be lost, and nothing i
   expect(source.counts.lines).toBe(2);
 });
 
-test('a cursor that journalctl does not understand: it is told, and read from the start of this run', () => {
+test('a cursor that journalctl does not understand: it is reported, and read from the start of this run', () => {
   const run = scene({ saved: { cursor: 'rubbish' } });
   run.current.complain('Failed to seek to cursor: Invalid argument\n');
   run.current.end(1);
@@ -284,7 +284,7 @@ test('a system that cannot start it, at once or later', () => {
   ]);
 });
 
-test('what journalctl said at its end is in the notice, once per cause', () => {
+test('the last error output of journalctl is in the notice, once per cause', () => {
   const run = scene();
   for (let attempt = 0; attempt < 3; attempt++) {
     run.current.complain('Hint: something\nNo journal files were opened due to insuff');
@@ -301,7 +301,7 @@ test('what journalctl said at its end is in the notice, once per cause', () => {
   ]);
 });
 
-test('what it said is bounded, and shown rather than sent', () => {
+test('its error output is bounded and made printable', () => {
   const run = scene();
   for (let i = 0; i < 1000; i++) run.current.complain('\u001b[31m'.padEnd(1000, 'x'));
   run.current.end(1);
@@ -344,7 +344,7 @@ test('a quiet journal is well after five seconds', () => {
   expect(run.time.pending).toBe(0);
 });
 
-test('files that a running journalctl leaves out are told, each once', () => {
+test('files that a running journalctl leaves out are reported, each once', () => {
   const run = scene();
   run.current.complain('Journal file a uses an unsupported feature, ignoring file.\n');
   expect(run.heard.notices).toEqual([]);

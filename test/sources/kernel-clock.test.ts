@@ -30,7 +30,7 @@ test('a stamp counts from boot', () => {
   expect(machine().timeOf(9 * hour)).toBe(noon - hour);
 });
 
-test('the clock is set: what comes and what was are told by the new time', () => {
+test('the clock is set: records that come and those that were have the new time', () => {
   const clocks = machine();
   clocks.wall += hour;
   expect(clocks.timeOf(9 * hour)).toBe(noon);
@@ -45,7 +45,7 @@ describe('stamps that are off', () => {
     ['slow', -3000],
     ['fast', 3000],
     ['a sleep behind', -8 * hour],
-  ])('%s: a record that was made just now tells, and from then on they are right', (_, off) => {
+  ])('%s: a record that was made just now corrects it, and later stamps are right', (_, off) => {
     const clocks = machine();
     expect(read(clocks, clocks.monotonic + 50 + off, 50)).toBe(noon + 50);
     pass(clocks, hour);
@@ -59,7 +59,7 @@ describe('stamps that are off', () => {
     expect(read(clocks, clocks.monotonic - 1001, 0)).toBe(noon);
   });
 
-  test('of a record that may have waited: it tells nothing', () => {
+  test('of a record that may have waited: it corrects nothing', () => {
     const clocks = machine();
     const stamp = clocks.monotonic - 3000;
     clocks.compare(stamp);

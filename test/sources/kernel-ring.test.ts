@@ -139,7 +139,7 @@ describe('records', () => {
     expect(read(all).texts()).toStrictEqual(['', 'IN=']);
   });
 
-  test('what is none is passed over, and told', () => {
+  test('what is none is passed over, and reported', () => {
     const all = machine();
     all.ring.log('IN=1');
     all.ring.logRaw('no record\n');
@@ -379,7 +379,7 @@ describe('lost records are counted exactly', () => {
     expect([texts(), losses]).toStrictEqual([['IN=3'], [loss(1, noon)]]);
   });
 
-  test('all of them overwritten: told when the next one comes', () => {
+  test('all of them overwritten: reported when the next one comes', () => {
     const all = machine();
     all.ring.log('IN=0');
     const { losses } = read(all);
@@ -420,7 +420,7 @@ describe('lost records are counted exactly', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('stopped by whom it tells: what comes after the loss is for the next one', () => {
+  test('stopped by its listener: what comes after the loss is for the next one', () => {
     const all = machine();
     all.ring.log('IN=0');
     all.ring.log('IN=1');
@@ -499,7 +499,7 @@ describe('lost records are counted exactly', () => {
   });
 });
 
-describe('what cannot be read: failed, said once, tried again every 10 s', () => {
+describe('what cannot be read: failed, published once, tried again every 10 s', () => {
   const privileged =
     'The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)';
 
@@ -530,7 +530,7 @@ describe('what cannot be read: failed, said once, tried again every 10 s', () =>
     expect(notices[1]).toStrictEqual({ level: 'info', key: 'well', text: '/dev/kmsg is read now' });
   });
 
-  test('a read that fails: the device is opened anew, and nothing is lost or comes twice', () => {
+  test('a read that fails: the device is opened again, and nothing is lost or comes twice', () => {
     const all = machine();
     all.ring.log('IN=1');
     const { source, notices, texts, losses } = read(all);

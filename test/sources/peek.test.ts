@@ -98,7 +98,7 @@ describe('last uptime', () => {
   });
 });
 
-describe('nothing to tell', () => {
+describe('files that show nothing', () => {
   const nothing = { firstTime: undefined, lastUptime: undefined };
 
   test.each<[string, string | Buffer]>([

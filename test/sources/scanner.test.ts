@@ -143,7 +143,7 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
     expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
   });
 
-  test('what it tells while it hands over a line', () => {
+  test('what it shows while it hands over a line', () => {
     const seen: [number, boolean][] = [];
     const look = (): void => void seen.push([scanner.held, scanner.skipping]);
     const scanner = createScanner({ needles, onLine: look, onTooLong: look });

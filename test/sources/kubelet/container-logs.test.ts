@@ -178,7 +178,7 @@ describe('lines', () => {
     });
   });
 
-  test('costs of bounds are told once', () => {
+  test('costs of bounds are published once', () => {
     const { at, notices, time } = follow({ there: [first] });
     at(first).line('by hand');
     time.advance(500);
@@ -300,7 +300,7 @@ describe('after a restart', () => {
 });
 
 describe('permission denied', () => {
-  test('to the root: failed, told once, and tried again', () => {
+  test('to the root: failed, published once, and tried again', () => {
     let isDenied = true;
     const names = { ...folders, namesIn: (name: string) => (isDenied ? deny() : folders.namesIn(name)) };
     const { source, time, notices, at } = follow({ there: [first], folders: names });
@@ -314,7 +314,7 @@ describe('permission denied', () => {
     expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
   });
 
-  test('to one Pod: told once, and the others go on', () => {
+  test('to one Pod: published once, and the others go on', () => {
     const names = { ...folders, namesIn: (name: string) => (name.endsWith(proxy) ? deny() : folders.namesIn(name)) };
     const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], folders: names });
     time.advance(30_000);

@@ -47,7 +47,7 @@ const styles: Record<string, (log: string, number: number) => void> = {
   },
 };
 
-describe.each(Object.keys(styles))('rotated while nobody reads: %s', (style) => {
+describe.each(Object.keys(styles))('rotated while it is not read: %s', (style) => {
   const rotate = styles[style] as (log: string, number: number) => void;
 
   test.each([1, 2, 3])('%i times', (times) => {
@@ -158,7 +158,7 @@ describe('what cannot be found again', () => {
     expect(notices).toMatchObject([replaced]);
   });
 
-  test('the copy that a log was cut off to is gone: told', () => {
+  test('the copy that a log was cut off to is gone: a loss', () => {
     const log = unused();
     writeFileSync(log, line(0) + line(1));
     const saved = read(log).stop();

@@ -155,7 +155,7 @@ describe('a disk that fails', () => {
     return { openContent, disk };
   }
 
-  test.each(['read', 'size'] as const)('EIO at %s: told once, tried again, nothing lost or twice', (what) => {
+  test.each(['read', 'size'] as const)('EIO at %s: published once, tried again, nothing lost or twice', (what) => {
     const log = unused();
     writeFileSync(log, line(0));
     const { openContent, disk } = failing(what);
@@ -172,7 +172,7 @@ describe('a disk that fails', () => {
     expect([reader.state, losses, notices.at(-1)?.key]).toStrictEqual(['reading', [], 'well']);
   });
 
-  test('EIO at once: told, and read as soon as it can be', () => {
+  test('EIO at once: published, and read as soon as it can be', () => {
     const log = unused();
     writeFileSync(log, line(0));
     const { openContent, disk } = failing('open');

@@ -83,7 +83,7 @@ describe('damaged: an error, after what can be read', () => {
   });
 });
 
-test('closed within a block: nothing more is told', async () => {
+test('closed within a block: nothing more is handed over', async () => {
   const log = written(gzipSync(Buffer.alloc(10 * mebibyte)));
   const told: string[] = [];
   await new Promise<void>((resolve) => {

@@ -129,7 +129,7 @@ describe('notices', () => {
 });
 
 describe('a file that is cut off', () => {
-  test('while a block is in flight: it ends early, and can be read anew', async () => {
+  test('while a block is in flight: it ends early, and can be read again', async () => {
     let isCut = false;
     const size = 3 * 1024 * 1024;
     const { file, content, blocks, errors, text } = opened(Buffer.alloc(size, 'x'), () => {
@@ -169,7 +169,7 @@ describe('closed', () => {
     expect(content.isBusy).toBe(false);
   });
 
-  test('errors are not told any more; they are before', async () => {
+  test('errors are not handed over any more; they are before', async () => {
     for (const isClosed of [true, false]) {
       const { content, log, errors, blocks } = opened('IN=1\n');
       const before = descriptors();
