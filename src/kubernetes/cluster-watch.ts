@@ -2,13 +2,7 @@ import { backOff } from 'exponential-backoff';
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection, RefusedError } from './connection.ts';
-import {
-  createInformer,
-  type Informer,
-  type InformerOptions,
-  type InformerProblem,
-  retryIntervals,
-} from './informer.ts';
+import { createInformer, type Informer, type InformerProblem, retryIntervals } from './informer.ts';
 import { countAll } from './paged-list.ts';
 import { onSteadyClock, slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
 
@@ -62,7 +56,7 @@ const pageSize = 100;
 
 /** Keeps the lists of a node's agent as they are at the API server. */
 export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
-  const { connection, limits } = options;
+  const { limits } = options;
   const informers = new Map<WatchedResource, Informer>();
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -99,18 +93,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
 
   function begin(resource: WatchedResource, all: boolean): void {
     if (signal.aborted) return;
-    const informer = informerOf(resource, all, options, {
-      connection,
-      path: paths[resource],
-      now: options.clock.now,
-      random: options.random,
-      onProblem(problem) {
-        options.onProblem(resource, problem);
-        if (isFinal(resource, problem.refusal?.status)) giveUp(resource);
-      },
-      onSynced: () => options.onSynced(resource),
-      onUnusable: (error) => options.onUnusable(resource, error),
-    });
+    const informer = informerOf(resource, all, options, () => giveUp(resource));
     informers.set(resource, informer);
     informer.start();
   }
@@ -127,18 +110,25 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   }
 }
 
-type Common = Pick<
-  InformerOptions<never>,
-  'connection' | 'path' | 'now' | 'random' | 'onProblem' | 'onSynced' | 'onUnusable'
->;
-
 /** Hands one kind of object to the lists. `all`: not only our own Node. */
 function informerOf(
   resource: WatchedResource,
   all: boolean,
-  { lists, ownNode, podCache, clock: { now, fromWall } }: ClusterWatchOptions,
-  common: Common,
+  { connection, lists, ownNode, podCache, clock: { now, fromWall }, random, ...on }: ClusterWatchOptions,
+  giveUp: () => void,
 ): Informer {
+  const common = {
+    connection,
+    path: paths[resource],
+    now,
+    random,
+    onProblem(problem: InformerProblem) {
+      on.onProblem(resource, problem);
+      if (isFinal(resource, problem.refusal?.status)) giveUp();
+    },
+    onSynced: () => on.onSynced(resource),
+    onUnusable: (error: unknown) => on.onUnusable(resource, error),
+  };
   switch (resource) {
     case 'pods':
       return createInformer({

@@ -17,8 +17,8 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
   query?: Query;
+  /** Of a PATCH: a merge patch (RFC 7386). */
   body?: unknown;
-  contentType?: string;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
@@ -127,7 +127,7 @@ export function createConnection({
   async function open(
     verb: Verb,
     path: string,
-    { query = {}, body, contentType = 'application/json' }: RequestOptions,
+    { query = {}, body }: RequestOptions,
     signal: AbortSignal,
   ): Promise<ResponseContext> {
     const context = new RequestContext(serverOf(config) + path, HttpMethod[verb]);
@@ -136,7 +136,7 @@ export function createConnection({
     context.setHeaderParam('Accept', 'application/json');
     context.setHeaderParam('User-Agent', userAgent);
     if (body !== undefined) {
-      context.setHeaderParam('Content-Type', contentType);
+      context.setHeaderParam('Content-Type', verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
       context.setBody(JSON.stringify(body));
     }
     context.setSignal(signal);

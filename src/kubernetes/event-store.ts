@@ -12,9 +12,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
       const { namespace, name, annotations } = event.metadata;
       const { count, firstTimestamp, lastTimestamp, message } = event;
       const body = { metadata: { resourceVersion, annotations }, count, firstTimestamp, lastTimestamp, message };
-      return storedIn(
-        await request('PATCH', pathOf(namespace, name), { body, contentType: 'application/merge-patch+json' }),
-      );
+      return storedIn(await request('PATCH', pathOf(namespace, name), { body }));
     },
   };
 }

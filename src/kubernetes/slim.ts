@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../platform/address.ts';
 import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
-import type { Endpoint } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
 import { createInterner } from '../resolving/interner.ts';
@@ -9,6 +8,7 @@ import type { Backend } from '../model/service-chain.ts';
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
 import { type Owner, workloadOf } from '../resolving/workload.ts';
 import { healthOf } from './pod-health.ts';
+import { podRole, serviceRole } from './roles.ts';
 import { at, instant, type Json, list, spelled, strings, text } from './json.ts';
 
 export type { Json } from './json.ts';
@@ -190,22 +190,6 @@ const tunnelAnnotations = [
   'projectcalico.org/IPv6WireguardInterfaceAddr',
   'flannel.alpha.coreos.com/public-ip',
 ];
-
-/** Where Kubernetes and OpenShift run their own DNS and API servers: elsewhere whoever creates an object chooses its name and labels. */
-const systemNamespaces = new Set(['kube-system', 'openshift-dns', 'openshift-kube-apiserver']);
-
-function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {
-  if (!systemNamespaces.has(namespace)) return undefined;
-  if (labels['component'] === 'kube-apiserver') return 'api-server';
-  const isDns = /^(?:kube-dns|coredns|node-local-dns)$/.test(labels['k8s-app'] ?? '');
-  return isDns || 'dns.operator.openshift.io/daemonset-dns' in labels ? 'dns' : undefined;
-}
-
-function serviceRole(namespace: string, name: string): Endpoint['role'] {
-  if (namespace === 'default' && name === 'kubernetes') return 'api-server';
-  if (!systemNamespaces.has(namespace)) return undefined;
-  return /^(?:kube-dns|coredns|rke2-coredns-rke2-coredns|dns-default)$/.test(name) ? 'dns' : undefined;
-}
 
 /**
  * When a Pod gave up its addresses. A completed Pod still shows them in its status, though they may be another Pod's
