@@ -56,7 +56,7 @@ export function createCalicoBlockFinder({
   clock: Pick<Clock, 'now' | 'fromWall'>;
 }): PodFinder {
   const { now } = clock;
-  const pools = createSharedAnswers(readPools, { entries: 1, now });
+  const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
   const blocksRead = createSharedAnswers(readBlock, { entries: blocks, now });
   /** A right is missing: nothing is asked for until then. */
   let deniedUntil: Millis = -Infinity;
@@ -103,22 +103,6 @@ export function createCalicoBlockFinder({
     return object === undefined ? undefined : holdersIn(object);
   }
 
-  /** A text says why there are none. */
-  async function readPools(): Promise<{ group: Group; pools: readonly Pool[] } | string> {
-    let why = 'no IPPools of Calico';
-    for (const group of Object.keys(versions) as Group[]) {
-      const query = { limit: poolLimit };
-      const answer = await connection.request('GET', `/apis/${group}/${versions[group]}/ippools`, { query });
-      if (answer.kind === 'answered') {
-        const found = list(at(answer.body, 'items')).flatMap(poolIn);
-        if (found.length > 0) return { group, pools: found };
-      } else if (answer.status === 403)
-        why = 'may not list ippools: the component calico-lookups grants it, where this is Calico';
-      else if (answer.status !== 404) throw new RefusedError(answer);
-    }
-    return why;
-  }
-
   /** From the API server's cache. Undefined: not there. */
   async function read(path: string): Promise<Json> {
     const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
@@ -144,6 +128,24 @@ export function createCalicoBlockFinder({
       return { usable: false, why: `IPPools could not be read: ${(error as Error).message}` };
     }
   }
+}
+
+/** A text says why there are none. */
+async function readPools({
+  request,
+}: Pick<Connection, 'request'>): Promise<{ group: Group; pools: readonly Pool[] } | string> {
+  let why = 'no IPPools of Calico';
+  for (const group of Object.keys(versions) as Group[]) {
+    const query = { limit: poolLimit };
+    const answer = await request('GET', `/apis/${group}/${versions[group]}/ippools`, { query });
+    if (answer.kind === 'answered') {
+      const found = list(at(answer.body, 'items')).flatMap(poolIn);
+      if (found.length > 0) return { group, pools: found };
+    } else if (answer.status === 403)
+      why = 'may not list ippools: the component calico-lookups grants it, where this is Calico';
+    else if (answer.status !== 404) throw new RefusedError(answer);
+  }
+  return why;
 }
 
 /** `10.244.1.0/26` → `10-244-1-0-26` (libcalico-go, lib/names, CIDRToName). */
