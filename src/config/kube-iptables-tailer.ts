@@ -3,12 +3,6 @@ import type { Given, Layer } from './layer.ts';
 import { settingOf } from './settings.ts';
 import type { SettingName } from './schema.ts';
 
-/** What kube-iptables-tailer's variables set here, with a warning for each. */
-export interface Inherited {
-  layer: Layer;
-  warnings: readonly string[];
-}
-
 /** A variable of kube-iptables-tailer and the setting that has taken its place. Its values: util/envar.go there. */
 export interface Successor {
   setting: SettingName;
@@ -52,9 +46,9 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
 
 const where = 'see docs/migrating.md';
 
-/** `taken`: what is set in the ways of this program, which goes over what is inherited. */
-export function inherit(env: NodeJS.ProcessEnv, taken: Layer): Inherited {
-  const layer = new Map<SettingName, Given>();
+/** What these variables set here, with a warning for each. `own`: what is set in the ways of this program, which goes over it. */
+export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
+  const layer: { [Name in SettingName]?: Given } = {};
   const warnings: string[] = [];
   for (const [variable, { setting, translate }] of Object.entries(successors)) {
     const given = env[variable] ?? '';
@@ -62,12 +56,12 @@ export function inherit(env: NodeJS.ProcessEnv, taken: Layer): Inherited {
     if (given === '' || given.includes('://')) continue;
     const value = translate(given, env);
     const name = `${settingOf(setting).env}, or ${setting} in the file`;
-    if (value === undefined || taken[setting] !== undefined) {
+    if (value === undefined || own[setting] !== undefined) {
       const why = value === undefined ? 'as there' : `because ${setting} is set`;
       warnings.push(`${variable} is a variable of kube-iptables-tailer and does nothing, ${why}: remove it (${where})`);
       continue;
     }
-    layer.set(setting, { value, origin: { kind: 'variable', name: variable } });
+    layer[setting] = { value, origin: { kind: 'variable', name: variable } };
     const shown = typeof value === 'string' ? value : value.join(',');
     warnings.push(
       `${variable} is a variable of kube-iptables-tailer, taken as ${shown}: set ${name}, to that instead (${where})`,
@@ -76,5 +70,5 @@ export function inherit(env: NodeJS.ProcessEnv, taken: Layer): Inherited {
   for (const [variable, why] of Object.entries(withoutSuccessor))
     if (env[variable])
       warnings.push(`${variable} is a variable of kube-iptables-tailer and has no counterpart: ${why} (${where})`);
-  return { layer: Object.fromEntries(layer), warnings };
+  return { layer, warnings };
 }

@@ -1,8 +1,7 @@
-import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
-import { objectKey } from '../model/object-key.ts';
 import { orient } from './orientation.ts';
 
 /** Separates the parts of an identity; stands in no name, address or keyword. */

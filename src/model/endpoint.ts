@@ -15,6 +15,11 @@ export function podRef(pod: Omit<ObjectRef, 'apiVersion' | 'kind'>): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }
 
+/** Equal for the same object only; one without a uid is known by its name. */
+export function objectKey({ uid, namespace, name }: ObjectRef): string {
+  return uid || `${namespace ?? ''}/${name}`;
+}
+
 /** The controller a Pod belongs to, as its owner thinks of it: a Deployment rather than its ReplicaSet. */
 export interface Workload {
   kind: string;

@@ -1,6 +1,6 @@
+import { objectKey } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
-import { objectKey } from '../model/object-key.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import { createDistinctValues } from './distinct-values.ts';
 import { windowLength, windowOf } from './window.ts';

@@ -1,8 +1,7 @@
-import type { ObjectRef } from '../../model/endpoint.ts';
+import { objectKey, type ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { objectKey } from '../../model/object-key.ts';
 import type { ServiceChains } from '../../model/service-chain.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
 import { diagnose } from '../catalogue/diagnosis.ts';

@@ -34,10 +34,7 @@ async function readNumber(file: string): Promise<number | undefined> {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'latin1');
-  } catch {
-    return '';
-  }
+/** '' where the file cannot be read. */
+export async function read(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch(() => '');
 }

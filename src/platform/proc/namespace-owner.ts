@@ -1,6 +1,7 @@
 /** The Pod that a network namespace belongs to. */
-import { opendir, readFile } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { read } from './conntrack.ts';
 import { namespaceOf } from './host-namespace.ts';
 
 export interface NamespaceOwner {
@@ -27,7 +28,7 @@ export async function findNamespaceOwner(root: string, inode: number): Promise<N
   if (process === undefined) return undefined;
   const pods = new Set<string>();
   for (const one of inside) {
-    const pod = podOf(await cgroupsOf(root, one));
+    const pod = podOf(await read(join(root, one, 'cgroup')));
     if (pod !== undefined) pods.add(pod);
   }
   const [pod] = pods;
@@ -55,14 +56,6 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
     const found = await Promise.all(batch.map((process) => namespaceOf(root, process)));
     inside.push(...batch.filter((_, index) => found[index] === inode));
     batch = [];
-  }
-}
-
-async function cgroupsOf(root: string, process: string): Promise<string> {
-  try {
-    return await readFile(join(root, process, 'cgroup'), 'latin1');
-  } catch {
-    return '';
   }
 }
 
