@@ -8,9 +8,7 @@ import { printableJson } from '../platform/printable.ts';
 export function auditRow(
   line: LogLine,
   observation: PacketObservation | Martian,
-  ends: Ends,
-  node: string,
-  noise: string | undefined,
+  { ends, node, noise }: { ends: Ends; node: string; noise: string | undefined },
 ): string {
   const row = JSON.stringify({
     time: new Date(line.time).toISOString(),

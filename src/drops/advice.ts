@@ -12,7 +12,6 @@ interface Own {
 }
 
 interface Advice {
-  name: string;
   applies: (details: FlowDetails, own: Own) => boolean;
   /** Whole sentences. */
   say: (details: FlowDetails, own: Own) => string;
@@ -21,101 +20,85 @@ interface Advice {
 /** What a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
 const table: readonly Advice[] = [
   {
-    name: 'forged by a Pod',
     applies: isForRoutersToReport,
     say: ({ error }) =>
       `Only a router can know that, and ${error ? nameOf(error.reporter) : ''} is a Pod: unless it routes for others, the error is forged. Look at what it runs, and change nothing before.`,
   },
   {
-    name: 'forged path MTU',
     applies: ({ error }) => isTooBig(error) && !isPlausible(error),
     say: ({ error }) =>
       `No link is likely to take at most ${error?.mtu} bytes, so the error is probably forged: change no MTU for it, and look for who sends it.`,
   },
   {
-    name: 'path MTU',
     applies: ({ error }) => isTooBig(error),
     say: ({ error, peer }) =>
       `If that is true, path-MTU discovery is broken: small packets arrive, large ones to ${peer.address} vanish and connections hang. ` +
       `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}.`,
   },
   {
-    name: 'ICMP error',
     applies: ({ error }) => error !== undefined,
     say: () =>
       'If that is true, the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
   },
   {
-    name: 'spoofing',
     applies: ({ martian, direction, ownAddressIsForeign }) => martian && direction === 'sending' && ownAddressIsForeign,
     say: () =>
       "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only. Look at what this Pod runs.",
   },
   {
-    name: 'spoofed',
     applies: ({ martian, direction, peer }) =>
       martian && direction === 'receiving' && peer.kind === 'pod' && peer.note !== undefined,
     say: () => "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only.",
   },
   {
-    name: 'martian destination',
     applies: ({ martian, prefix }) => martian && prefix === 'martian destination',
     say: () =>
       'The destination is no address that can be routed there (loopback, 0.0.0.0 or the like): look at what sends to it.',
   },
   {
-    name: 'martian',
     applies: ({ martian }) => martian,
     say: ({ path }) =>
       `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${isLoosened(path) ? path : 'that device'}. Fix the route back` +
       (isLoosened(path) ? `; if it comes another way on purpose, loosen net/ipv4/conf/${path}/rp_filter to 2.` : '.'),
   },
   {
-    name: 'ufw',
     applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
     say: (details, own) =>
       `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(details, own)} ${letThroughUfw(details)}, or turn it off on nodes.`,
   },
   {
-    name: 'host firewall',
     applies: ({ enforcer }) => enforcer === 'host-firewall',
     say: (details, own) =>
       `The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin.${probes(details, own)} ` +
       "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
   },
   {
-    name: 'answer',
     applies: ({ reply }) => reply,
     say: () =>
       'The request got through and its answer did not: look for conntrack state lost or INVALID, asymmetric routes, or a rule without ESTABLISHED.',
   },
   {
-    name: 'cluster DNS from a Pod',
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
     say: (_, { namespace }) =>
       `This Pod cannot look up names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
   },
   {
-    name: 'metadata service',
     applies: ({ peer }) => peer.role === 'metadata',
     say: () =>
       'Many clusters forbid Pods the metadata service on purpose; SDKs then hang while looking for credentials. Give the Pod its credentials another way, or allow it.',
   },
   {
-    name: 'API server',
     applies: ({ peer, port, direction }) =>
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
     say: (_, { namespace }) =>
       `This Pod cannot reach the Kubernetes API. Allow egress to the API server: kubectl -n ${namespace} describe networkpolicy`,
   },
   {
-    name: 'probe',
     applies: isProbe,
     say: (_, { namespace }) =>
       `Traffic from nodes carries the kubelet's probes: without it the Pod stays unready. Allow it from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy`,
   },
   {
-    name: 'network policy',
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
     say: (details, { namespace }) => policyAdvice(details, namespace),
   },

@@ -99,16 +99,11 @@ function explainError(
     };
     findings.push(finding('receiving', victim, innerEnds.destination, details, node));
   }
-  if (ends.source.kind === 'pod')
-    findings.push(
-      finding(
-        'sending',
-        ends.source,
-        ends.destination,
-        flow(observation, ends, 'sending', ends.destination, ends.source),
-        node,
-      ),
-    );
+  const { source, destination } = ends;
+  if (source.kind === 'pod') {
+    const details = flow(observation, ends, 'sending', destination, source);
+    findings.push(finding('sending', source, destination, details, node));
+  }
   return findings;
 }
 
@@ -122,25 +117,19 @@ function flow(
   const { packet, inInterface, outInterface } = observation;
   const { port, reply } = orient(packet);
   return {
-    kind: 'flow',
-    direction,
-    peer,
-    ownAddress: own.address,
-    ownAddressIsForeign: own.kind === 'pod' && own.note !== undefined,
+    ...bareFlow(direction, peer, own),
     protocol: packet.protocol,
     port,
     reply,
     laterFragment: packet.laterFragment,
     icmpType: packet.icmpType,
     icmpCode: packet.icmpCode,
-    error: undefined,
     verdict: observation.verdict === 'rejected' ? 'rejected' : 'dropped',
     prefix: observation.prefix,
     enforcer: observation.enforcer,
     policy: observation.policy,
     refusedBy: refusedBy(ends),
     path: pathOf(inInterface, outInterface),
-    martian: false,
   };
 }
 

@@ -81,13 +81,6 @@ const anyNeedle = new RegExp(
  * What a message says, its envelope taken off; `undefined` when no format claims it. `origin`, as in `Envelope`, and `program`
  * name its writer. Any program can take the names of the kernel and of ulogd: these two count only with the origin `kernel`.
  */
-export function parse(text: string, prefixes: PrefixTable): Observation | undefined;
-export function parse(
-  text: string,
-  prefixes: PrefixTable,
-  origin: string,
-  program: string | undefined,
-): Observation | Refused | undefined;
 export function parse(
   text: string,
   prefixes: PrefixTable,

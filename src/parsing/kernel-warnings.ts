@@ -32,14 +32,8 @@ export function parseMartian(text: string): Martian | Unparsable | undefined {
   if (!found) return undefined;
   const [, impossible, destination = '', source = '', device = ''] = found;
   const addresses = { source: canonicalAddress(source), destination: canonicalAddress(destination) };
-  for (const [field, value] of Object.entries(addresses)) {
-    if (value === '')
-      return {
-        kind: 'unparsable',
-        format: 'martian',
-        reason: `${field === 'source' ? source : destination} is not an address`,
-      };
-  }
+  const wrong = addresses.source === '' ? source : addresses.destination === '' ? destination : undefined;
+  if (wrong !== undefined) return { kind: 'unparsable', format: 'martian', reason: `${wrong} is not an address` };
   return {
     kind: 'martian',
     impossible: impossible === 'source' ? 'source' : 'destination',
@@ -59,22 +53,15 @@ export function parseSuppressed(text: string): Suppressed | undefined {
 
 /** What journald says of records it has lost or thrown away (systemd src/journal/journald-kmsg.c, journald-server.c). */
 export function parseJournald(text: string): Suppressed | undefined {
-  // It found a gap in the numbers of /dev/kmsg: anything may have been in it.
+  const lost = { kind: 'suppressed', by: 'journald' } as const;
+  // A gap in the numbers of /dev/kmsg: any line may have been in it.
   const missed = /^Missed (\d{1,15}) kernel messages/.exec(text);
-  if (missed) return { kind: 'suppressed', by: 'journald', count: Number(missed[1]), affects: 'everything' };
+  if (missed) return { ...lost, count: Number(missed[1]), affects: 'everything' };
   if (text.startsWith('/dev/kmsg buffer overrun, some messages lost'))
-    return { kind: 'suppressed', by: 'journald', count: undefined, affects: 'everything' };
-  const limited = /^Suppressed (\d{1,15}) messages from (\S+)/.exec(text);
-  if (limited) {
-    const kernel = /kernel|kmsg/.test(limited[2] ?? '');
-    return {
-      kind: 'suppressed',
-      by: 'journald',
-      count: Number(limited[1]),
-      affects: kernel ? 'everything' : 'nothing',
-    };
-  }
-  return undefined;
+    return { ...lost, count: undefined, affects: 'everything' };
+  const [, count, unit = ''] = /^Suppressed (\d{1,15}) messages from (\S+)/.exec(text) ?? [];
+  if (count === undefined) return undefined;
+  return { ...lost, count: Number(count), affects: /kernel|kmsg/.test(unit) ? 'everything' : 'nothing' };
 }
 
 /** Functions whose limiter stands in front of the warnings that we read; LOG rules have no such limiter. */

@@ -22,15 +22,7 @@ export interface PipelineOptions extends DecisionOptions {
    */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   /** Sees every dropped or rejected packet. */
-  onDrop?:
-    | ((
-        line: LogLine,
-        observation: PacketObservation | Martian,
-        ends: Ends,
-        node: string,
-        noise: string | undefined,
-      ) => void)
-    | undefined;
+  onDrop?: ((line: LogLine, observation: PacketObservation | Martian, meaning: FlowMeaning) => void) | undefined;
 }
 
 /** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
@@ -97,9 +89,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number): void {
-    const { ends, node, noise } = meaning;
-    onDrop?.(line, observation, ends, node, noise);
-    statistics.resolved(ends, noise !== undefined, weight);
+    onDrop?.(line, observation, meaning);
+    statistics.resolved(meaning.ends, meaning.noise !== undefined, weight);
   }
 
   function report({ findings, node }: FlowMeaning, time: Millis, weight: number): void {

@@ -11,7 +11,7 @@ function row(
   node = 'node-a',
   noise?: string,
 ): unknown {
-  const text = auditRow(line(of), observation(given), found, node, noise);
+  const text = auditRow(line(of), observation(given), { ends: found, node, noise });
   expect(text.endsWith('}\n') && !text.slice(0, -1).includes('\n')).toBe(true);
   return JSON.parse(text);
 }
@@ -74,7 +74,7 @@ test('what is not known is left out', () => {
   });
 });
 
-describe('what is told only where it applies', () => {
+describe('fields that are written only where they apply', () => {
   test.each([
     ['an inferred time', row({}, { timeIsExact: false }), { timeEstimated: true }],
     ['chatter', row({}, {}, ends(), 'node-a', 'multicast'), { noise: 'multicast' }],

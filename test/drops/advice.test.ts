@@ -178,7 +178,7 @@ test.each<[string, Partial<FlowDetails>]>([
   ['rules of a stranger', { ...denied, refusedBy: 'sender' }],
   ['receiving from DNS', { peer: dns, port: 53 }],
   ['another port of a node', { direction: 'sending', peer: nodeEnd(), port: 10250 }],
-])('nothing is said of %s', (_, given) => {
+])('no advice on %s', (_, given) => {
   expect(advice(given)).toBe('');
 });
 
@@ -235,7 +235,7 @@ test.each<PolicyName>([
   );
 });
 
-describe('what would lead astray is not said', () => {
+describe('advice that would mislead is not given', () => {
   const martian = { martian: true, path: 'eth1', prefix: 'martian source' };
 
   test('a martian destination has nothing to do with the reverse-path filter', () => {

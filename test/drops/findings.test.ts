@@ -70,7 +70,7 @@ describe('whose finding a packet is', () => {
     expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();
   });
 
-  test('an answer is told by the port of the one who gives it', () => {
+  test('an answer counts by the port of its sender', () => {
     const answer = observation({
       packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }),
     });
@@ -144,7 +144,7 @@ describe('an ICMP error', () => {
     mtu: 1400,
   });
 
-  test('hurts who sent the packet it is about', () => {
+  test('affects the sender of the packet it is about', () => {
     const found = explainPacket(
       tooBig,
       ends({ source: router, destination: web, inner: { source: web, destination: externalEnd() } }),
@@ -170,7 +170,7 @@ describe('an ICMP error', () => {
     ]);
   });
 
-  test('about nobody’s packet is nobody’s', () => {
+  test('about a packet of an unknown sender makes no finding for it', () => {
     expect(
       explainPacket(
         tooBig,
@@ -192,7 +192,7 @@ describe('an ICMP error', () => {
     });
   });
 
-  test('about an answer is told by the port of the one who answered', () => {
+  test('about an answer counts by the port of the answer’s sender', () => {
     const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
     const [found] = explainPacket(
       answer,

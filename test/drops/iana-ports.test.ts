@@ -12,7 +12,7 @@ test.each([
   [8080, 'TCP', 'http-alt'],
   // IANA's first name of several, and the one that people know.
   [80, 'TCP', 'http'],
-  // Nobody who meets this port in a cluster would know it as "sun-sr-https".
+  // No user who meets this port in a cluster knows it as "sun-sr-https".
   [6443, 'TCP', undefined],
   [49152, 'TCP', undefined],
   [0, 'TCP', undefined],

@@ -4,7 +4,7 @@ import type { FlowDetails } from '../../src/model/finding.ts';
 import type { Series, DistinctValues } from '../../src/model/series.ts';
 import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
 
-const tallyOf = (values: string[], past = 0): DistinctValues => ({ seen: values, past });
+const distinct = (values: string[], past = 0): DistinctValues => ({ seen: values, past });
 const message = (details: Partial<FlowDetails>, given: Partial<Series> = {}): string =>
   messageOf(series({ finding: finding({ details: flow(details) }), ...given }));
 
@@ -17,7 +17,7 @@ describe('in full', () => {
     [
       'a workload’s Pods, refused by the receiver',
       { ...calico, peer: workerEnd(1), refusedBy: 'receiver', path: 'eth0 → calic440f455693' },
-      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
+      { peers: distinct(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
       'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP (postgresql). ' +
         'Logged on node-a (eth0 → calic440f455693) as "calico-drop". No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
     ],
@@ -93,19 +93,19 @@ describe('the peer', () => {
     [
       'one Pod of a workload',
       { peer: workerEnd(1) },
-      { peers: tallyOf(['10.65.2.1']) },
+      { peers: distinct(['10.65.2.1']) },
       'from batch/worker-1 (10.65.2.1) on',
     ],
     [
       'two Pods of a workload',
       { peer: workerEnd(1) },
-      { peers: tallyOf(['10.65.2.1', '10.65.2.2']) },
+      { peers: distinct(['10.65.2.1', '10.65.2.2']) },
       'from Deployment batch/worker (10.65.2.1 and 1 more Pod) on',
     ],
     [
       'more Pods than were remembered',
       { peer: workerEnd(1) },
-      { peers: tallyOf(['10.65.2.1', '10.65.2.2', '10.65.2.3'], 7) },
+      { peers: distinct(['10.65.2.1', '10.65.2.2', '10.65.2.3'], 7) },
       '(10.65.2.1 and over 2 more Pods)',
     ],
     ['an address without a note', { peer: externalEnd({ note: undefined }) }, {}, 'from 203.0.113.9 on'],
@@ -155,38 +155,38 @@ describe('an overflow', () => {
   test.each([
     {
       name: 'one peer and port',
-      peers: tallyOf(['a']),
-      ports: tallyOf(['22/TCP']),
+      peers: distinct(['a']),
+      ports: distinct(['22/TCP']),
       expected: `from 203.0.113.9 (outside the cluster), on port 22/TCP. ${last}`,
     },
     {
       name: 'two peers',
-      peers: tallyOf(['a', 'b']),
-      ports: tallyOf(['22/TCP', '23/TCP']),
+      peers: distinct(['a', 'b']),
+      ports: distinct(['22/TCP', '23/TCP']),
       expected: `from 203.0.113.9 (outside the cluster) and 1 other peer, on ports 22/TCP, 23/TCP. ${last}`,
     },
     {
       name: 'many ports',
-      peers: tallyOf(['a', 'b', 'c']),
-      ports: tallyOf(numbers(9)),
+      peers: distinct(['a', 'b', 'c']),
+      ports: distinct(numbers(9)),
       expected: `and 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 4 more. ${last}`,
     },
     {
       name: 'more than were remembered',
-      peers: tallyOf(['a', 'b', 'c'], 4),
-      ports: tallyOf(numbers(9), 4),
+      peers: distinct(['a', 'b', 'c'], 4),
+      ports: distinct(numbers(9), 4),
       expected: `and over 2 other peers, on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and over 4 more. ${last}`,
     },
-    { name: 'no ports', peers: tallyOf(['a', 'b']), ports: tallyOf([]), expected: `and 1 other peer. ${last}` },
+    { name: 'no ports', peers: distinct(['a', 'b']), ports: distinct([]), expected: `and 1 other peer. ${last}` },
   ])('$name', ({ peers, ports, expected }) => {
     expect(overflow({}, peers, ports)).toContain(expected);
   });
 
   test('of many ports of one peer looks like a port scan', () => {
     const scan = 'So many ports of one peer look like a port scan.';
-    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(16)))).toContain(scan);
-    expect(overflow({}, tallyOf(['a']), tallyOf(numbers(15)))).not.toContain(scan);
-    expect(overflow({}, tallyOf(['a', 'b']), tallyOf(numbers(16)))).not.toContain(scan);
+    expect(overflow({}, distinct(['a']), distinct(numbers(16)))).toContain(scan);
+    expect(overflow({}, distinct(['a']), distinct(numbers(15)))).not.toContain(scan);
+    expect(overflow({}, distinct(['a', 'b']), distinct(numbers(16)))).not.toContain(scan);
   });
 });
 

@@ -5,9 +5,13 @@ import { createDirectory } from '../../src/resolving/directory.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, nine, observation, packet, portless } from '../builders.ts';
 
-const nobody = createDirectory(cluster());
+const emptyDirectory = createDirectory(cluster());
 const noise = (given: Packet, destinationMac?: string): string | undefined =>
-  noiseOf(given, destinationMac, resolvePacket(observation({ packet: given }), nobody, { time: nine, exact: true }));
+  noiseOf(
+    given,
+    destinationMac,
+    resolvePacket(observation({ packet: given }), emptyDirectory, { time: nine, exact: true }),
+  );
 const udp = (given: Partial<Packet>): Packet => packet({ protocol: 'UDP', tcpFlags: undefined, ...given });
 
 test.each([

@@ -81,7 +81,7 @@ test.each([
   expect(orient(given)).toEqual(expected);
 });
 
-test('a connection is one story from either side, whatever its ephemeral port', () => {
+test('a connection is one series from either side, whatever its ephemeral port', () => {
   for (const ephemeral of [32768, 40112, 60999]) {
     expect(orient(packet({ sourcePort: ephemeral, tcpFlags: ACK })).port).toBe(5432);
     expect(orient(packet({ sourcePort: 5432, destinationPort: ephemeral, tcpFlags: ACK })).port).toBe(5432);

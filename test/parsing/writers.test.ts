@@ -39,7 +39,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
     const believed = kindOf(text);
     const stamp = 'Nov 21 10:15:03 node-b';
 
-    test('is believed where nobody is named, and of its writers', () => {
+    test('is believed where no writer is named, and of its writers', () => {
       expect(believed).toMatch(/^(?:packet|conntrack-full|neighbour-overflow|martian|suppressed)$/);
       for (const writer of writers) {
         const tag = writer === 'kernel' ? 'kernel: ' : `${writer}[12]: `;

@@ -195,14 +195,14 @@ describe('a saved FelixConfiguration', () => {
     ['with a number for a name', { name: 7 }, 'no'],
     ['with a name that is a command', { name: 'node.node-a; reboot' }, 'an impossible'],
     ['with a name of JavaScript’s', { name: '__proto__' }, 'an impossible'],
-  ])('%s is told of', async (_, named, fault) => {
+  ])('%s is reported', async (_, named, fault) => {
     const outcome = await of({ kind, metadata: named, spec: { bpfEnabled: true } });
     expect(outcome.status).toBe(1);
     expect(outcome.err).toContain(`the FelixConfiguration has ${fault} metadata.name`);
     expect(Object.keys(eventsOfNode(outcome))).toEqual(['ServiceChainMissing']);
   });
 
-  test('of a version that nobody knows is read as far as it can be', async () => {
+  test('of an unknown version is read as far as it can be', async () => {
     const spec = {
       bpfEnabled: true,
       bpfKubeProxyIptablesCleanupEnabled: null,

@@ -175,7 +175,7 @@ describe('remembered flows', () => {
     }
   }
 
-  test('are told as they would be told afresh, whatever becomes known or changes in between', async () => {
+  test('are as if resolved again, whatever becomes known or changes in between', async () => {
     await fc.assert(
       fc.asyncProperty(program, async ([some, steps]) => {
         const scene = live();
@@ -377,7 +377,7 @@ describe('a packet whose ends are being found out', () => {
     expect(series()).toEqual(['web-0 sending 10.65.2.9 x5']);
   });
 
-  test('counts with the bare address when nobody has it', async () => {
+  test('counts with the bare address when no object has it', async () => {
     const { drop, series, open } = scene();
     drop({}, 3);
     await open[0]?.answer([]);

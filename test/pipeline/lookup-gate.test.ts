@@ -36,7 +36,7 @@ interface Rig {
   sync: () => void;
   /** A look-up has come back. */
   answer: (host: number) => void;
-  /** What can be said to have been counted: `203.0.113.7 80 x3`. */
+  /** What has been counted: `203.0.113.7 80 x3`. */
   counted: () => string[];
   /** How long each flow had waited since it could have been looked up. */
   waits: number[];
@@ -200,7 +200,7 @@ describe('before the lists are there', () => {
     expect(one.asked.size).toBe(0);
   });
 
-  test('nobody is asked; after that, whoever is unknown has the time of an answer', () => {
+  test('no lookup begins; after that, an unknown address has the time of one answer', () => {
     const one = rig({ synced: false });
     one.read(7);
     pass(60 * second);
@@ -225,7 +225,7 @@ describe('before the lists are there', () => {
   });
 });
 
-test('what finds no place is counted as it is, and that is told', () => {
+test('a packet that finds no place is counted as it is, and the overflow is reported', () => {
   const one = rig({ limit: 2, synced: false });
   for (const host of [7, 8, 9, 7]) one.read(host);
   expect(one.counted()).toEqual(['203.0.113.9 80 x1']);

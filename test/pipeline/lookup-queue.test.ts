@@ -123,7 +123,7 @@ describe('a restored room', () => {
     expect(queue.flows).toMatchObject([{ weight: 1 }, { weight: 1 }]);
   });
 
-  test('loses nobody, though it is smaller by now', () => {
+  test('loses no flow, though it is smaller by now', () => {
     const queue = createLookupQueue(10);
     for (const port of [80, 81, 82]) queue.admit(line(), syn(port), nine);
     const again = restored(queue, 1);

@@ -58,7 +58,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       incidents.set(name, known);
       return known;
     },
-    onDrop: (_, { kind }, ends, name, noise) =>
+    onDrop: (_, { kind }, { ends, node: name, noise }) =>
       void drops.push([name, kind, ends.source.identity, noise].filter(Boolean).join(' ')),
     ...given,
   });
@@ -67,7 +67,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
     pipeline.take(line({ text, time, host: 'node-a', ...rest }), origin);
   }
   const all = [...tables.values()].flatMap((table) => table.due(Infinity));
-  const told = all.map(({ finding: { node: name, reason, regarding }, count }) =>
+  const counted = all.map(({ finding: { node: name, reason, regarding }, count }) =>
     [
       name,
       reason,
@@ -75,7 +75,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       `x${count}`,
     ].join(' '),
   );
-  return { statistics, series: told.toSorted(), all, drops, advanced };
+  return { statistics, series: counted.toSorted(), all, drops, advanced };
 }
 
 /** As the kernel prints a SYN. */
@@ -124,18 +124,18 @@ describe('a packet', () => {
     expect(statistics.verdicts).toMatchObject(verdicts);
   });
 
-  test('of nobody is a drop without a series', () => {
+  test('between addresses without an owner is a drop without a series', () => {
     const { series, drops, statistics } = run([syn({ from: '8.8.8.8', inDevice: 'eth0' })]);
     expect(series).toEqual([]);
     expect(drops).toEqual(['node-a packet 8.8.8.8']);
     expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
   });
 
-  test('from an interface that no known Pod has tells of another cluster', () => {
+  test('from an interface that no known Pod has counts as a sign of another cluster', () => {
     expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
   });
 
-  test('of an address in a Pod range that is nobody’s is unresolved', () => {
+  test('of an address in a Pod range that no Pod has is unresolved', () => {
     const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
     const { statistics } = run(
       [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
@@ -188,7 +188,7 @@ describe('what only the kernel can say', () => {
       neighbourOverflow: 0,
     });
     for (const origin of ['kernel', 'unknown'] as const) {
-      // A full table is told when it is seen again.
+      // A full table is published when it is seen again.
       const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
       expect(taken.series).not.toEqual([]);
       expect(taken.statistics.notKernel).toBe(0);
@@ -232,7 +232,7 @@ describe('a full table of the kernel', () => {
     expect(statistics.conntrackFull).toBe(1);
   });
 
-  test('of nobody knows which node is counted', () => {
+  test('of an unknown node is counted', () => {
     const { series, statistics } = run(twice(full));
     expect(series).toEqual([]);
     expect(statistics).toMatchObject({ nodeUnknown: 2, conntrackFull: 2 });
@@ -271,7 +271,7 @@ describe('a record of a program', () => {
     }
   });
 
-  test('is all that counts in the log of a program that writes rules: nobody can have a packet told by it', () => {
+  test('is all that counts in the log of a program that writes rules: a packet in it is ignored', () => {
     for (const text of [syn(), antrea, 'nf_conntrack: table full, dropping packet', 'Missed 17 kernel messages']) {
       const { series, statistics } = run([{ text, origin: 'program' }]);
       expect(series).toEqual([]);
@@ -279,7 +279,7 @@ describe('a record of a program', () => {
     }
   });
 
-  test('is refused where the kernel is said to have written it', () => {
+  test('is refused where the envelope names the kernel', () => {
     expect(run([failure(0, 'kernel'), failure(1, 'kernel')], { node: 'node-b' }).series).toEqual([]);
   });
 });
@@ -355,7 +355,7 @@ test('what is due is written before a line is counted', () => {
   expect(order).toEqual(['advance', 'count']);
 });
 
-test('what is remembered of a packet does not hold its line: 64 KiB where somebody writes lines of his own', () => {
+test('what is remembered of a packet does not hold its line, which may have 64 KiB', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const kept: unknown[] = [];

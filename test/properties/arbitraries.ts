@@ -21,7 +21,7 @@ const interfaceName = fc.oneof(
   fc.stringMatching(/^[a-z][a-z0-9._:@-]{0,14}$/),
 );
 
-/** A prefix that ends in `IN=…` cannot be told from the header. */
+/** A prefix that ends in `IN=…` cannot be distinguished from the header. */
 const prefix = fc
   .oneof(
     fc.constantFrom(

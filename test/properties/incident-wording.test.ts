@@ -68,7 +68,7 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
     related: undefined,
     node,
   } as const;
-  const tally = { seen: [], past: 0 };
+  const noValues = { seen: [], past: 0 };
   const published = { count: 0, writes: 0, at: 0, suppressed: false, base: 0, resourceVersion: undefined };
   return cutBytes(
     messageOf({
@@ -79,8 +79,8 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
       first: 0,
       last: 0,
       suppressed,
-      peers: tally,
-      ports: tally,
+      peers: noValues,
+      ports: noValues,
       published,
       due: 0,
     }),
@@ -88,7 +88,7 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
   );
 }
 
-test('any story is one line of at most 1,024 bytes that ends in its code', () => {
+test('any Event message of an incident is one line of at most 1,024 bytes that ends in its code', () => {
   fc.assert(
     fc.property(details, anyNode, fc.boolean(), (given, node, suppressed) => {
       const message = written(given, node, suppressed);
@@ -148,7 +148,7 @@ test('nothing is left out that there is room for', () => {
     expect(` ${message} `).toContain(` ${part} `);
 });
 
-describe('what is too long is said in fewer words', () => {
+describe('what is too long is shortened', () => {
   test('Services keep their names when those of their backends do not fit', () => {
     const message = incidentMessage(detailsOf({ services: [longest] }), 'node-a');
     expect(message).toContain(`Service named: ${longest.object.namespace}/${longest.object.name} ports`);

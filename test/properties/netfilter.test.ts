@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Observation } from '../../src/model/observation.ts';
 import { parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { printedLine } from './arbitraries.ts';
@@ -13,7 +12,7 @@ const prefixes = createPrefixTable();
 const line = printedLine.map((printed) => printed.line);
 
 /** What is netfilter's in an observation, without what the prefix table adds and without the wording of reasons. */
-function bare(observation: Observation | undefined): BareObservation {
+function bare(observation: ReturnType<typeof parse>): BareObservation {
   if (observation?.kind === 'unparsable') return observation.format === 'netfilter' ? unparsable : undefined;
   if (observation?.kind !== 'packet' || observation.logger !== 'netfilter') return undefined;
   const { verdict: _verdict, prefixRule: _rule, policy: _policy, enforcer: _enforcer, ...rest } = observation;
@@ -65,7 +64,7 @@ describe('parse', () => {
   });
 });
 
-/** Each would be slow to death for a parser that looks again at what it has seen; the test's time limit tells. */
+/** Each would be slow to death for a parser that looks again at what it has seen; the test's time limit shows it. */
 const hostile: Record<string, string> = {
   'IN= again and again': 'IN=',
   'IN= again and again, each complete': 'IN= ',

@@ -90,7 +90,7 @@ export function icmpHeader(nested: Nested): Arbitrary<Piece> {
 
 export function icmpv6Header(nested: Nested): Arbitrary<Piece> {
   const errorBody = nested ?? nothing;
-  const pointer = fc
+  const problemAt = fc
     .tuple(uint32, errorBody)
     .map(([offset, body]) => before(`POINTER=${offset.toString(16).padStart(8, '0')} `, body));
   return fc.oneof(
@@ -103,7 +103,7 @@ export function icmpv6Header(nested: Nested): Arbitrary<Piece> {
       fc.tuple(errorBody, uint32).map(([body, mtu]) => withMtu(body, mtu)),
     ),
     message(3, fc.constantFrom(0, 1), errorBody),
-    message(4, fc.constantFrom(0, 1, 2), pointer),
+    message(4, fc.constantFrom(0, 1, 2), problemAt),
     message(135, fc.constant(0), nothing),
     message(143, fc.constant(0), nothing),
     incomplete(true),

@@ -70,7 +70,7 @@ function leavesOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [];
 }
 
-/** Only names stand in what a reader pastes; what a line says is told before it, in quotes. */
+/** Only names stand in what a reader pastes; what a line says stands before it, in quotes. */
 function expectSafeCommands(message: string): void {
   const from = message.search(/\b(?:kubectl|calicoctl|sysctl|modprobe|grep -e|loosen net\/)/);
   if (from >= 0) expect(message.slice(from).replace(/It logged: ".*?"(?= )/, '')).not.toContain(canary);

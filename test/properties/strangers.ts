@@ -172,7 +172,7 @@ export const strangeObjects: fc.Arbitrary<unknown[]> = fc
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 const header = 'LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=1 DF PROTO=TCP SPT=38736';
 
-/** Lines into which one text is put: each place where a writer of logs takes in a word of somebody else. */
+/** Lines into which one text is put: each place where a writer of logs takes in a word of a stranger. */
 export const templates: readonly ((text: string, second: number) => string)[] = [
   (text) => `node-b kernel: ${text}IN=eth0 OUT=eth1 SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5432 SYN`,
   (text) => `node-b kernel: calico-drop: ${text} IN=eth0 OUT=eth1 SRC=203.0.113.9 DST=10.244.1.30 ${header} DPT=80 SYN`,
@@ -204,7 +204,7 @@ export const templates: readonly ((text: string, second: number) => string)[] = 
   (text) => `node-b bird[12]: bird: Mesh_${text}: Error: Hold timer expired`,
 ];
 
-/** Each line comes again after half a minute: what is said once is no incident. */
+/** Each line comes again after half a minute: a record that comes once is no incident. */
 export const strangeLog: fc.Arbitrary<string> = fc
   .array(fc.record({ template: fc.constantFrom(...templates), text: hostile }), { minLength: 1, maxLength: 6 })
   .map((entries) =>

@@ -1,24 +1,11 @@
-import type { Program, ProgramRecord } from '../../model/program-record.ts';
+import type { ProgramRecord } from '../../model/program-record.ts';
 import type { Fields } from './fields.ts';
 import { cut, messageLimit } from './limits.ts';
 
 export type Severity = ProgramRecord['severity'];
 
-export interface RecordParts {
-  program: Program;
-  severity: Severity;
-  caller: string;
-  message: string;
-}
+type RecordParts = Omit<ProgramRecord, 'kind' | 'fields' | 'error'>;
 
-export function newRecord({ program, severity, caller, message }: RecordParts, fields: Fields): ProgramRecord {
-  return {
-    kind: 'program-record',
-    program,
-    severity,
-    caller,
-    message: cut(message, messageLimit),
-    fields: fields.values,
-    error: fields.error,
-  };
+export function newRecord(parts: RecordParts, { values, error }: Fields): ProgramRecord {
+  return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
 }

@@ -58,7 +58,7 @@ test('one that is not ready', async () => {
   );
 });
 
-test('an older one, which does not tell when', async () => {
+test('an agent without the metrics of the last times', async () => {
   const body = 'kube_netfilter_tailer_build_info{version="0.1.0"} 1\n';
   const check = await checkAgent(':9090', () => Promise.resolve({ status: 200, body }), false, now);
   expect(check).toMatchObject({ status: 'ok', finding: 'runs: 0 lines read, 0 drops, 0 writes of Events' });
@@ -81,7 +81,7 @@ test('another program', async () => {
   expect(check).toMatchObject({ status: 'unknown', finding: 'another program listens at 127.0.0.1:9090' });
 });
 
-test.each([':0', 'what'])('METRICS_ADDRESS %s tells nothing', async (address) => {
+test.each([':0', 'what'])('METRICS_ADDRESS %s names no address', async (address) => {
   await expect(checkAgent(address, () => expect.unreachable(), false, now)).resolves.toMatchObject({
     status: 'unknown',
   });
@@ -111,7 +111,7 @@ describe('asking', () => {
   const server = createServer((request, response) => void response.writeHead(201).end(request.url));
   afterEach(() => void server.close());
 
-  test('somebody, then nobody', async () => {
+  test('a server that answers once and is gone', async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -92,7 +92,7 @@ describe('Node', () => {
   test.each([
     ['node-b', 'not known: the API server does not allow it'],
     ['', 'no Node is named'],
-  ])('nobody can tell of "%s"', async (name, finding) => {
+  ])('unknown for the answer "%s"', async (name, finding) => {
     await expect(
       checked(
         fakeApi(() => refused(403)),
@@ -153,7 +153,7 @@ describe('Calico', () => {
     expect(bpf).toContain(expected);
   });
 
-  test('nobody knows of kube-proxy', async () => {
+  test('it is not known whether kube-proxy runs here', async () => {
     const look = await lookAtFelix(
       fakeApi(({ path }) => (path.endsWith('/default') ? answered({ spec: { bpfEnabled: true } }) : undefined)),
       'node-a',

@@ -33,7 +33,7 @@ test.each([
 });
 
 describe('settings of the environment that are wrong', () => {
-  test('are told, and the others hold', () => {
+  test('are reported, and the others hold', () => {
     const wrong = { ...env, MAX_NODES: 'many', LOG_LEVEL: 'loud', MAX_SERVICES: '9' };
     expect(readDoctorOptions(['--prefix', 'a=dropped'], wrong)).toMatchObject({
       config: { node: 'node-a', maxNodes: 200, logLevel: 'info', maxServices: 9, prefixes: [{ prefix: 'a' }] },

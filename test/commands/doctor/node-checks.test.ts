@@ -104,7 +104,7 @@ describe('logs of containers', () => {
     });
   });
 
-  test('nobody is there, and nobody is missing', () => {
+  test('neither a log nor a Pod of the programs is there', () => {
     mkdirSync(root());
     expect(check([])).toBe(
       'ok: /pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node',
@@ -135,7 +135,7 @@ describe('logs of containers', () => {
 });
 
 describe("the host's /proc", () => {
-  test('is not spoken of where nobody has set it', () => {
+  test('is no check where it is not set', () => {
     expect(checkProcRoot('/proc', () => expect.unreachable())).toEqual([]);
   });
 

@@ -90,7 +90,7 @@ test('what auto finds has a line, too, but not where it is named itself', async 
 
 const field = 'journalctl --quiet --no-pager --directory=/j --field=_SYSTEMD_UNIT';
 
-/** What is said behind the kernel's lines. */
+/** What follows the kernel's lines. */
 async function look(fields: Parameters<typeof programs>[0], units?: string): Promise<string | undefined> {
   const run = programs({ journalctl: printed({ number: 1, message: 'x' }), ...fields });
   const [line] = await sources('journal:/j', { findJournal: () => ({ directory: '/j' }), run }, units);
@@ -103,7 +103,7 @@ describe('units in the journal', () => {
     expect(await look({ [field]: 'ssh.service\n' })).toBe('; no records of UNITS');
   });
 
-  test('nothing is said where nobody asks, or it cannot be seen', async () => {
+  test('no units are reported where none is named, or the journal cannot be read', async () => {
     expect(await look({ [field]: { kind: 'failed', reason: 'no' } })).toBe('');
     expect(await look({}, ' ,')).toBe('');
   });

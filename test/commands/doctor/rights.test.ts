@@ -60,21 +60,21 @@ describe('each is asked for', () => {
     });
   });
 
-  test('without some the agent only tells less', async () => {
+  test('without some the agent only reports less', async () => {
     await expect(checkRights(lacking('get felixconfigurations'))).resolves.toMatchObject({
       status: 'warning',
       finding: 'missing: get felixconfigurations.crd.projectcalico.org, get felixconfigurations.projectcalico.org',
     });
   });
 
-  test.each([null, {}, { status: null }])('an answer that does not tell is no refusal: %j', async (body) => {
+  test.each([null, {}, { status: null }])('an answer without a decision is no refusal: %j', async (body) => {
     await expect(checkRights(fakeApi(() => answered(body)))).resolves.toMatchObject({
       status: 'unknown',
       finding: 'not known: what answers does not tell, as an API server would',
     });
   });
 
-  test('nobody says', async () => {
+  test('the API server does not answer', async () => {
     await expect(checkRights(fakeApi(() => refused(0)))).resolves.toMatchObject({
       status: 'unknown',
       finding: 'not known: the API server does not answer',

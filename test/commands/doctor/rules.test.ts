@@ -155,7 +155,7 @@ describe('programs', () => {
     });
   });
 
-  test('programs that hang are told of once, not as missing', async () => {
+  test('programs that hang are reported once, not as missing', async () => {
     const hung = { kind: 'failed', reason: 'it did not end in time' } as const;
     const rules = await readRules({
       run: programs({ 'iptables-nft-save': hung, 'ip6tables-nft-save': hung, nft: hung }),

@@ -28,7 +28,7 @@ test.each<[string, Answer, Record<string, string>]>([
   expect((await checked(answer)).statuses).toMatchObject(expected);
 });
 
-test('without a name nobody asks for a Node', async () => {
+test('without a name no Node is asked for', async () => {
   const { asked, statuses } = await checked(answered({ items: [kind] }), '');
   expect(statuses).toMatchObject({ node: 'unknown', 'nf-log-all-netns': 'unknown' });
   expect(asked.filter((request) => request.startsWith('/api/v1/nodes'))).toEqual([]);

@@ -14,12 +14,12 @@ function goQuote(text: string): string {
     '\x07': '\\a',
   };
   const quoted = Array.from(text, (char) => {
-    const point = char.codePointAt(0) as number;
+    const rune = char.codePointAt(0) as number;
     if (char === '"' || char === '\\') return `\\${char}`;
     if (named[char] !== undefined) return named[char];
-    if (point < 0x20 || point === 0x7f) return `\\x${point.toString(16).padStart(2, '0')}`;
+    if (rune < 0x20 || rune === 0x7f) return `\\x${rune.toString(16).padStart(2, '0')}`;
     if (/[\p{L}\p{N}\p{P}\p{S} ]/u.test(char)) return char;
-    return point < 0x10000 ? `\\u${point.toString(16).padStart(4, '0')}` : `\\U${point.toString(16).padStart(8, '0')}`;
+    return rune < 0x10000 ? `\\u${rune.toString(16).padStart(4, '0')}` : `\\U${rune.toString(16).padStart(8, '0')}`;
   });
   return `"${quoted.join('')}"`;
 }
@@ -63,7 +63,7 @@ const hard = fc.oneof(
     maxLength: 40,
   }),
 );
-/** klog does not tell whether its last line was ended; white space at the end of an error is left out. */
+/** klog does not show whether its last line was ended; white space at the end of an error is left out. */
 const settled = hard.map((text) => text.trimEnd());
 const key = fc.constantFrom('ipFamily', 'table', 'chain.x', 'srcChain', 'a-b', 'ünï');
 const fields = fc.uniqueArray(fc.tuple(key, settled), { selector: ([name]) => name, maxLength: 4 });
@@ -123,7 +123,7 @@ test('klog JSON is read back', () => {
   );
 });
 
-/** Calico writes errors as they are; what looks like a key in them cannot be told from one. */
+/** Calico writes errors as they are; what looks like a key in them cannot be distinguished from one. */
 const plain = fc
   .string({ unit: fc.constantFrom('a', 'B', '1', ' ', ':', '.', ',', '/', '(x)', '`', "'", 'é', '😀'), maxLength: 40 })
   .map((text) => `e${text}`.trimEnd());
@@ -135,11 +135,11 @@ test("Calico's logrus is read back", () => {
   const names = fc.constantFrom('chainName', 'ipVersion', 'table', '_x', 'a.b');
   const pairs = fc.uniqueArray(fc.tuple(names, hard), { selector: ([name]) => name, maxLength: 4 });
   fc.assert(
-    fc.property(message, plain, hard, pairs, (said, error, errorOutput, more) => {
+    fc.property(message, plain, hard, pairs, (words, error, errorOutput, more) => {
       const values = more.map(([name, value]) => ` ${name}=${goQuote(value)}`).join('');
-      const text = `2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ${said} error=${error} errorOutput=${goQuote(errorOutput)}${values}`;
+      const text = `2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ${words} error=${error} errorOutput=${goQuote(errorOutput)}${values}`;
       const record = parseProgramRecord(text);
-      expect(record).toMatchObject({ message: said, program: 'felix', severity: 'warning' });
+      expect(record).toMatchObject({ message: words, program: 'felix', severity: 'warning' });
       expect(record?.fields).toStrictEqual({ error, errorOutput, ...asObject(more) });
       expect(record?.error).toBe(errorOutput.trimEnd() === '' ? error : `${error}\n${errorOutput.trimEnd()}`);
     }),
@@ -167,7 +167,7 @@ test('logrus that is not on a terminal is read back', () => {
   );
 });
 
-const heads = [
+const openings = [
   '',
   header,
   `${header}"m"`,
@@ -237,7 +237,7 @@ const pieces = [
 
 test('whatever is written: never throws, and holds to its bounds', () => {
   const text = fc.tuple(
-    fc.constantFrom(...heads),
+    fc.constantFrom(...openings),
     fc.string({ unit: fc.oneof(fc.constantFrom(...pieces), fc.string()), maxLength: 60 }),
   );
   fc.assert(
@@ -254,7 +254,7 @@ test('whatever is written: never throws, and holds to its bounds', () => {
 
 test('64 KiB of anything repeated take little time of the processor', { timeout: 60_000 }, () => {
   const slow: string[] = [];
-  for (const head of heads) {
+  for (const head of openings) {
     for (const piece of pieces) {
       const text = head + piece.repeat(65_536 / piece.length);
       const before = process.cpuUsage();
