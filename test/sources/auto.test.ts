@@ -5,7 +5,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import { type Choice, chooseKernelSource, type Looks } from '../../src/sources/auto.ts';
 import { type Device, kmsgDevice } from '../../src/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
-import { asNobody } from './tail/as-nobody.ts';
+import { asUnprivileged } from './tail/as-unprivileged.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -268,7 +268,7 @@ describe('the text for a person', () => {
     chmodSync(host(kern), 0);
     // Else that would be all that may not be read.
     chmodSync(dirname(host()), 0o755);
-    expect(asNobody(said)).toContain('/var/log/kern.log: permission denied');
+    expect(asUnprivileged(said)).toContain('/var/log/kern.log: permission denied');
   });
 });
 

@@ -14,7 +14,7 @@ export interface FakeTime extends Timing {
 }
 
 /** More turns than this without any time passing are a loop. */
-const patience = 10_000;
+const limit = 10_000;
 
 export function fakeTime(start: Millis): FakeTime {
   const tasks = new Set<{ at: Millis; task: () => void }>();
@@ -35,7 +35,7 @@ export function fakeTime(start: Millis): FakeTime {
       let turns = 0;
       for (let next = earliest(); next !== undefined && next.at <= end; next = earliest()) {
         turns = next.at > elapsed ? 0 : turns + 1;
-        if (turns > patience) throw new Error('busy loop');
+        if (turns > limit) throw new Error('busy loop');
         run(next);
       }
       elapsed = end;

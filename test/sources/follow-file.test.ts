@@ -14,7 +14,7 @@ import {
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Position, Source } from '../../src/sources/source.ts';
-import { asNobody } from './tail/as-nobody.ts';
+import { asUnprivileged } from './tail/as-unprivileged.ts';
 import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();
@@ -314,8 +314,8 @@ describe('what cannot be followed: failed, published once, tried again every 10 
   test('no permission', () => {
     const file = written('IN=1\n');
     chmodSync(file, 0);
-    const { source, notices, time, texts } = asNobody(() => follow(file, { from: 'end' }));
-    asNobody(() => time.advance(60_000));
+    const { source, notices, time, texts } = asUnprivileged(() => follow(file, { from: 'end' }));
+    asUnprivileged(() => time.advance(60_000));
     expect(source.state).toBe('failed');
     expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
     expect(notices[0]?.text).toMatch(`${file} cannot be read: permission denied. Run the container as a user who may`);

@@ -18,7 +18,7 @@ const longestRecord = 1024 * 1024;
  * Reads the kernel's records in systemd's journal, those of earlier boots too, what journald says of records it has
  * lost, and records of units. Runs journalctl. Lines are numbered from where this source began.
  *
- * Limit: if the clock is set back and the journal is emptied before a restart, records older than the last one read are
+ * Limit: if the clock is stepped back and the journal is emptied before a restart, records older than the last one read are
  * not seen.
  */
 export function createJournal(options: JournalOptions): Source {

@@ -107,8 +107,8 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     // It was empty then, or has been written again, or another one has its inode now.
-    const isAnew = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
-    const isNew = isAnew || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
+    const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
+    const isNew = isAgain || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
     if (file !== undefined)
       beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
     else if (isNew) beginning.entries.push({ ...each, place: startOfFile });

@@ -11,7 +11,7 @@ import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { nine } from '../../builders.ts';
 import { printed } from '../../sources/fake-journalctl.ts';
-import { asNobody } from '../../sources/tail/as-nobody.ts';
+import { asUnprivileged } from '../../sources/tail/as-unprivileged.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { fakeApi, fakeSystem, programs } from './fake.ts';
 
@@ -54,7 +54,7 @@ describe('the log file of a program', () => {
     const path = within('shut');
     writeFileSync(path, '');
     chmodSync(path, 0);
-    expect(asNobody(() => checked(path))).toMatch(
+    expect(asUnprivileged(() => checked(path))).toMatch(
       /^source program:k3s=\/a problem: \/a cannot be read: permission denied/,
     );
   });

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, readdirSync, renameSync, symlinkS
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenContent } from '../../../src/sources/tail/content.ts';
-import { asNobody } from './as-nobody.ts';
+import { asUnprivileged } from './as-unprivileged.ts';
 import { openAtOnce } from './at-once.ts';
 import { line, readingTools } from './reading.ts';
 
@@ -31,16 +31,16 @@ describe('under a rotated name stands what is no log: it is passed over, and the
     for (const end of ['.1', '.2.gz', '-20261121', '.20261121-101500']) make(log + end);
     writeFileSync(log, line(0));
     open(log);
-    asNobody(() => {
+    asUnprivileged(() => {
       const { lines, time, losses, log: reader } = read(log);
       time.advance(10_000);
       expect(lines).toStrictEqual([bare(line(0))]);
       expect([losses, reader.state]).toStrictEqual([[], 'reading']);
     });
-    const { lines, time } = asNobody(() => read(log));
+    const { lines, time } = asUnprivileged(() => read(log));
     renameSync(log, `${log}.3`);
     writeFileSync(log, line(1));
-    asNobody(() => time.advance(5000));
+    asUnprivileged(() => time.advance(5000));
     expect(lines).toStrictEqual([line(0), line(1)].map(bare));
   });
 
@@ -63,9 +63,9 @@ test('a rotated file that may not be read yet is read as soon as it may', () => 
   appendFileSync(`${log}.1`, line(1));
   chmodSync(`${log}.1`, 0);
   writeFileSync(log, line(2));
-  const { lines, time } = asNobody(() => read(log, saved));
+  const { lines, time } = asUnprivileged(() => read(log, saved));
   chmodSync(`${log}.1`, 0o644);
-  asNobody(() => time.advance(2000));
+  asUnprivileged(() => time.advance(2000));
   expect(lines).toStrictEqual(expect.arrayContaining([line(1), line(2)].map(bare)));
 });
 

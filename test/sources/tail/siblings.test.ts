@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { basename, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { siblingsOf } from '../../../src/sources/tail/siblings.ts';
-import { asNobody } from './as-nobody.ts';
+import { asUnprivileged } from './as-unprivileged.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const path = temporaryFolder();
@@ -107,5 +107,5 @@ test('a folder that may be entered but not read: none', () => {
   const folder = folderWith('kern.log', 'kern.log.1');
   chmodSync(folder, 0o711);
   onTestFinished(() => chmodSync(folder, 0o755));
-  expect(asNobody(() => siblingsOf(join(folder, 'kern.log')))).toStrictEqual([]);
+  expect(asUnprivileged(() => siblingsOf(join(folder, 'kern.log')))).toStrictEqual([]);
 });

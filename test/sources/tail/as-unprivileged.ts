@@ -1,5 +1,5 @@
-/** Root may read everything, so it does this as somebody else. */
-export function asNobody<T>(task: () => T): T {
+/** Root may read everything, so it does this as another user. */
+export function asUnprivileged<T>(task: () => T): T {
   if (process.geteuid?.() !== 0) return task();
   process.seteuid?.(65_534);
   try {
