@@ -103,7 +103,7 @@ heard 'reads kern.log' "Reading the kernel's log from /var/log/kern.log"
 heard 'rights' "$without"
 heard 'node is PID 1' 'optimize-for-size .*pid in its namespace: 1$'
 heard 'SIGTERM' '^status after SIGTERM: 0'
-heard 'state is kept' '.' "$node/var/lib/kube-netfilter-tailer/state.json"
+heard 'state is kept' '.' "$node/var/lib/kube-netfilter-tailer/"state-*.log
 pod_options=("${pod_options[@]/--group-add=*/--group-add=0}")
 agent "$version" > "$work/said"
 heard 'and without the group adm it could not' '/var/log/kern.log: [^;]*permission denied'
@@ -117,12 +117,12 @@ check 'journalctl --version' '^systemd 2[0-9]+' 0 run "$version-journal" --versi
 check 'journalctl reads' '"_TRANSPORT":"kernel"' 0 run "$version-journal" --merge --no-pager --directory=/run/log/journal --output=json -n 1 _TRANSPORT=kernel
 pod_of journal
 # So that it looks back as on its first run: journald's own first words are there.
-rm "$node/var/lib/kube-netfilter-tailer/state.json"
+rm "$node/var/lib/kube-netfilter-tailer/"state-*.log
 agent "$version-journal" > "$work/said"
 heard 'reads the journal' "Reading the kernel's log from the journal in /run/log/journal"
 heard 'rights' "$without"
 heard 'SIGTERM' '^status after SIGTERM: 0'
-heard 'position in the journal' '"s=[0-9a-f]{32};i=' "$node/var/lib/kube-netfilter-tailer/state.json"
+heard 'position in the journal' '"s=[0-9a-f]{32};i=' "$node/var/lib/kube-netfilter-tailer/"state-*.log
 unheard 'no error of journalctl' 'journal cannot be read|journalctl ended'
 
 echo '── k3s and eks: a file beside the journal'

@@ -27,7 +27,7 @@ export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const connection = connect({ config, metrics, counts, clock });
   const problems = createProblems({ log, rateLimitedLog, metrics, counts, server: () => connection.server });
 
-  const restored = restoreState(`${config.stateDir}/state.json`, config.node, new Date());
+  const restored = restoreState(config.stateDir, config.node, new Date());
   if (restored.problem !== undefined) problems.state('load', restored.problem);
 
   const changes = new EventEmitter<{ cluster: []; due: [] }>();

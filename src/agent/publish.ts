@@ -4,8 +4,9 @@ import { createEventStore } from '../kubernetes/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
 import { createPublisher, type Publisher } from '../events/publisher.ts';
-import type { AgentState, Restored } from '../state/agent-state.ts';
-import { createCheckpointer, type Checkpointer } from '../state/checkpointer.ts';
+import type { Restored } from '../state/agent-state.ts';
+import { createKeptState } from '../state/kept-state.ts';
+import { createStateLog, type StateLog } from '../state/state-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
@@ -13,7 +14,7 @@ import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then published. */
 export interface Publishing {
-  checkpointer: Checkpointer;
+  stateLog: StateLog;
   publisher: Publisher;
 }
 
@@ -30,18 +31,11 @@ export interface PublishingOptions {
 export function createPublishing(options: PublishingOptions): Publishing {
   const { config, restored, context, ingest, metrics, problems, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
-  const checkpointer = createCheckpointer({
-    file: restored.file,
-    snapshot: (): AgentState => ({
-      id: restored.id,
-      node: config.node,
-      positions: Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
-      once: once.state(),
-      series: table.state(),
-      incidents: incidents.state(),
-      waiting: queue.flows,
-    }),
-    revision: () => table.revision + incidents.revision,
+  const stateLog = createStateLog({
+    folder: config.stateDir,
+    state: createKeptState({ agent: { id: restored.id, node: config.node }, sources, once, table, queue, incidents }),
+    segments: restored.segments,
+    replaced: restored.replaced,
     onSaved(bytes) {
       metrics.stateSaved.set(clock.wall() / 1000);
       metrics.stateSize.set(bytes);
@@ -55,7 +49,7 @@ export function createPublishing(options: PublishingOptions): Publishing {
       store: createEventStore(context.connection),
       messageOf: (series) => messageOf(series, clock.toWall),
       stateId: restored.id,
-      keep: checkpointer.keep,
+      keep: stateLog.keep,
       now: clock.now,
       toWall: clock.toWall,
     }),
@@ -65,5 +59,5 @@ export function createPublishing(options: PublishingOptions): Publishing {
     onUnauthorized: context.connection.reload,
     now: clock.now,
   });
-  return { checkpointer, publisher };
+  return { stateLog, publisher };
 }

@@ -55,7 +55,7 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
 }
 
 function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): void {
-  const { log, context, ingest, publishing, restored } = agent;
+  const { log, context, ingest, publishing, restored, config } = agent;
   const { sources } = ingest;
   log.info(
     {
@@ -64,7 +64,7 @@ function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): 
       healthAddress: healthServer?.address,
       sources: sources.map(({ name }) => name),
       server: context.connection.server,
-      stateFile: restored.file,
+      stateDir: config.stateDir,
       restoredSeries: restored.state?.series.series.length ?? 0,
     },
     'Started',
@@ -73,7 +73,7 @@ function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): 
   for (const source of sources) source.start();
   void publishing.publisher.run();
   // Whether the state can be written shows at once.
-  void publishing.checkpointer.keepPositions();
+  void publishing.stateLog.keepPositions();
 }
 
 async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
@@ -101,8 +101,8 @@ function keepHouse({ context, ingest, publishing, problems, reload, lastSeen, cl
   reload.look();
   lastSeen.look();
   // What was counted is worth more: rotated files may be deleted before they could be read again.
-  if (round % roundsBetweenPositions === 0) void publishing.checkpointer.keepPositions();
-  else void publishing.checkpointer.keep();
+  if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();
+  else void publishing.stateLog.keep();
 }
 
 async function end({ context, ingest, publishing }: Agent): Promise<void> {
@@ -110,5 +110,5 @@ async function end({ context, ingest, publishing }: Agent): Promise<void> {
   ingest.lookupGate.stop();
   await publishing.publisher.stop(grace);
   context.cluster.stop();
-  await publishing.checkpointer.keepPositions();
+  await publishing.stateLog.keepPositions();
 }

@@ -3,6 +3,7 @@ import { orient } from '../drops/orientation.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
+import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
 import { weightOf } from './decision.ts';
 
 /** A flow that is held until its owner lookup completes. Plain JSON. */
@@ -31,13 +32,17 @@ export interface LookupQueue {
   release: (may: (flow: QueuedFlow) => boolean) => QueuedFlow[];
   readonly flows: readonly QueuedFlow[];
   readonly size: number;
+  /** For the state on disk; values are not copies. */
+  readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
 }
 
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {
   const waiting = new Map<string, QueuedFlow>();
+  const changes = createKeyedChanges('waiting', waiting);
   for (const flow of restored) waiting.set(keyOf(flow.line, flow.observation), flow);
 
   return {
+    changes,
     get size() {
       return waiting.size;
     },
@@ -49,6 +54,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       const key = keyOf(line, observation);
       const weight = weightOf(observation);
       const known = waiting.get(key);
+      if (known || waiting.size < limit) changes.changed(key);
       if (known) {
         known.weight += weight;
         known.first = Math.min(known.first, line.time);
@@ -66,6 +72,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       for (const [key, flow] of waiting) {
         if (!may(flow)) continue;
         waiting.delete(key);
+        changes.changed(key);
         released.push(flow);
       }
       return released;

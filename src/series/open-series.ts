@@ -2,6 +2,9 @@ import { objectKey } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
+import type { StateChange } from '../model/state-change.ts';
+import { createKeyedChanges } from '../platform/keyed-changes.ts';
+import { type SeriesChanges, seriesEntries } from './changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
 import { windowLength, windowOf } from './window.ts';
 
@@ -22,14 +25,22 @@ export interface OpenSeries {
   /** All of it is published. */
   settle: (series: Series) => void;
   readonly size: number;
-  state: () => Pick<SeriesState, 'clock' | 'nextSweep' | 'series' | 'past' | 'objects'>;
+  /** The latest time seen, and when series of past windows are next looked for; null: not yet. */
+  times: () => Pick<SeriesState, 'clock' | 'nextSweep'>;
+  takeChanges: () => StateChange[];
+  entries: () => Generator<StateChange>;
 }
 
-export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | undefined): OpenSeries {
+export function createOpenSeries(
+  limits: SeriesLimits,
+  restored: SeriesState | undefined,
+  changes: SeriesChanges,
+): OpenSeries {
   /** By identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
   const objects = new Map(restored?.objects);
+  const objectChanges = createKeyedChanges('object', objects);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
@@ -42,17 +53,18 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
     },
     current: () => current.values(),
     isPast: (series) => past.has(series),
-    settle: (series) => void past.delete(series),
+    settle(series) {
+      if (past.delete(series)) changes.removed(series);
+    },
     get size() {
       return current.size + past.size;
     },
-    state: () => ({
-      clock: finite(clock),
-      nextSweep: finite(nextSweep),
-      series: [...current.values()],
-      past: [...past],
-      objects: [...objects],
-    }),
+    times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
+    takeChanges: () => [...changes.take(past), ...objectChanges.take()],
+    *entries() {
+      yield* seriesEntries({ current: () => current.values(), past });
+      yield* objectChanges.entries();
+    },
   };
 
   function openOne(identity: string): Series | undefined {
@@ -72,6 +84,7 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
       if (current.size + past.size >= limits.total) return undefined;
     }
     known.distinct++;
+    objectChanges.changed(object);
     return insert(finding, time);
   }
 
@@ -85,7 +98,10 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
 
   function insert(finding: Finding, time: Millis): Series {
     const before = current.get(finding.identity);
-    if (before !== undefined && isPending(before)) past.add(before);
+    if (before !== undefined && isPending(before)) {
+      past.add(before);
+      changes.changed(before);
+    } else if (before !== undefined) changes.removed(before);
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
     current.set(finding.identity, series);
     return series;
@@ -94,9 +110,16 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
   /** Forgets series of past windows of which all is published. */
   function sweep(): void {
     nextSweep = clock + windowLength / 4;
-    for (const [identity, series] of current)
-      if (!isPending(series) && series.windowEnd <= clock) current.delete(identity);
-    for (const [object, { window }] of objects) if (window !== windowOf(clock, object).number) objects.delete(object);
+    for (const [identity, series] of current) {
+      if (isPending(series) || series.windowEnd > clock) continue;
+      current.delete(identity);
+      changes.removed(series);
+    }
+    for (const [object, { window }] of objects) {
+      if (window === windowOf(clock, object).number) continue;
+      objects.delete(object);
+      objectChanges.changed(object);
+    }
   }
 }
 

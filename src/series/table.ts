@@ -2,6 +2,8 @@ import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { Series, SeriesState, Written } from '../model/series.ts';
+import type { StateChange } from '../model/state-change.ts';
+import { createSeriesChanges } from './changes.ts';
 import { noteValue } from './distinct-values.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import { createOpenSeries, type SeriesLimits } from './open-series.ts';
@@ -26,10 +28,14 @@ export interface SeriesTable extends Pick<Pending, 'due' | 'nextDue' | 'postpone
   counts: Readonly<{ uncounted: number; overflowed: number }>;
   /** Series held, and how many of them have something to publish. */
   readonly sizes: { series: number; pending: number };
-  /** Another number after every change of what `state` gives. */
+  /** Another number after every change of what an Event says: of counts, not of what was published. */
   readonly revision: number;
-  /** The table itself, not a copy: to be written before anything else is counted. */
-  state: () => SeriesState;
+  /** What of the series and objects has changed since the last call; not copies: to be written before anything else is counted. */
+  takeChanges: () => StateChange[];
+  /** All series and objects, as they are when they are taken out. */
+  entries: () => Generator<StateChange>;
+  /** All else that the table is; not a copy. */
+  rest: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
 }
 
 export interface SeriesTableOptions {
@@ -44,7 +50,8 @@ export interface SeriesTableOptions {
 
 export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
   const { limits = defaultSeriesLimits, restored, now, onEarlier } = options;
-  const held = createOpenSeries(limits, restored);
+  const changes = createSeriesChanges(restored);
+  const held = createOpenSeries(limits, restored, changes);
   const pending = createPending(restored ? [...restored.series, ...restored.past] : [], onEarlier);
   const lostLines = createLostLines(restored?.reports);
   const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
@@ -58,7 +65,9 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     get revision() {
       return revision;
     },
-    state: () => ({ ...held.state(), reports: lostLines.state(), counts }),
+    rest: () => ({ ...held.times(), reports: lostLines.state(), counts }),
+    takeChanges: held.takeChanges,
+    entries: held.entries,
     due: pending.due,
     nextDue: pending.nextDue,
     postpone: pending.postpone,
@@ -87,30 +96,31 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     },
     published(series, published) {
       series.published = published;
+      changes.changed(series);
       const { count, suppressed, at } = published;
       if (series.count <= count && (!series.suppressed || suppressed)) return settle(series);
-      revision++;
       // Of a past window: no more packets will come, so there is nothing to wait for.
       pending.put(series, held.isPast(series) ? at : dueAfter(series, at));
     },
     retry(series, at) {
-      revision++;
       series.published = { ...series.published, retried: true };
+      changes.changed(series);
       pending.put(series, at);
     },
     abandon(series) {
       series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
+      changes.changed(series);
       settle(series);
     },
   };
 
   /** There is something new to publish, unless there was already. */
   function schedule(series: Series, time: Millis): void {
+    changes.changed(series);
     if (series.due === null) pending.put(series, dueAfter(series, now?.() ?? time));
   }
 
   function settle(series: Series): void {
-    revision++;
     pending.delete(series);
     held.settle(series);
   }

@@ -1,13 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
 import { longestWait } from '../series/schedule.ts';
+import { reasonOf } from '../platform/system-error.ts';
 import { windowLength } from '../series/window.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
-import { readState, setAside } from './state-file.ts';
+import { readKeptValues } from './kept-state.ts';
+import { readState } from './old-state-file.ts';
+import { readSegments, segmentFile } from './segments.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
 export interface AgentState {
@@ -24,8 +29,6 @@ export interface AgentState {
 }
 
 export interface Restored {
-  /** Where the state was, and will be. */
-  file: string;
   state: AgentState | undefined;
   /** The id to go on with. */
   id: string;
@@ -33,7 +36,14 @@ export interface Restored {
   problem: string | undefined;
   /** Whether it is the first run here. */
   first: boolean;
+  /** What lies in the folder: bytes by number of the segment. */
+  segments: ReadonlyMap<number, number>;
+  /** File of an older version that the state was read from; the next that is written takes its place. */
+  replaced: string | undefined;
 }
+
+/** In the folder of the state; version 0.1.0 wrote it. */
+const oldStateFile = 'state.json';
 
 /** Enough to know a state: its checksum says that the rest is as it was written. */
 const shape = z.looseObject({
@@ -52,23 +62,69 @@ const shape = z.looseObject({
   incidents: z.optional(z.looseObject({})),
 });
 
-/** Reads what an earlier run has kept for this node; what cannot be used is set aside as `FILE.unusable-TIME`. Never throws. */
-export function restoreState(file: string, node: string, now: Date): Restored {
-  const fresh = { file, state: undefined, id: randomUUID(), problem: undefined, first: false };
-  const found = readState(file);
-  if (found.kind === 'none') return { ...fresh, first: true };
-  if (found.kind === 'unreadable')
-    return { ...fresh, problem: `${file} cannot be read (${found.reason}): starting with nothing counted` };
-  const state = found.kind === 'state' && shape.safeParse(found.state).success && (found.state as AgentState);
-  if (state !== false && state.node === node) {
+/** Reads what an earlier run has kept for this node in a folder. What cannot be used is set aside, and a sentence says so. Never throws. */
+export function restoreState(folder: string, node: string, now: Date): Restored {
+  const fresh = {
+    state: undefined,
+    id: randomUUID(),
+    first: false,
+    segments: new Map<number, number>(),
+    replaced: undefined,
+  };
+  try {
+    const found = findState(folder);
+    if (found === undefined) return { ...fresh, problem: undefined, first: true };
+    const state = found.state as AgentState;
+    const reason = unusableReason(found) ?? strangerReason(state, node);
+    if (reason !== undefined) return { ...fresh, problem: unusable(found.files, reason, now) };
     clampTimes([state.series, state.incidents, state.waiting], now.getTime());
-    return { ...fresh, state, id: state.id };
+    const problem =
+      found.damage &&
+      `${folder}: ${found.damage}. Going on with what was kept before; drops counted after it and not read again are missing`;
+    return { state, id: state.id, problem, first: false, segments: found.segments, replaced: found.replaced };
+  } catch (error) {
+    return {
+      ...fresh,
+      problem: `${folder}: the state cannot be read (${reasonOf(error)}): starting with nothing counted`,
+    };
   }
-  const notOurs = state === false ? 'it is no state of an agent' : `it is of node ${state.node}, this is ${node}`;
-  const reason = found.kind === 'unusable' ? found.reason : notOurs;
-  const aside = setAside(file, now);
-  const where = aside === undefined ? 'It could not be moved away' : `It was set aside as ${aside}`;
-  return { ...fresh, problem: `${file} cannot be used: ${reason}. ${where}; starting with nothing counted` };
+}
+
+/** What lies in a folder of a state. */
+export interface Found {
+  /** In the shape of `AgentState`, if nothing is wrong with it. */
+  state: unknown;
+  saved: Millis;
+  /** Why nothing of it can be used. */
+  unusable?: string | undefined;
+  /** Why not all of it was read. */
+  damage?: string | undefined;
+  files: readonly string[];
+  segments: ReadonlyMap<number, number>;
+  replaced: string | undefined;
+}
+
+/** The log of changes, or the file of a version before it, whichever was written later. Throws when it cannot be read. */
+export function findState(folder: string): Found | undefined {
+  const { segments, values, damage, saved } = readSegments(folder);
+  const file = join(folder, oldStateFile);
+  const files = [...segments.keys()].map((number) => segmentFile(folder, number));
+  const old = readState(file);
+  if (old.kind === 'unreadable' && segments.size === 0) throw new Error(old.reason);
+  const found = { state: undefined, files, segments, saved, replaced: undefined };
+  if (old.kind === 'state' && old.saved > saved)
+    return { ...found, state: old.state, files: [file, ...files], saved: old.saved, replaced: file };
+  if (segments.size > 0) return { ...found, state: readKeptValues(values), damage };
+  return old.kind === 'unusable' ? { ...found, unusable: old.reason, files: [file] } : undefined;
+}
+
+/** Why what was found is no state that an agent can go on with; undefined if it is one. */
+export function unusableReason({ state, unusable: reason, damage }: Found): string | undefined {
+  return reason ?? (shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent'));
+}
+
+function strangerReason(state: AgentState, node: string): string | undefined {
+  return state.node === node ? undefined : `it is of node ${state.node}, this is ${node}`;
 }
 
 /** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
@@ -107,4 +163,17 @@ export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>
 
 function latest(times: readonly Millis[]): Millis | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
+}
+
+/** Moves files out of the way as `FILE.unusable-TIME`. Returns what a person should know. */
+function unusable(files: readonly string[], reason: string, now: Date): string {
+  const suffix = `.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
+  const [first = ''] = files;
+  const sentence = `${first} cannot be used: ${reason}.`;
+  try {
+    for (const file of files) renameSync(file, `${file}${suffix}`);
+    return `${sentence} It was set aside as ${first}${suffix}; starting with nothing counted`;
+  } catch {
+    return `${sentence} It could not be moved away; starting with nothing counted`;
+  }
 }

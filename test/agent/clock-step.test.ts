@@ -1,5 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { stateOf } from '../series/state-of.ts';
 import { openSources } from '../../src/agent/open-sources.ts';
 import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
@@ -155,7 +156,7 @@ test('a state that was saved while the clock was eight hours ahead makes nothing
   await publishDue(ahead);
   for (const identity of ['a', 'b']) ahead.count(problem(identity), now);
 
-  const restored = ahead.state();
+  const restored = stateOf(ahead);
   now = start;
   clampTimes(restored, now);
   const table = createSeriesTable({ restored, now: () => now });

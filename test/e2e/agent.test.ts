@@ -2,6 +2,8 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renam
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readSeries } from '../../src/series/changes.ts';
+import { readSegments } from '../../src/state/segments.ts';
 import {
   accountWith,
   type AgentRig,
@@ -185,8 +187,7 @@ describe('counts are exact', () => {
     next.signal('SIGTERM');
     await next.untilExit();
     // Not due for half a minute, but kept.
-    const state = readFileSync(join(env.STATE_DIR, 'state.json'), 'utf8');
-    expect(JSON.parse(state.split('\n')[1] ?? '')).toMatchObject({ series: { series: [{ count: 8 }] } });
+    expect(readSeries(readSegments(env.STATE_DIR).values)).toMatchObject({ series: [{ count: 8 }] });
   });
 
   test('when the state is lost, they go on from what the Event says', async () => {
@@ -341,11 +342,11 @@ describe('settings and state', () => {
   test('a state that is damaged is set aside', async () => {
     const { namespace, log } = await scene('damaged', { web: ['10.80.6.1'] });
     const STATE_DIR = rig.newFolder();
-    writeFileSync(join(STATE_DIR, 'state.json'), 'not what was written');
+    writeFileSync(join(STATE_DIR, 'state-0000000001.log'), 'not what\nwas written\n');
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR });
     const { msg } = await agent.untilLog(({ level }) => level === 'error');
     expect(msg).toMatch(
-      /state\.json cannot be used: it is no state file of this program\. It was set aside as .*unusable/,
+      /state-0000000001\.log cannot be used: .* is not as it was written\. It was set aside as .*unusable/,
     );
     await agent.untilReady();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { stateOf } from '../series/state-of.ts';
 import { createLookupGate, type LookupGate, longestWait } from '../../src/pipeline/lookup-gate.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
@@ -107,13 +108,11 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
       lookupGate.review();
     },
     counted: () =>
-      table
-        .state()
-        .series.map(({ finding: { details }, count }) =>
-          details.kind === 'flow' ? `${details.peer.address} ${details.port} x${count}` : '',
-        ),
+      stateOf(table).series.map(({ finding: { details }, count }) =>
+        details.kind === 'flow' ? `${details.peer.address} ${details.port} x${count}` : '',
+      ),
     full: () => full,
-    snapshot: () => JSON.stringify({ series: table.state(), waiting: queue.flows }),
+    snapshot: () => JSON.stringify({ series: stateOf(table), waiting: queue.flows }),
   };
 
   function startLookups({ source }: Ends): boolean {
@@ -310,7 +309,7 @@ test('nothing is lost or counted twice or waits for too long, whatever happens',
             each satisfies never;
         }
         const waiting = one.queue.flows.reduce((sum, { weight }) => sum + weight, 0);
-        const counted = one.table.state().series.reduce((sum, { count }) => sum + count, 0);
+        const counted = stateOf(one.table).series.reduce((sum, { count }) => sum + count, 0);
         expect(waiting + counted).toBe(lines);
       }
       one.sync();

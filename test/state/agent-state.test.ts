@@ -1,97 +1,233 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSeriesTable } from '../../src/series/table.ts';
-import { type AgentState, restoreState } from '../../src/state/agent-state.ts';
-import { writeState } from '../../src/state/state-file.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { createSeriesTable } from '../../src/series/table.ts';
+import { type Restored, restoreState } from '../../src/state/agent-state.ts';
+import { createKeptState } from '../../src/state/kept-state.ts';
+import { createStateLog } from '../../src/state/state-log.ts';
 import { finding, line, nine, observation } from '../builders.ts';
+import { stateOf } from '../series/state-of.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { writeOldState } from './old-state.ts';
 
 const path = temporaryFolder();
 const now = new Date(nine);
-const aside = (name: string): string => path(`${name}.unusable-2026-11-21T090000Z`);
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+const position = { inode: 12, offset: 345, head: 'abc', end: false };
+const once = { sources: [], awaited: [], left: 0 };
+const incidents = { table: [], reasons: {} };
 
-function agentState(node = 'node-a'): AgentState {
-  const table = createSeriesTable();
-  table.count(finding(), nine, 3);
-  const room = createLookupQueue(10);
-  room.admit(line(), observation(), nine);
-  return {
-    id: 'the id',
-    node,
-    positions: { '/var/log/kern.log': { inode: 12, offset: 345, head: 'abc', end: false } },
-    once: { sources: [], awaited: [], left: 0 },
-    series: table.state(),
-    waiting: room.flows,
-  };
+let folders = 0;
+function fresh(): string {
+  const folder = path(`${++folders}`);
+  mkdirSync(folder);
+  return folder;
+}
+
+/** An agent that has counted three packets of one problem, and has one flow waiting. */
+function agent(restored?: Restored) {
+  const table = createSeriesTable({ restored: restored?.state?.series });
+  const queue = createLookupQueue(10, restored?.state?.waiting);
+  if (restored === undefined) {
+    table.count(finding(), nine, 3);
+    queue.admit(line(), observation(), nine);
+  }
+  return { table, queue };
+}
+
+/** Writes all of an agent's state to a folder. */
+async function keep(
+  folder: string,
+  { table, queue }: ReturnType<typeof agent>,
+  { node = 'node-a', id = 'the id', restored }: { node?: string; id?: string; restored?: Restored } = {},
+): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  const log = createStateLog({
+    folder,
+    state: createKeptState({
+      agent: { id, node },
+      sources: [{ name: '/var/log/kern.log', position }],
+      once: { state: () => once },
+      incidents: { revision: 0, state: () => incidents as never },
+      table,
+      queue,
+    }),
+    segments: restored?.segments ?? new Map(),
+    replaced: restored?.replaced,
+    onSaved: () => undefined,
+    onFailed: (error) => failures.push(error),
+  });
+  await log.keepPositions();
+  await log.close();
+  return failures;
 }
 
 test('what was kept is restored, and goes on under its id', async () => {
-  await writeState(path('kept'), JSON.stringify(agentState()));
-  const restored = restoreState(path('kept'), 'node-a', now);
+  const folder = fresh();
+  const before = agent();
+  expect(await keep(folder, before)).toEqual([]);
+  const restored = restoreState(folder, 'node-a', now);
   expect(restored).toMatchObject({ id: 'the id', first: false, problem: undefined });
-  expect(restored.state).toEqual(agentState());
-  const table = createSeriesTable({ restored: restored.state?.series });
+  expect(restored.state).toEqual({
+    id: 'the id',
+    node: 'node-a',
+    positions: { '/var/log/kern.log': position },
+    once,
+    incidents,
+    series: stateOf(before.table),
+    waiting: JSON.parse(JSON.stringify(before.queue.flows)),
+  });
+  const { table, queue } = agent(restored);
   expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: null } }]);
-  expect(createLookupQueue(10, restored.state?.waiting).has(line(), observation())).toBe(true);
+  expect(queue.has(line(), observation())).toBe(true);
+});
+
+test('a run that goes on with what was kept writes it once more, and removes the older segments', async () => {
+  const folder = fresh();
+  await keep(folder, agent());
+  const restored = restoreState(folder, 'node-a', now);
+  expect(await keep(folder, agent(restored), { restored })).toEqual([]);
+  expect(readdirSync(folder)).toEqual(['state-0000000002.log']);
+  expect(restoreState(folder, 'node-a', now).state).toEqual(restored.state);
 });
 
 test('where nothing was kept, it is the first run, under an id of its own', () => {
-  const restored = restoreState(path('none'), 'node-a', now);
+  const folder = fresh();
+  const restored = restoreState(folder, 'node-a', now);
   expect(restored).toMatchObject({
     state: undefined,
     id: expect.stringMatching(uuid),
     problem: undefined,
     first: true,
   });
-  expect(restoreState(path('none'), 'node-a', now).id).not.toBe(restored.id);
+  expect(restoreState(folder, 'node-a', now).id).not.toBe(restored.id);
+  expect(restoreState(join(folder, 'none'), 'node-a', now)).toMatchObject({ first: true, problem: undefined });
 });
+
+/** That nothing is restored, a sentence says why, and all files lie aside. */
+function expectSetAside(folder: string, reason: string): void {
+  const files = readdirSync(folder);
+  const restored = restoreState(folder, 'node-a', now);
+  expect(restored).toMatchObject({ state: undefined, first: false, id: expect.stringMatching(uuid) });
+  expect(restored.problem).toContain(`${join(folder, files[0] ?? '')} cannot be used: ${reason}`);
+  expect(readdirSync(folder)).toEqual(files.map((file) => `${file}.unusable-2026-11-21T090000Z`));
+  expect(restoreState(folder, 'node-a', now)).toMatchObject({ first: true });
+}
 
 test('what another node has kept is set aside', async () => {
-  await writeState(path('other'), JSON.stringify(agentState('node-b')));
-  const { state, id, problem, first } = restoreState(path('other'), 'node-a', now);
-  expect({ state, first }).toEqual({ state: undefined, first: false });
-  expect(id).toMatch(uuid);
-  expect(problem).toBe(
-    `${path('other')} cannot be used: it is of node node-b, this is node-a. It was set aside as ${aside('other')}; starting with nothing counted`,
-  );
-  expect(readFileSync(aside('other'), 'utf8')).toContain('node-b');
-  expect(restoreState(path('other'), 'node-a', now)).toMatchObject({ first: true });
+  const folder = fresh();
+  await keep(folder, agent(), { node: 'node-b' });
+  expectSetAside(folder, 'it is of node node-b, this is node-a');
 });
 
-test('what is damaged is set aside', () => {
-  writeFileSync(path('damaged'), 'damaged');
-  const { state, id, problem, first } = restoreState(path('damaged'), 'node-a', now);
-  expect({ state, first }).toEqual({ state: undefined, first: false });
-  expect(id).toMatch(uuid);
-  expect(problem).toContain(`${path('damaged')} cannot be used: it is no state file of this program`);
-  expect(problem).toContain(`set aside as ${aside('damaged')}`);
+test('a log of another version is set aside, and both versions are named', async () => {
+  const folder = fresh();
+  await keep(folder, agent());
+  const file = join(folder, 'state-0000000001.log');
+  // The CRC-32 of `{"format":"kube-netfilter-tailer state log","version":2}`.
+  const header = '9fda8da3 {"format":"kube-netfilter-tailer state log","version":2}';
+  writeFileSync(file, [header, ...readFileSync(file, 'utf8').split('\n').slice(1)].join('\n'));
+  expectSetAside(folder, 'state-0000000001.log has version 2, this program reads version 1');
 });
 
-test('a damaged state that cannot be moved away stays, and the problem says so', () => {
-  writeFileSync(path('stuck'), 'damaged');
-  mkdirSync(aside('stuck'));
-  const { problem } = restoreState(path('stuck'), 'node-a', now);
+test('what is no state log is set aside', () => {
+  const folder = fresh();
+  writeFileSync(join(folder, 'state-0000000001.log'), 'damaged\ndamaged\n');
+  expectSetAside(folder, '');
+});
+
+test('a state file of an older version that is damaged is set aside', () => {
+  const folder = fresh();
+  writeFileSync(join(folder, 'state.json'), 'damaged');
+  expectSetAside(folder, 'it is no state file of this program');
+});
+
+test.each([null, 7, [], {}, { id: 'x' }])(
+  'a state file that is whole but no state of an agent is set aside: %j',
+  (state) => {
+    const folder = fresh();
+    writeOldState(join(folder, 'state.json'), state);
+    expectSetAside(folder, 'it is no state of an agent');
+  },
+);
+
+test('after a damaged batch, what was kept before it goes on, and a sentence says so', async () => {
+  const folder = fresh();
+  await keep(folder, agent());
+  const file = join(folder, 'state-0000000001.log');
+  writeFileSync(file, `${readFileSync(file, 'utf8')}00000000 [["remove","agent"]]\n00000000 []\n`);
+  const restored = restoreState(folder, 'node-a', now);
+  expect(restored).toMatchObject({
+    id: 'the id',
+    first: false,
+    problem: expect.stringContaining('of state-0000000001.log is not as it was written'),
+  });
+  expect(agent(restored).table.due(Infinity)).toMatchObject([{ count: 3 }]);
+});
+
+test('what cannot be moved away stays, and a sentence says so', () => {
+  const folder = fresh();
+  writeFileSync(join(folder, 'state.json'), 'damaged');
+  mkdirSync(join(folder, 'state.json.unusable-2026-11-21T090000Z'));
+  const { problem } = restoreState(folder, 'node-a', now);
   expect(problem).toContain('It could not be moved away; starting with nothing counted');
 });
 
-test('a state that cannot be read stays where it is, and the problem says so', () => {
-  mkdirSync(path('folder'));
-  const { state, id, problem, first } = restoreState(path('folder'), 'node-a', now);
-  expect({ state, first }).toEqual({ state: undefined, first: false });
-  expect(id).toMatch(uuid);
-  expect(problem).toMatch(/folder cannot be read \(it is a folder\): starting with nothing counted$/);
-});
-
-test.each(['null', '7', '[]', '{}', '{"id":"x"}'])(
-  'what is whole but no state of an agent is set aside: %s',
-  async (body) => {
-    await writeState(path('odd'), body);
-    expect(restoreState(path('odd'), 'node-a', now)).toMatchObject({
-      state: undefined,
-      id: expect.stringMatching(uuid),
-    });
-    expect(readFileSync(aside('odd'), 'utf8')).toContain(body);
+test.each(['state.json', 'state-0000000001.log'])(
+  'a folder in the place of %s stays, and a sentence says so',
+  (name) => {
+    const folder = fresh();
+    mkdirSync(join(folder, name));
+    const { state, id, problem, first } = restoreState(folder, 'node-a', now);
+    expect({ state, first }).toEqual({ state: undefined, first: false });
+    expect(id).toMatch(uuid);
+    expect(problem).toMatch(/cannot be read \(.+\): starting with nothing counted$/);
+    expect(readdirSync(folder)).toEqual([name]);
   },
 );
+
+/** As an older version has left it. */
+function oldState(folder: string, count: number): void {
+  const { table, queue } = agent();
+  table.count(finding(), nine, count - 3);
+  const series = stateOf(table);
+  writeOldState(join(folder, 'state.json'), {
+    id: 'old',
+    node: 'node-a',
+    positions: { '/var/log/kern.log': position },
+    once,
+    series,
+    waiting: queue.flows,
+  });
+}
+
+test('the state file of an older version is taken over in one write, and removed', async () => {
+  const folder = fresh();
+  oldState(folder, 40);
+  const restored = restoreState(folder, 'node-a', now);
+  expect(restored).toMatchObject({ id: 'old', first: false, problem: undefined });
+  const next = agent(restored);
+  expect(await keep(folder, next, { id: 'old', restored })).toEqual([]);
+  expect(readdirSync(folder)).toEqual(['state-0000000001.log']);
+  expect(restoreState(folder, 'node-a', now).state?.series).toEqual(stateOf(next.table));
+});
+
+test('a state file of an older version counts if it is newer than the log', async () => {
+  const folder = fresh();
+  await keep(folder, agent());
+  oldState(folder, 40);
+  const newer = new Date(Date.now() + 60_000);
+  utimesSync(join(folder, 'state.json'), newer, newer);
+  expect(restoreState(folder, 'node-a', now).state?.series.series).toMatchObject([{ count: 40 }]);
+  utimesSync(join(folder, 'state.json'), 0, 0);
+  expect(restoreState(folder, 'node-a', now).state?.series.series).toMatchObject([{ count: 3 }]);
+});
+
+test('a folder that cannot be written to is a failure of each write, and of nothing else', async () => {
+  const folder = fresh();
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  chmodSync(file, 0o400);
+  expect(await keep(join(file, 'below'), agent())).toHaveLength(1);
+});

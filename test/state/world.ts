@@ -8,7 +8,10 @@ import type { SeriesLimits } from '../../src/series/open-series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
+import type { StateChange } from '../../src/model/state-change.ts';
 import { clampTimes } from '../../src/state/agent-state.ts';
+import { applyChange } from '../../src/state/segments.ts';
+import { seriesStateIn } from '../series/state-of.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';
 
@@ -79,7 +82,8 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
   /** How far the wall clock was set forward since that began. */
   let stepped = 0;
   let stateId = firstId;
-  let disk: { position: number; series: string | undefined } = { position: 0, series: undefined };
+  /** What is kept, as JSON by key: nothing of it is shared with the agent. */
+  let disk = { position: 0, values: new Map<string, unknown>(), rest: undefined as string | undefined };
   let table: SeriesTable;
   let position: number;
   let clock: Clock;
@@ -106,7 +110,7 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
     kill: start,
     lose(again) {
       stateId = `state-${Number(stateId.slice(6)) + 1}`;
-      disk = { position: Math.max(0, log.length - again), series: undefined };
+      disk = { position: Math.max(0, log.length - again), values: new Map(), rest: undefined };
       start();
     },
     befall: (more) => void queue.push(...more),
@@ -136,7 +140,7 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
       () => time,
       () => time + stepped,
     );
-    const restored = disk.series === undefined ? undefined : (JSON.parse(disk.series) as SeriesState);
+    const restored = keptState();
     clampTimes(restored, time);
     table = createSeriesTable({ limits, restored, now: () => time });
     latest = restored?.clock ?? -Infinity;
@@ -153,12 +157,19 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
   }
 
   async function keep(): Promise<void> {
-    const snapshot = { position, series: JSON.stringify(table.state()) };
+    const changes = JSON.stringify(table.takeChanges());
+    const kept = { position, rest: JSON.stringify(table.rest()) };
     const { before, after } = mishapOf(nextFate(), '');
     await Promise.resolve();
     before?.();
-    disk = snapshot;
+    for (const change of JSON.parse(changes) as StateChange[]) applyChange(change, disk.values);
+    disk = { ...disk, ...kept };
     after?.();
+  }
+
+  function keptState(): SeriesState | undefined {
+    if (disk.rest === undefined) return undefined;
+    return seriesStateIn(disk.values, JSON.parse(disk.rest) as ReturnType<SeriesTable['rest']>);
   }
 
   async function write(): Promise<void> {
@@ -197,7 +208,7 @@ export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { per
   }
 
   function keptCount(name: string): number {
-    const { series = [], past = [] } = JSON.parse(disk.series ?? '{}') as Partial<SeriesState>;
+    const { series = [], past = [] } = keptState() ?? {};
     return [...series, ...past].find((each) => nameOf(each) === name)?.count ?? 0;
   }
 

@@ -1,8 +1,7 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Millis } from '../../model/log-line.ts';
-import { type AgentState, lastTimes } from '../../state/agent-state.ts';
-import { readState } from '../../state/state-file.ts';
+import { type AgentState, findState, lastTimes, unusableReason } from '../../state/agent-state.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 
 /** What there is of the agent's memory. */
@@ -13,15 +12,17 @@ export type KeptState =
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Looks at a state file and leaves it as it is, whatever is in it. Never throws. */
-export function readKeptState(file: string): KeptState {
-  const found = readState(file);
-  if (found.kind !== 'state') return found;
+/** Looks at the state in a folder and leaves it as it is, whatever is in it. Never throws. */
+export function readKeptState(folder: string): KeptState {
   try {
+    const found = findState(folder);
+    if (found === undefined) return { kind: 'none' };
+    const reason = unusableReason(found);
+    if (reason !== undefined) return { kind: 'unusable', reason };
     const { node, series } = found.state as AgentState;
     return { kind: 'kept', saved: found.saved, node, ...lastTimes(series) };
-  } catch {
-    return { kind: 'unusable', reason: 'it is no state of an agent' };
+  } catch (error) {
+    return { kind: 'unreadable', reason: reasonOf(error) };
   }
 }
 

@@ -27,7 +27,7 @@ export interface System {
   findPrograms: () => readonly ProgramLog[];
   lookAtProgramLog: (path: string) => ProgramLogLook;
   lookAtFolder: (path: string) => StateFolder;
-  readKeptState: (file: string) => KeptState;
+  readKeptState: (folder: string) => KeptState;
   lookAtNetwork: (options: Omit<NetworkViewOptions, 'isPod'>) => Promise<NetworkView>;
 }
 

@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkState } from '../../../src/commands/doctor/checks/state.ts';
 import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/kept-state.ts';
-import { writeState } from '../../../src/state/state-file.ts';
 import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { writeOldState } from '../../state/old-state.ts';
 import { fakeSystem } from './fake.ts';
 
 const within = temporaryFolder();
@@ -30,15 +30,9 @@ describe('state', () => {
       { readKeptState: () => kept },
       'ok: /state can be written to; last change kept 90s ago; as of then, last drop 3s ago, last Event none',
     ],
-    [{ readKeptState: () => ({ ...kept, node: 'b' }) }, 'warning: /state/state.json is of node b, this is node-a'],
-    [
-      { readKeptState: () => ({ kind: 'unusable', reason: 'x' }) as const },
-      'warning: /state/state.json cannot be used: x',
-    ],
-    [
-      { readKeptState: () => ({ kind: 'unreadable', reason: 'x' }) as const },
-      'problem: /state/state.json cannot be read: x',
-    ],
+    [{ readKeptState: () => ({ ...kept, node: 'b' }) }, 'warning: /state is of node b, this is node-a'],
+    [{ readKeptState: () => ({ kind: 'unusable', reason: 'x' }) as const }, 'warning: /state cannot be used: x'],
+    [{ readKeptState: () => ({ kind: 'unreadable', reason: 'x' }) as const }, 'problem: /state cannot be read: x'],
     [{ lookAtFolder: () => ({ kind: 'missing', free: 1e9 }) as const }, 'ok: /state is not there yet; it will be made'],
     [{ lookAtFolder: () => ({ kind: 'writable', free: 2e6 }) as const }, 'problem: only 2 MB are free in /state'],
     [
@@ -49,7 +43,7 @@ describe('state', () => {
     expect(stateOf(given)).toBe(expected);
   });
 
-  test('a real one', async () => {
+  test('a real one', () => {
     mkdirSync(within('state'));
     const finding = { details: { kind: 'flow' } };
     const series = [
@@ -57,8 +51,16 @@ describe('state', () => {
       { finding, last: 8, published: { writes: 0, at: null } },
       { finding: { details: { kind: 'incident' } }, last: 99, published: { writes: 0, at: null } },
     ];
-    await writeState(within('state/state.json'), JSON.stringify({ node: 'node-a', series: { series, past: [] } }));
-    expect(readKeptState(within('state/state.json'))).toMatchObject({
+    const table = { series, past: [], objects: [], reports: [], counts: {} };
+    writeOldState(within('state/state.json'), {
+      id: 'x',
+      node: 'node-a',
+      positions: {},
+      once: {},
+      waiting: [],
+      series: table,
+    });
+    expect(readKeptState(within('state'))).toMatchObject({
       kind: 'kept',
       node: 'node-a',
       lastDrop: 8,
@@ -69,7 +71,7 @@ describe('state', () => {
   test('one that cannot be used stays as it is', () => {
     mkdirSync(within('bad'));
     writeFileSync(within('bad/state.json'), 'nonsense\n');
-    expect(readKeptState(within('bad/state.json'))).toEqual({
+    expect(readKeptState(within('bad'))).toEqual({
       kind: 'unusable',
       reason: 'it is no state file of this program',
     });
@@ -78,17 +80,19 @@ describe('state', () => {
   });
 
   test('one that is no file is not waited for', () => {
-    execFileSync('mkfifo', [within('pipe')]);
+    mkdirSync(within('pipe'));
+    execFileSync('mkfifo', [within('pipe/state.json')]);
     expect(readKeptState(within('pipe'))).toEqual({ kind: 'unusable', reason: 'it is no regular file' });
   });
 
-  test('one that lacks what every state has', async () => {
-    await writeState(within('odd'), JSON.stringify({ node: 'node-a', series: { series: [null] } }));
+  test('one that lacks what every state has', () => {
+    mkdirSync(within('odd'));
+    writeOldState(within('odd/state.json'), { node: 'node-a', series: { series: [null] } });
     expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: 'it is no state of an agent' });
   });
 
   test('none, and a folder that is not there', () => {
-    expect(readKeptState(within('nowhere/state.json'))).toEqual({ kind: 'none' });
+    expect(readKeptState(within('nowhere'))).toEqual({ kind: 'none' });
     expect(lookAtFolder(within('nowhere/at/all'))).toMatchObject({ kind: 'missing' });
     expect(lookAtFolder(within())).toMatchObject({ kind: 'writable' });
   });

@@ -7,17 +7,16 @@ export interface StateOptions {
   folder: string;
   node: string;
   lookAtFolder: (path: string) => StateFolder;
-  readKeptState: (file: string) => KeptState;
+  readKeptState: (folder: string) => KeptState;
   now: () => Millis;
 }
 
-/** A state is some 100 KB, with thousands of problems 10 MB; a new one is written beside the old one. */
+/** A state is some 100 KB, with thousands of problems 10 MB; its log takes a few times that. */
 const enough = 32 * 1024 * 1024;
 
 /** Whether the agent can keep what it has counted, and what it has kept. */
 export function checkState({ folder: path, node, lookAtFolder, readKeptState, now }: StateOptions): Check {
   const { ok, problem, warning } = answersOf('state');
-  const file = `${path}/state.json`;
   const folder = lookAtFolder(path);
   if (folder.kind === 'refused')
     return problem(
@@ -31,24 +30,24 @@ export function checkState({ folder: path, node, lookAtFolder, readKeptState, no
     );
   if (folder.kind === 'missing') return ok(`${path} is not there yet; it will be made`);
 
-  const state = readKeptState(file);
+  const state = readKeptState(path);
   switch (state.kind) {
     case 'none':
       return ok(`${path} can be written to; nothing is kept there yet`);
     case 'unreadable':
       return problem(
-        `${file} cannot be read: ${state.reason}`,
+        `${path} cannot be read: ${state.reason}`,
         'let the user of the agent read it, or remove it: counting starts anew then',
       );
     case 'unusable':
       return warning(
-        `${file} cannot be used: ${state.reason}`,
+        `${path} cannot be used: ${state.reason}`,
         'nothing needs to be done: the agent will set it aside and start anew',
       );
     case 'kept':
       if (node !== '' && state.node !== node)
         return warning(
-          `${file} is of node ${state.node}, this is ${node}`,
+          `${path} is of node ${state.node}, this is ${node}`,
           'give each Node a state folder of its own; the agent will set this one aside',
         );
       return ok(`${path} can be written to; last change kept ${ago(state.saved, now())}${lastTimes(state, now())}`);

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Millis } from '../model/log-line.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 const format = 'kube-netfilter-tailer state';
-/** No two versions differ in one bit only, which damage to the header could flip. */
-const version = 4;
-const earlierVersions = new Set<unknown>([1, 2]);
-/** What versions 1 and 2 called otherwise, wherever it stands; the rest is the same. */
+/** The only one that was written so; the log of changes in `segments.ts` came after it. */
+const version = 1;
+/** What it called otherwise, wherever it stands; the rest is the same. */
 const names = new Map([
   ['story', 'details'],
   ['culprit', 'failingPod'],
@@ -25,7 +22,7 @@ const names = new Map([
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
 const largest = 64 * 1024 * 1024;
 
-/** What is in a state file. */
+/** What is in a state file as version 0.1.0 wrote it: all of the state, each time. */
 export type StateFile =
   | { kind: 'state'; state: unknown; saved: Millis }
   | { kind: 'none' }
@@ -53,41 +50,19 @@ export function readState(file: string): StateFile {
   }
 }
 
-/** Moves a state file out of the way. Returns where it is now; undefined if it could not be moved. */
-export function setAside(file: string, now: Date): string | undefined {
-  const aside = `${file}.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
-  try {
-    renameSync(file, aside);
-    return aside;
-  } catch {
-    return undefined;
-  }
-}
-
 function parse(text: string, saved: Millis): StateFile {
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
   try {
     const header = JSON.parse(text.slice(0, end < 0 ? undefined : end)) as Record<string, unknown> | null;
     if (header?.['format'] !== format) return refuse('it is no state file of this program');
-    if (header['version'] !== version && !earlierVersions.has(header['version']))
-      return refuse(`it has version ${String(header['version'])}, this program writes ${version}`);
+    if (header['version'] !== version)
+      return refuse(`it has version ${String(header['version'])}, this program reads version ${version}`);
     if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
-    return { kind: 'state', state: JSON.parse(body, header['version'] === version ? undefined : renamed), saved };
+    return { kind: 'state', state: JSON.parse(body, renamed), saved };
   } catch {
     return refuse('it is no state file of this program');
   }
-}
-
-/** Writes a state file in one step: whoever reads it sees all of the old or all of the new, also after a power cut. Rejects when it cannot. */
-export async function writeState(file: string, body: string): Promise<void> {
-  const next = `${file}.next`;
-  const header = JSON.stringify({ format, version, sha256: digest(body) });
-  await mkdir(dirname(file), { recursive: true });
-  // A file of its own: a run that was killed while the disk did not answer may have a write to the old one under way.
-  await rm(next, { force: true });
-  await writeFile(next, `${header}\n${body}`, { flag: 'wx', flush: true, mode: 0o600 });
-  await rename(next, file);
 }
 
 /** A reviver for `JSON.parse`: gives the fields of an object their names of today. */

@@ -1,0 +1,10 @@
+/**
+ * One change of what the agent keeps on disk under a key, as plain JSON: `set` puts a value in place of what was there, `merge`
+ * replaces the named fields of the object there, `extend` replaces all elements of one of its lists from an index on, `remove`
+ * forgets it. `merge` and `extend` do nothing where there is nothing.
+ */
+export type StateChange =
+  | readonly ['set', key: string, value: unknown]
+  | readonly ['merge', key: string, fields: Readonly<Record<string, unknown>>]
+  | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
+  | readonly ['remove', key: string];

@@ -1,0 +1,66 @@
+import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import type { StateChange } from '../model/state-change.ts';
+import type { LookupQueue } from '../pipeline/lookup-queue.ts';
+import type { SeriesTable } from '../series/table.ts';
+import type { Json, Position, Source } from '../sources/source.ts';
+import { readSeries } from '../series/changes.ts';
+import { entriesOfKind } from '../platform/keyed-changes.ts';
+import type { KeptState } from './state-log.ts';
+
+/** What of an agent is kept on disk. */
+export interface KeptParts {
+  /** Names this memory, and whose it is. */
+  agent: { id: string; node: string };
+  sources: readonly Pick<Source, 'name' | 'position'>[];
+  once: { state: () => Json };
+  table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'rest' | 'revision'>;
+  queue: Pick<LookupQueue, 'changes'>;
+  incidents: Pick<NodeIncidents, 'state' | 'revision'>;
+}
+
+/** Small parts are written as a whole whenever they differ from what was written before; tables by what changed in them. */
+export function createKeptState({ agent, sources, once, table, queue, incidents }: KeptParts): KeptState {
+  const parts: Readonly<Record<string, () => unknown>> = {
+    agent: () => agent,
+    positions: (): Record<string, Position> =>
+      Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
+    once: once.state,
+    incidents: incidents.state,
+    series: table.rest,
+  };
+  const written = new Map<string, string>();
+
+  return {
+    revision: () => table.revision + incidents.revision,
+    takeChanges: () => [...changedParts(), ...table.takeChanges(), ...queue.changes.take()],
+    *all() {
+      for (const [key, value] of Object.entries(parts)) yield ['set', key, value()];
+      yield* table.entries();
+      yield* queue.changes.entries();
+    },
+  };
+
+  function changedParts(): StateChange[] {
+    return Object.entries(parts).flatMap(([key, part]): StateChange[] => {
+      const value = part();
+      const text = JSON.stringify(value);
+      if (written.get(key) === text) return [];
+      written.set(key, text);
+      return [['set', key, value]];
+    });
+  }
+}
+
+/** The values that `createKeptState` has written, in the shape of one state; whatever is not there is missing in it. */
+export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  const { id, node } = Object(values.get('agent')) as Record<string, unknown>;
+  return {
+    id,
+    node,
+    positions: values.get('positions'),
+    once: values.get('once'),
+    incidents: values.get('incidents'),
+    series: { ...Object(values.get('series')), ...readSeries(values), objects: [...entriesOfKind('object', values)] },
+    waiting: [...entriesOfKind('waiting', values)].map(([, flow]) => flow),
+  };
+}

@@ -1,0 +1,289 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { StateChange as Change } from '../../src/model/state-change.ts';
+import { createSegment, encodeBatch, readSegments } from '../../src/state/segments.ts';
+import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
+
+type Value = { n: number; text: string };
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'state-log-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A map that notes what changes, as the tables of the agent do. */
+function createMap(values = new Map<string, Value>()) {
+  let changes: Change[] = [];
+  let revision = 0;
+  const taken: Map<string, Value>[] = [];
+  return {
+    values,
+    /** The map as it was at each call of `takeChanges`. */
+    taken,
+    set(key: string, value: Value) {
+      revision++;
+      values.set(key, value);
+      changes.push(['set', key, { ...value }]);
+    },
+    merge(key: string, n: number) {
+      const known = values.get(key);
+      if (known === undefined) return;
+      revision++;
+      known.n = n;
+      changes.push(['merge', key, { n }]);
+    },
+    remove(key: string) {
+      revision++;
+      if (values.delete(key)) changes.push(['remove', key]);
+    },
+    state: {
+      revision: () => revision,
+      takeChanges() {
+        const all = changes;
+        changes = [];
+        taken.push(new Map([...values].map(([key, value]) => [key, { ...value }])));
+        return all;
+      },
+      *all(): Generator<Change> {
+        for (const [key, value] of values) yield ['set', key, { ...value }];
+      },
+    },
+  };
+}
+
+function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOptions> = {}) {
+  const failures: unknown[] = [];
+  const { segments } = readSegments(folder);
+  const log = createStateLog({
+    folder,
+    state: map.state,
+    segments,
+    onSaved: () => undefined,
+    onFailed: (error) => failures.push(error),
+    segmentSize: 512,
+    ...options,
+  });
+  return { log, failures };
+}
+
+describe('a state log', () => {
+  test('gives back what was kept, after any number of segments', async () => {
+    const map = createMap();
+    const { log, failures } = open(map);
+    for (let i = 0; i < 500; i++) {
+      map.set(`key ${i % 50}`, { n: i, text: 'é'.repeat(i % 20) });
+      map.merge(`key ${(i * 7) % 50}`, -i);
+      if (i % 11 === 0) map.remove(`key ${i % 13}`);
+      await log.keep();
+    }
+    await log.close();
+    expect(failures).toEqual([]);
+    const kept = readSegments(folder);
+    expect(kept.damage).toBeUndefined();
+    expect(kept.values).toEqual(map.values);
+  });
+
+  test('stays below a few times the size of what is kept', async () => {
+    const map = createMap();
+    const { log } = open(map, { segmentSize: 16 * 1024 });
+    for (let i = 0; i < 100; i++) map.set(`key ${i}`, { n: i, text: 'x'.repeat(200) });
+    let largest = 0;
+    for (let i = 0; i < 1000; i++) {
+      map.merge(`key ${i % 100}`, i);
+      await log.keep();
+      if (i % 50 === 0) largest = Math.max(largest, sizeOf(folder));
+    }
+    await log.close();
+    const whole = JSON.stringify([...map.values]).length;
+    expect(largest).toBeLessThan(8 * whole);
+  });
+
+  test('writes nothing when nothing has changed', async () => {
+    const map = createMap();
+    const { log } = open(map);
+    map.set('a', { n: 1, text: '' });
+    await log.keep();
+    await log.keep();
+    const before = sizeOf(folder);
+    await log.keep();
+    expect(sizeOf(folder)).toBe(before);
+    await log.close();
+  });
+
+  test('one write serves all that ask while one is under way', async () => {
+    const map = createMap();
+    const { log } = open(map);
+    map.set('a', { n: 1, text: '' });
+    const asked = Array.from({ length: 20 }, () => log.keep());
+    await Promise.all(asked);
+    expect(map.taken).toHaveLength(2);
+    await log.close();
+  });
+
+  test('is not readable for other users', async () => {
+    const map = createMap();
+    const { log } = open(map);
+    map.set('a', { n: 1, text: '' });
+    await log.keep();
+    await log.close();
+    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('after a crash', () => {
+  const operation = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('set' as const), key: fc.nat(9), n: fc.nat(), text: fc.string() }),
+    },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('merge' as const), key: fc.nat(9), n: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), key: fc.nat(9) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('keep' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('crash' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    },
+  );
+
+  test('what is read is what was at one moment, at the last successful write or later', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
+        rmSync(folder, { recursive: true, force: true });
+        let map = createMap();
+        let failing = false;
+        let acknowledged = new Map<string, Value>();
+        let { log, failures } = openFailing();
+        for (const each of operations) {
+          const key = 'key' in each ? `key ${each.key}` : '';
+          if (each.kind === 'set') map.set(key, { n: each.n, text: each.text });
+          else if (each.kind === 'merge') map.merge(key, each.n);
+          else if (each.kind === 'remove') map.remove(key);
+          else if (each.kind === 'crash') await crash(each.part);
+          else {
+            failing = each.kind === 'fail';
+            const before = failures.length;
+            await log.keep();
+            failing = false;
+            if (failures.length === before) acknowledged = copy(map.values);
+          }
+        }
+        await log.close();
+
+        function openFailing() {
+          return open(map, {
+            async create(where, number) {
+              const segment = await createSegment(where, number);
+              return {
+                number,
+                get usable() {
+                  return segment.usable;
+                },
+                async append(batch) {
+                  if (failing) throw new Error('no space left on device');
+                  return await segment.append(batch);
+                },
+                close: segment.close,
+              };
+            },
+          });
+        }
+
+        /** A write under way is cut off anywhere. */
+        async function crash(part: number): Promise<void> {
+          await log.close();
+          const cut = [...readSegments(folder).segments.keys()].at(-1);
+          if (cut !== undefined) {
+            const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
+            const size = statSync(file).size;
+            const number = await createSegment(folder, cut + 1);
+            await number.append(encodeBatch([JSON.stringify(['set', 'lost', { n: 0, text: 'x'.repeat(100) }])]));
+            await number.close();
+            const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
+            const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
+            rmSync(next);
+            writeFileSync(file, text.slice(0, Math.floor(part * text.length)), { flag: 'a' });
+            expect(statSync(file).size).toBeGreaterThanOrEqual(size);
+          }
+          const kept = readSegments(folder);
+          expect(kept.damage).toBeUndefined();
+          expect([acknowledged, ...map.taken.slice(-2)]).toContainEqual(kept.values);
+          map = createMap(kept.values as Map<string, Value>);
+          acknowledged = copy(map.values);
+          ({ log, failures } = openFailing());
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('a batch in the middle that is not as it was written ends the reading, and is named', async () => {
+    const map = createMap();
+    const { log } = open(map, { segmentSize: 1e9 });
+    for (let n = 0; n < 5; n++) {
+      map.set('a', { n, text: 'text' });
+      await log.keep();
+    }
+    await log.close();
+    const file = join(folder, 'state-0000000001.log');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    lines[3] = lines[3]?.replace('text', 'tixt') ?? '';
+    writeFileSync(file, lines.join('\n'));
+    const kept = readSegments(folder);
+    expect(kept.values.get('a')).toMatchObject({ n: 1 });
+    expect(kept.damage).toContain('state-0000000001.log');
+  });
+
+  test('a segment cut off within its header is empty', async () => {
+    await (await createSegment(folder, 1)).close();
+    truncateSync(join(folder, 'state-0000000001.log'), 10);
+    expect(readSegments(folder)).toMatchObject({ values: new Map(), segments: new Map([[1, 10]]), damage: undefined });
+  });
+});
+
+describe('a write that the disk does not answer', () => {
+  test('has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
+    const map = createMap();
+    const answer = Promise.withResolvers<void>();
+    let appended = 0;
+    const { log, failures } = open(map, {
+      timeout: 20,
+      async create(where, number) {
+        const segment = await createSegment(where, number);
+        return {
+          number,
+          usable: true,
+          async append(batch) {
+            appended++;
+            await answer.promise;
+            return await segment.append(batch);
+          },
+          close: segment.close,
+        };
+      },
+    });
+    map.set('a', { n: 1, text: '' });
+    await log.keep();
+    expect(failures).toHaveLength(1);
+    map.set('b', { n: 2, text: '' });
+    await log.keep();
+    expect(failures).toHaveLength(2);
+    await expect.poll(() => appended).toBe(1);
+    answer.resolve();
+    await expect.poll(async () => (await log.keep(), readSegments(folder).values.has('b'))).toBe(true);
+    await log.close();
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+});
+
+function copy(values: ReadonlyMap<string, Value>): Map<string, Value> {
+  return new Map([...values].map(([key, value]) => [key, { ...value }]));
+}
+
+function sizeOf(where: string): number {
+  return readdirSync(where).reduce((sum, file) => sum + statSync(join(where, file)).size, 0);
+}
