@@ -42,7 +42,7 @@ export interface Restored {
   replaced: string | undefined;
 }
 
-/** In the folder of the state; version 0.1.0 wrote it. */
+/** In the folder of the state; earlier versions wrote it. */
 const oldStateFile = 'state.json';
 
 /** Enough to know a state: its checksum says that the rest is as it was written. */

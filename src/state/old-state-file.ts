@@ -4,9 +4,9 @@ import type { Millis } from '../model/log-line.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 const format = 'kube-netfilter-tailer state';
-/** The only one that was written so; the log of changes in `segments.ts` came after it. */
-const version = 1;
-/** What it called otherwise, wherever it stands; the rest is the same. */
+/** Those that were written so; the log of changes in `segments.ts` came after them. */
+const versions = [1, 2, 4] as readonly unknown[];
+/** What the first ones called otherwise, wherever it stands; the rest is the same. */
 const names = new Map([
   ['story', 'details'],
   ['culprit', 'failingPod'],
@@ -22,7 +22,7 @@ const names = new Map([
 /** Bytes. Thousands of problems take 10 MB; reading what is far larger would cost more memory than the Pod may have. */
 const largest = 64 * 1024 * 1024;
 
-/** What is in a state file as version 0.1.0 wrote it: all of the state, each time. */
+/** What is in a state file as it was before the log of changes: all of the state, each time. */
 export type StateFile =
   | { kind: 'state'; state: unknown; saved: Millis }
   | { kind: 'none' }
@@ -56,8 +56,8 @@ function parse(text: string, saved: Millis): StateFile {
   try {
     const header = JSON.parse(text.slice(0, end < 0 ? undefined : end)) as Record<string, unknown> | null;
     if (header?.['format'] !== format) return refuse('it is no state file of this program');
-    if (header['version'] !== version)
-      return refuse(`it has version ${String(header['version'])}, this program reads version ${version}`);
+    if (!versions.includes(header['version']))
+      return refuse(`it has version ${String(header['version'])}, this program reads ${versions.join(', ')}`);
     if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
     return { kind: 'state', state: JSON.parse(body, renamed), saved };
   } catch {

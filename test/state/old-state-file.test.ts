@@ -67,7 +67,7 @@ describe('a damaged state file of an older version', () => {
   });
 });
 
-test.each([0, 2, '1', null, undefined])(
+test.each([0, 3, 5, '1', null, undefined])(
   'a state file of version %j is not used, and both versions are named',
   (version) => {
     const file = written();
@@ -80,7 +80,7 @@ test.each([0, 2, '1', null, undefined])(
   },
 );
 
-test('what version 0.1.0 has kept is taken over under the names of today', () => {
+test('what version 1 has kept is taken over under the names of today', () => {
   const file = written();
   const body =
     '{"series":[{"finding":{"story":{"kind":"incident","culprit":"kube-system/kube-proxy-x","facts":{"talkers":[]}}}}],' +

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
-/** Writes a state file as version 0.1.0 did: a header with a checksum, and all of the state. */
+/** Writes a state file as earlier versions did: a header with a checksum, and all of the state. */
 export function writeOldState(file: string, state: unknown): void {
   const body = JSON.stringify(state);
   const sha256 = createHash('sha256').update(body).digest('hex');
