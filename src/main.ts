@@ -28,9 +28,9 @@ const help = `kube-netfilter-tailer ${version}: writes Events on the Pods whose 
 Usage: kube-netfilter-tailer COMMAND
 
   run      the agent of one node: reads its logs, writes Events
-  replay   saved node logs in, the Events of the affected Pods out; no cluster needed
-  doctor   whether all that the agent needs is there, and what to do if not
-  config   print the settings that hold and where they are from, or check a config file
+  replay   turn saved node logs into Events; no cluster needed
+  doctor   check prerequisites, and say what to do
+  config   print the settings in force and where each is from, or check a config file
   version  print the version
 
 kube-netfilter-tailer COMMAND --help shows more.

@@ -178,7 +178,7 @@ export const settings = {
     flag: 'max-nodes',
     env: 'MAX_NODES',
     value: 'N',
-    help: 'with more Nodes than that, only this one is watched',
+    help: 'watch only this Node above N Nodes',
     type: 'number',
     default: '200',
   },
@@ -186,7 +186,7 @@ export const settings = {
     flag: 'max-services',
     env: 'MAX_SERVICES',
     value: 'N',
-    help: 'with more Services than that, none is watched',
+    help: 'stop watching Services above N',
     type: 'number',
     default: '5000',
   },
@@ -195,7 +195,7 @@ export const settings = {
     env: 'MAX_ENDPOINT_SLICES',
     value: 'N',
     help:
-      'with more EndpointSlices than that, none is watched: Pods behind a Service are looked up when they are to be named, and ' +
+      'stop watching EndpointSlices above N: Pods behind a Service are looked up when they are to be named, and ' +
       'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
     type: 'number',
     default: '1000',

@@ -99,7 +99,7 @@ export const metricTable = {
     'When an Event was last written (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
   ),
   eventsDue: gauge('events_due', 'Events that are due to be written now.'),
-  oldestDue: gauge('oldest_due_seconds', 'How long the Event that has waited longest has been due.'),
+  oldestDue: gauge('oldest_due_seconds', 'Age of the oldest overdue Event.'),
   // What is asked of the API server and the DNS.
   apiRequests: counter('api_requests_total', 'Requests to the API server.', {
     verb: 'an HTTP method',

@@ -52,7 +52,7 @@ describe.concurrent('logs that cannot be read', () => {
     const nothing = await replay(['--pods', cluster, write('empty.log', '')]);
     expect(nothing.out).toMatch(/^lines +0 in 1 file, 0 bytes; .* needs root/m);
     const unrelated = await replay(['--pods', cluster, '-'], { stdin: 'Nov 21 10:00:00 node-a kernel: eth0: up\n' });
-    expect(unrelated.out).toMatch(/^drops +0; no LOG rule, no line: docs\/logging\.md/m);
+    expect(unrelated.out).toMatch(/^drops +0; .*docs\/logging\.md/m);
     expect((await replay(['--pods', cluster, policyDeny])).out).not.toContain('LOG rule');
   });
 

@@ -14,7 +14,7 @@ export const rights: readonly Right[] = [
   right('', 'pods', ['list', 'watch'], 'no drop can be given to a Pod', true),
   right('', 'nodes', ['list', 'watch'], 'addresses of Nodes stay addresses, and the Node gets no Events', true),
   right('', 'services', ['list', 'watch'], 'addresses and chains of Services stay what they are', true),
-  right('', 'events', ['create', 'patch', 'get'], 'nobody is told of anything', true),
+  right('', 'events', ['create', 'patch', 'get'], 'no Events can be written', true),
   right(
     'discovery.k8s.io',
     'endpointslices',

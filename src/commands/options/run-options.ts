@@ -6,8 +6,8 @@ export const runHelp = `Usage: kube-netfilter-tailer run [OPTION...]
 
 The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
 
-Each option can be set in the environment or in a file instead. An option goes over the environment, that over the file.
-"kube-netfilter-tailer config print --effective" shows what holds, and where it is from.
+Each option can be set in the environment or in a file instead. Precedence: option, variable, file.
+"kube-netfilter-tailer config print --effective" shows the settings in force, and where each is from.
 
 ${settingsHelp}
 Exit status

@@ -43,7 +43,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     ['programs', some(statistics.programRecords, 'records of kube-proxy and calico-node')],
     [
       'incidents',
-      totals.incidents > 0 ? `${number(totals.incidents)}; what failed once and not again is none` : undefined,
+      totals.incidents > 0 ? `${number(totals.incidents)} (single failures are not counted)` : undefined,
     ],
     ...unrepeatedRows(totals.unrepeated),
     ['suppressed', some(statistics.suppressed, 'log lines never written: counts near them are lower bounds')],
@@ -64,7 +64,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     [
       'joined',
       overflowed + uncounted > 0
-        ? `${number(overflowed)} counts past the 8 Events that an object gets in an hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`
+        ? `${number(overflowed)} packets beyond 8 Events per object per hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`
         : undefined,
     ],
     ['Events', number(totals.events) + ages],
@@ -83,7 +83,7 @@ function dropDetails(statistics: Statistics, { lines }: RunTotals): string {
     [statistics.verdicts.rejected, 'rejected'],
     [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
   ]);
-  const hint = '; no LOG rule, no line: docs/logging.md tells how to turn the logging on';
+  const hint = '; without a LOG rule nothing is logged: see docs/logging.md';
   return (parts === undefined ? '' : `, of these ${parts}`) + (lines > 0 && isSilent(statistics) ? hint : '');
 }
 

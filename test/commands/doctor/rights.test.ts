@@ -56,7 +56,7 @@ describe('each is asked for', () => {
       status: 'problem',
       finding: 'missing: watch pods, patch events',
       advice:
-        'grant it with the ClusterRole in deploy/base/rbac.yaml; without it no drop can be given to a Pod; nobody is told of anything',
+        'grant it with the ClusterRole in deploy/base/rbac.yaml; without it no drop can be given to a Pod; no Events can be written',
     });
   });
 
