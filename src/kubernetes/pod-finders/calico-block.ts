@@ -57,7 +57,10 @@ export function createCalicoBlockFinder({
 }): PodFinder {
   const { now } = clock;
   const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
-  const blocksRead = createSharedAnswers(readBlock, { entries: blocks, now });
+  const blocksRead = createSharedAnswers(
+    (path): Promise<Block> => read(path).then((object) => (object === undefined ? undefined : holdersIn(object))),
+    { entries: blocks, now },
+  );
   /** A right is missing: nothing is asked for until then. */
   let deniedUntil: Millis = -Infinity;
 
@@ -96,11 +99,6 @@ export function createCalicoBlockFinder({
     const object = await read(`/api/v1/namespaces/${namespace}/pods/${name}`);
     const pod = object === undefined ? undefined : ifUsable(slimPod)(object);
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
-  }
-
-  async function readBlock(path: string): Promise<Block> {
-    const object = await read(path);
-    return object === undefined ? undefined : holdersIn(object);
   }
 
   /** From the API server's cache. Undefined: not there. */
