@@ -4,7 +4,7 @@ import { type Incident, type IncidentChange, isUnpublished } from '../incident.t
 import { memory, quietPeriodOf, timeoutOf, verdictTime } from './rules.ts';
 import type { IncidentCounts } from './state.ts';
 import type { Syncs } from './syncs.ts';
-import { type Noted, takeBackAttempt, type TrackedFailure } from './tracked.ts';
+import { correctStamps, type Noted, takeBackAttempt, type TrackedFailure } from './tracked.ts';
 
 export interface LifecycleOptions {
   syncs: Syncs;
@@ -59,7 +59,7 @@ export function createLifecycle({ syncs, counts, onChange, isNeeded }: Lifecycle
     /** Does what was due up to then: gives whether something changed, and whether it can be forgotten. */
     settle(tracked: TrackedFailure, now: Millis): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
-      let outcome: 'same' | 'changed' = 'same';
+      let outcome: 'same' | 'changed' = correctStamps(tracked, now) ? 'changed' : 'same';
       while (now >= dueOf(tracked, syncs)) {
         if (tracked.doubtful) confirm(tracked);
         else if (incident.phase === 'open') closeQuiet(tracked, dueOf(tracked, syncs));

@@ -45,6 +45,8 @@ const subjectsKept = 16;
 /** Past that many, `moreSubjects` no longer grows. */
 const pastSubjectsKept = 240;
 const longestText = 200;
+/** No log is read a day late. */
+const farAhead: Millis = 86_400_000;
 
 export function newFailure(code: string, failing: Failing, time: Millis): TrackedFailure {
   return {
@@ -188,6 +190,22 @@ export function noteSuccess(tracked: TrackedFailure, family: string, time: Milli
   if (!reportsFailures && completesWhatFailed(incident.failing) && time - heard <= attemptSpan) return false;
   tracked.broken = broken.filter((other) => !isSameFamily(other, family));
   return tracked.broken.length === 0;
+}
+
+/** A saved log may have stamps of other years: a time so far ahead of a later line was wrong, and would keep the incident until then. */
+export function correctStamps(tracked: TrackedFailure, now: Millis): boolean {
+  const { incident, attempts } = tracked;
+  if (Math.max(incident.last, tracked.closed ?? 0) <= now + farAhead) return false;
+  const past = (time: Millis): Millis => Math.min(time, now);
+  incident.first = past(incident.first);
+  incident.last = past(incident.last);
+  incident.opened &&= past(incident.opened);
+  incident.ended &&= past(incident.ended);
+  tracked.heard = past(tracked.heard);
+  tracked.healthy &&= past(tracked.healthy);
+  tracked.closed &&= past(tracked.closed);
+  for (const attempt of attempts) attempt.time = past(attempt.time);
+  return true;
 }
 
 /** A slice of a line would keep the line. */
