@@ -87,21 +87,6 @@ function layer([folder, allowed]: readonly [string, readonly string[]]): OxlintO
   }));
 }
 
-/** Folders whose names and comments still have words of scripts/lint/words.ts; ALL_WORDS=1 checks them, too. */
-const withRetiredWords = process.env['ALL_WORDS']
-  ? []
-  : [
-      'src/commands/**',
-      'src/model/**',
-      'test/bench/loss.ts',
-      'test/commands/**',
-      'test/pipeline/**',
-      'test/properties/**',
-      'test/soak/**',
-      'test/sources/**',
-      'test/*',
-    ];
-
 const clientLibrary = { regex: '^@kubernetes/', message: 'only src/kubernetes/ knows the client library' };
 
 export default defineConfig({
@@ -124,7 +109,6 @@ export default defineConfig({
   },
   overrides: [
     { files: ['src/**', 'test/**', 'scripts/**'], rules: { 'words/retired': 'error' } },
-    { files: withRetiredWords, rules: { 'words/retired': 'off' } },
     { files: ['src/**'], rules: { 'node/no-process-env': 'error' } },
     { files: ['src/config/config.ts'], rules: { 'node/no-process-env': 'off' } },
     { files: ['src/main.ts'], rules: { 'no-restricted-imports': ['error', { patterns: [clientLibrary] }] } },

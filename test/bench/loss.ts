@@ -50,7 +50,7 @@ for (const style of values.styles.split(',') as Style[]) {
         nextKill: undefined,
         reader,
         // One look more, for those who take them every 5 s.
-        patience: 7000,
+        timeout: 7000,
         folder: join(folder, 'trial'),
       });
       figures.push(figureOf(name, interval, trial));

@@ -74,10 +74,10 @@ function createAgent(store: MemoryStore, node: string, now: () => Millis) {
     for (const { finding, time, weight } of counted)
       table.count({ ...finding, node, related: nodeRef(node) }, time, weight);
     if (table.nextDue() > now()) return;
-    for (const series of table.due(now())) await tell(series);
+    for (const series of table.due(now())) await publish(series);
   };
 
-  async function tell(series: Series): Promise<void> {
+  async function publish(series: Series): Promise<void> {
     const outcome = await write(series);
     if (outcome.kind === 'written') table.published(series, outcome.published);
     else throw new Error(`not written: ${JSON.stringify(outcome)}`);

@@ -34,9 +34,9 @@ export function referenceChanges(times: readonly Millis[], retryInterval: Millis
     const last = lines.at(-1);
     if (last === undefined) return;
     if (phase === 'none' && now >= last + Math.max(quarter, 2 * retryInterval + 2000)) lines = [];
-    if (phase === 'open' && now >= last + calm()) {
+    if (phase === 'open' && now >= last + quietPeriod()) {
       phase = 'over';
-      over = last + calm();
+      over = last + quietPeriod();
       changes.push(`${over} closed`);
     }
     if (phase === 'over' && now >= over + quarter) {
@@ -46,7 +46,7 @@ export function referenceChanges(times: readonly Millis[], retryInterval: Millis
     }
   }
 
-  function calm(): Millis {
+  function quietPeriod(): Millis {
     const gaps = lines.slice(1).map((time, i) => time - (lines[i] ?? time));
     const fight = cameBack ? Math.min(quarter, 2 * Math.max(...gaps)) : 0;
     return Math.max(90_000, 3 * retryInterval, fight);

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Loss, Notice, Position, SourceListener } from '../../src/sources/source.ts';
 import { readNumbered } from './line.ts';
-import { type Counted, createDistinctValues, nothingCounted } from './tally.ts';
+import { type Counted, createDistinctValues, nothingCounted } from './distinct-values.ts';
 
 /** All that a reader knows, in one file: position and counts are lost together, and restored together. */
 export interface Snapshot {
@@ -11,10 +11,10 @@ export interface Snapshot {
   /** Lines that were not handed over whole. */
   broken: number;
   firstBroken: string[];
-  told: Told;
+  reported: Reported;
 }
 
-export interface Told {
+export interface Reported {
   /** How often, by reason; numbers in it stand as `N`. */
   losses: Record<string, number>;
   lostBytes: number;
@@ -33,7 +33,7 @@ export interface Progress {
 export interface Recorder {
   readonly position: Position | undefined;
   readonly listener: Omit<SourceListener, 'onLine'> & { onLine: (line: { text: string }) => void };
-  /** Writes the snapshot in one step and tells the progress, if there is any. */
+  /** Writes the snapshot in one step and prints the progress, if there is any. */
   save: (position: Position | undefined, state: string) => void;
 }
 
@@ -46,10 +46,10 @@ export function createRecorder(file: string): Recorder {
     counted: nothingCounted(),
     broken: 0,
     firstBroken: [],
-    told: { losses: {}, lostBytes: 0, unmeasured: 0, notices: {} },
+    reported: { losses: {}, lostBytes: 0, unmeasured: 0, notices: {} },
   };
-  const { told, firstBroken } = snapshot;
-  const tally = createDistinctValues(snapshot.counted);
+  const { reported, firstBroken } = snapshot;
+  const values = createDistinctValues(snapshot.counted);
   let written: string | undefined;
 
   return {
@@ -57,16 +57,16 @@ export function createRecorder(file: string): Recorder {
     listener: {
       onLine({ text }) {
         const line = readNumbered(text);
-        if (line !== undefined) return tally.add(line.number);
+        if (line !== undefined) return values.add(line.number);
         snapshot.broken++;
         if (firstBroken.length < shown) firstBroken.push(text.slice(0, 300));
       },
       onLost({ count, unit, reason }: Loss) {
-        note(told.losses, reason);
-        if (count === undefined || unit !== 'bytes') told.unmeasured++;
-        else told.lostBytes += count;
+        note(reported.losses, reason);
+        if (count === undefined || unit !== 'bytes') reported.unmeasured++;
+        else reported.lostBytes += count;
       },
-      onNotice: ({ level, text }: Notice) => note(told.notices, `${level}: ${text}`),
+      onNotice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
     },
     save(position, state) {
       snapshot.position = position ?? null;
@@ -75,7 +75,7 @@ export function createRecorder(file: string): Recorder {
       writeFileSync(`${file}.next`, body);
       renameSync(`${file}.next`, file);
       written = body;
-      const progress: Progress = { state, lines: tally.lines };
+      const progress: Progress = { state, lines: values.lines };
       process.stdout.write(`${JSON.stringify(progress)}\n`);
     },
   };

@@ -56,12 +56,12 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
     kubelet: [{ after: 0, act: compressAndRename }, { after: lag / 2, act: () => live.createNext(path) }, switchOver],
     copytruncate: [{ after: 0, act: copyAndTruncate }],
     delete: [{ after: 0, act: deleteAndCreate }, switchOver],
-    symlink: [{ after: 0, act: createAndPoint }, switchOver],
+    symlink: [{ after: 0, act: createAndLink }, switchOver],
     none: [],
   };
   return plans[style];
 
-  /** logrotate(8) with `create`: the writer is told to reopen a moment later. */
+  /** logrotate(8) with `create`: the writer is signalled to reopen a moment later. */
   function renameAndCreate(): void {
     shift();
     renameSync(path, `${path}.1`);
@@ -100,7 +100,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
   }
 
   /** As Apache's `rotatelogs -L`: each file has its own name from the start, and a link shows to the newest. */
-  function createAndPoint(): void {
+  function createAndLink(): void {
     const file = stamped(path, number);
     const link = join(dirname(path), '.next');
     live.createNext(file);

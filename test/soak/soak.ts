@@ -59,12 +59,12 @@ for (const style of styles) {
       nextKill:
         values.kills === 'true' && style !== 'delete' ? () => soonest + random() * (latest - soonest) : undefined,
       reader: [join(import.meta.dirname, 'reader.ts')],
-      patience: 6000,
+      timeout: 6000,
       waits: true,
       folder: join(folder, style),
     });
     trials.push(trial);
-    if (!isExact(trial)) failures.push(...complaintsOf(trial));
+    if (!isExact(trial)) failures.push(...problemsOf(trial));
   } catch (error) {
     failures.push(`${style}: ${(error as Error).message}`);
   }
@@ -72,8 +72,8 @@ for (const style of styles) {
 
 console.log(`\n${alignColumns([header(), ...trials.map(rowOf)]).join('\n')}`);
 for (const { style, snapshot } of trials) {
-  for (const [reason, times] of Object.entries(snapshot.told.losses))
-    console.log(`${style}: told ${times} times: ${reason}`);
+  for (const [reason, times] of Object.entries(snapshot.reported.losses))
+    console.log(`${style}: reported ${times} times: ${reason}`);
 }
 for (const failure of failures) console.log(failure);
 console.log(JSON.stringify(trials.map(figuresOf)));
@@ -86,37 +86,47 @@ function isExact({ lost, snapshot }: Trial): boolean {
 }
 
 function header(): string[] {
-  const counts = ['lines', 'lost', 'doubled', 'broken', 'late', 'told as lost', 'rotations', 'kills', 'reused inodes'];
+  const counts = [
+    'lines',
+    'lost',
+    'doubled',
+    'broken',
+    'late',
+    'reported as lost',
+    'rotations',
+    'kills',
+    'reused inodes',
+  ];
   return ['style', ...counts, 'CPU', 'peak RSS'];
 }
 
 function rowOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): string[] {
-  const { counted, broken, told } = snapshot;
-  const more = told.unmeasured > 0 ? ` + ${told.unmeasured} times` : '';
+  const { counted, broken, reported } = snapshot;
+  const more = reported.unmeasured > 0 ? ` + ${reported.unmeasured} times` : '';
   return [
     style,
     ...[written.lines, lost, counted.doubled, broken, counted.late].map((count) => count.toLocaleString('en-US')),
-    `${told.lostBytes.toLocaleString('en-US')} bytes${more}`,
+    `${reported.lostBytes.toLocaleString('en-US')} bytes${more}`,
     ...[written.rotations, kills, written.reused].map(String),
     `${cpuSeconds.toFixed(1)} s in ${written.seconds.toFixed(1)} s`,
     `${Math.round(peakBytes / 1e6)} MB`,
   ];
 }
 
-function complaintsOf({ style, lost, lostRuns, snapshot }: Trial): string[] {
-  const { counted, broken, firstBroken, told } = snapshot;
+function problemsOf({ style, lost, lostRuns, snapshot }: Trial): string[] {
+  const { counted, broken, firstBroken, reported } = snapshot;
   const runs = lostRuns.slice(0, 10).map(([from, to]) => `${from}–${to - 1}`);
   return [
     ...(lost > 0 ? [`${style}: lost in ${lostRuns.length} runs: ${runs.join(', ')}`] : []),
     ...(counted.doubled > 0 ? [`${style}: doubled first: ${counted.firstDoubled.join(', ')}`] : []),
     ...(broken > 0 ? firstBroken.map((text) => `${style}: broken: ${JSON.stringify(text)}`) : []),
-    ...Object.entries(told.notices).map(([text, times]) => `${style}: noticed ${times} times: ${text}`),
+    ...Object.entries(reported.notices).map(([text, times]) => `${style}: noticed ${times} times: ${text}`),
   ];
 }
 
 function figuresOf({ style, written, lost, kills, cpuSeconds, peakBytes, snapshot }: Trial): object {
-  const { counted, broken, told } = snapshot;
+  const { counted, broken, reported } = snapshot;
   const { doubled, late } = counted;
-  const { lostBytes, unmeasured } = told;
+  const { lostBytes, unmeasured } = reported;
   return { style, ...written, lost, doubled, broken, late, lostBytes, unmeasured, kills, cpuSeconds, peakBytes };
 }

@@ -5,7 +5,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import { agentFlags, type Program, startProgram, type Used } from './program.ts';
 import { type Progress, readSnapshot, type Snapshot } from './record.ts';
 import type { Style } from './rotation.ts';
-import { lengthOf, missingOf, type Run } from './tally.ts';
+import { lengthOf, missingOf, type Run } from './distinct-values.ts';
 import type { Written } from './writer.ts';
 
 export interface TrialOptions {
@@ -21,7 +21,7 @@ export interface TrialOptions {
   /** Program with the arguments of `reader.ts`, and what it is given besides. */
   reader: readonly [file: string, ...args: string[]];
   /** A reader that says nothing for so long after the last line was written will bring no more. */
-  patience: Millis;
+  timeout: Millis;
   /** Nothing is deleted before it was read. Default: false. */
   waits?: boolean;
   /** Removed when done. */
@@ -39,7 +39,7 @@ export interface Trial extends Used {
 
 const writer = join(import.meta.dirname, 'writer.ts');
 /** For a reader that starts, on a machine that has other things to do. */
-const startPatience: Millis = 30_000;
+const startTimeout: Millis = 30_000;
 /** After the last line: what is read a second time may come late, as rotated files are looked at every second. */
 const settling: Millis = 2500;
 const longestDrain: Millis = 120_000;
@@ -63,11 +63,11 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
   const used: Used = { cpuSeconds: 0, peakBytes: 0 };
   let kills = 0;
   try {
-    if (!(await writing.more(startPatience))) throw new Error('the writer did not start');
+    if (!(await writing.more(startTimeout))) throw new Error('the writer did not start');
     reading = startReader();
     await untilReading(reading);
     const finished = writing.finish(3 * seconds * 1000 + 60_000);
-    // Whatever fails first is told; the writer is ended for it then.
+    // Whatever fails first is reported; the writer is ended for it then.
     finished.catch(() => {});
     writing.begin();
     if (nextKill !== undefined) await killUntil(finished, nextKill);
@@ -110,7 +110,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     const deadline = performance.now() + longestDrain;
     while (linesOf(current) < lines && performance.now() < deadline) {
       const isFirst = current.last === undefined;
-      if (!(await current.more(isFirst ? startPatience : options.patience))) break;
+      if (!(await current.more(isFirst ? startTimeout : options.timeout))) break;
     }
     await delay(settling);
   }
@@ -126,7 +126,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
 
 async function untilReading(reading: Program): Promise<void> {
   while ((reading.last as Progress | undefined)?.state !== 'reading')
-    if (!(await reading.more(startPatience))) throw new Error('the reader did not begin to read');
+    if (!(await reading.more(startTimeout))) throw new Error('the reader did not begin to read');
 }
 
 function linesOf(reading: Program): number {

@@ -177,7 +177,7 @@ describe('the ring buffer', () => {
   test('nothing stays open', () => {
     put(ring, record);
     const open = new Set<number>();
-    const counting: Device = {
+    const counted: Device = {
       ...device,
       open(path) {
         const fd = device.open(path);
@@ -189,9 +189,9 @@ describe('the ring buffer', () => {
         device.close(fd);
       },
     };
-    expect([chosen({ device: counting }), open.size]).toStrictEqual([ring, 0]);
+    expect([chosen({ device: counted }), open.size]).toStrictEqual([ring, 0]);
     put(ring, 'hello\n');
-    expect([chosen({ device: counting }), open.size]).toStrictEqual(['nothing?', 0]);
+    expect([chosen({ device: counted }), open.size]).toStrictEqual(['nothing?', 0]);
   });
 });
 
@@ -215,13 +215,13 @@ describe('without the ring buffer, a log that is not believed is better than not
   });
 });
 
-function said(looks?: Partial<Looks>): string {
+function textOf(looks?: Partial<Looks>): string {
   return choose(looks).text.replaceAll(host(), '');
 }
 
 describe('the text for a person', () => {
   test('of the first choice no more than its name', () => {
-    expect(said({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
+    expect(textOf({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
   });
 
   test('why nothing before it was chosen', () => {
@@ -229,7 +229,7 @@ describe('the text for a person', () => {
     put(messages, other);
     put(syslog, '');
     put(ring, record);
-    expect(said()).toBe(
+    expect(textOf()).toBe(
       "reading the kernel's log from /dev/kmsg (no journal: there is no journalctl in this image; " +
         "/var/log/kern.log: the kernel's last line in it is of 2026-11-13 12:00 UTC; " +
         "/var/log/messages: none of its last lines is the kernel's; /var/log/syslog: it is empty)",
@@ -238,7 +238,7 @@ describe('the text for a person', () => {
 
   test('that it is doubtful', () => {
     put(kern, kernelLine(8 * day), 8 * day);
-    expect(said()).toBe(
+    expect(textOf()).toBe(
       "reading the kernel's log from /var/log/kern.log, though the kernel's last line in it is of 2026-11-13 12:00 UTC: " +
         'nothing better can be read (no journal: there is no journalctl in this image; /var/log/messages: no such file; ' +
         '/var/log/syslog: no such file; /dev/kmsg: permission denied. The container must be privileged for it; or read a ' +
@@ -250,7 +250,7 @@ describe('the text for a person', () => {
   test('what to do when there is nothing', () => {
     put(messages, other, 8 * day);
     mkdirSync(host(syslog));
-    const lines = said().split('\n');
+    const lines = textOf().split('\n');
     expect(lines).toStrictEqual([
       "the kernel's log is nowhere to be read. One of these is needed:",
       "- the journal (there is no journalctl in this image): an image with journalctl, and the node's /var/log/journal or " +
@@ -268,7 +268,7 @@ describe('the text for a person', () => {
     chmodSync(host(kern), 0);
     // Else that would be all that may not be read.
     chmodSync(dirname(host()), 0o755);
-    expect(asUnprivileged(said)).toContain('/var/log/kern.log: permission denied');
+    expect(asUnprivileged(textOf)).toContain('/var/log/kern.log: permission denied');
   });
 });
 

@@ -59,11 +59,11 @@ test.each<[number, boolean]>([
   [-60_000, false],
   [90_000, true],
   [-90_000, true],
-])('a stamp that is off by %i ms: the line is the first: %s', (off, isNews) => {
+])('a stamp that is off by %i ms: the line is the first: %s', (off, isFirst) => {
   for (let start = noon; start < noon + 60_000; start += 7000) {
     const filter = once();
     show(filter, kmsg, 'IN=', start);
-    expect(show(filter, file, 'IN=', start + off)).toBe(isNews);
+    expect(show(filter, file, 'IN=', start + off)).toBe(isFirst);
   }
 });
 

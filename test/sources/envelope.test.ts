@@ -14,7 +14,7 @@ interface Expected {
   program: string | undefined;
 }
 
-/** What is not said is what a bare line has. */
+/** What is not stated is what a bare line has. */
 type Row = [line: string, expected: Partial<Expected>];
 
 /** Lines are one character a byte, as they come from the scanner. */
@@ -458,7 +458,7 @@ test.each([
   ['ulogd, a packet without a time', { timestamp: '2026-11-21T03:42:11Z', 'oob.time.sec': 0, 'oob.family': 2 }, time],
   ['an agent that logs by zap', { level: 'info', ts: '2026-11-21T03:42:11Z', msg: 'Flow Info' }, time],
   ['no time', { 'oob.family': 2 }, undefined],
-])('JSON that is the message itself is left alone, but for its time: %s', (_, record, expected) => {
+])('JSON that is the message itself stays as it is, but for its time: %s', (_, record, expected) => {
   const line = Buffer.from(JSON.stringify(record)).toString('latin1');
   check(line, { text: line, time: expected });
 });

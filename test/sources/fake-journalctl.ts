@@ -6,7 +6,7 @@ export interface FakeJournalctl {
   args: readonly string[];
   readonly killed: boolean;
   print: (output: string | Buffer) => void;
-  complain: (text: string) => void;
+  printError: (text: string) => void;
   end: (code: number | null, signal?: string | null) => void;
   /** It could not be started. */
   fail: (code: string) => void;
@@ -30,7 +30,7 @@ export function fakeJournalctl(): {
           return killed;
         },
         print: (output) => void stdout.emit('data', Buffer.from(output)),
-        complain: (text) => void stderr.emit('data', Buffer.from(text)),
+        printError: (text) => void stderr.emit('data', Buffer.from(text)),
         end: (code, signal = null) => void child.emit('close', code, signal),
         fail(code) {
           child.emit('error', Object.assign(new Error(`spawn journalctl ${code}`), { code }));

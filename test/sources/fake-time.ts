@@ -6,7 +6,7 @@ export interface FakeTime extends Timing {
   elapsed: () => Millis;
   /** Runs what is due by then, in order. Throws if that never ends. */
   advance: (time: Millis) => void;
-  /** Runs the one task that is next, and tells how long was waited for it. */
+  /** Runs the one task that is next, and returns how long was waited for it. */
   step: () => Millis;
   /** The wall clock is set; the steady one is not. */
   setWallClock: (time: Millis) => void;

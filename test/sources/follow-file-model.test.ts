@@ -19,7 +19,7 @@ vi.mock(import('../../src/sources/tail/packed-content.ts'), async (original) => 
  * but those that were gone before anybody could read them.
  */
 type Action = Write | { do: 'turns'; count: number } | { do: 'save'; after: number } | Restart;
-/** Also while nobody follows it. */
+/** Also while it is not followed. */
 type Write =
   /** So many lines of so many bytes. */
   | { do: 'lines'; count: number; size: number }
@@ -44,7 +44,7 @@ const start = Date.UTC(2026, 10, 21, 12);
 /** A file that is shorter is known by its inode only. */
 const tellable = 160;
 const numRuns = process.env['FUZZ'] === undefined ? 300 : 3000;
-const patience = 120_000;
+const timeLimit = 120_000;
 let runs = 0;
 
 const small = fc.integer({ min: 14, max: 300 });
@@ -80,7 +80,7 @@ const restarts = (...down: fc.Arbitrary<Write>[]): fc.Arbitrary<Restart> =>
 const programs = (...action: fc.Arbitrary<Action>[]): fc.Arbitrary<Program> =>
   fc.record({
     style: fc.constantFrom('create', 'numbered', 'gzip', 'delayed gzip', 'kubelet', 'copytruncate'),
-    changesAre: fc.constantFrom('told', 'deaf', 'polled'),
+    changesAre: fc.constantFrom('notified', 'deaf', 'polled'),
     isDelayed: fc.boolean(),
     blockSize: fc.constantFrom(1000, 65_536, 262_144),
     actions: fc.array(fc.oneof(...action), { maxLength: 20 }),
@@ -101,7 +101,7 @@ test(
       { numRuns },
     );
   },
-  patience,
+  timeLimit,
 );
 
 test(
@@ -120,7 +120,7 @@ test(
       { numRuns },
     );
   },
-  patience,
+  timeLimit,
 );
 
 test(
@@ -138,7 +138,7 @@ test(
       { numRuns },
     );
   },
-  patience,
+  timeLimit,
 );
 
 interface Outcome {
@@ -245,7 +245,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
         const left = [...action.pauses];
         const { live } = writer;
         const losses = heard.losses.length;
-        // Nobody notices that it is cut off before its beginning was read; its copy is found later.
+        // It is not noticed that it is cut off before its beginning was read; its copy is found later.
         if (live !== undefined && style === 'copytruncate' && !live.lines.some((line) => follower.seen.includes(line)))
           for (const line of live.lines) unordered.add(line);
         const isKnown = live !== undefined && held.has(live) && live.lines.some((line) => follower.seen.includes(line));
@@ -263,7 +263,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   }
 
   function step(isMoved: boolean): void {
-    if (runningSince !== undefined) follower.tell(isMoved);
+    if (runningSince !== undefined) follower.notify(isMoved);
     notice();
     // No two changes have the same time.
     pass(1);

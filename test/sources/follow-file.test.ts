@@ -377,7 +377,7 @@ test('an error of whom it hands a line to passes through', () => {
   ).toThrow(own);
 });
 
-/** What is told then. */
+/** The notices then. */
 function replaced(file: string): unknown {
   const text = `${file} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`;
   return [{ level: 'warn', key: 'replaced', text }];

@@ -27,7 +27,7 @@ export function followingTools(): {
   unused: () => string;
   /** A file of that content. */
   written: (content: string) => string;
-  /** A source that has not been started, from the start of the file if not told otherwise, in a time of its own. */
+  /** A source that has not been started, from the start of the file if not asked otherwise, in a time of its own. */
   prepare: (file: string, options?: Options) => Following;
   /** One that is started and has read what is there. */
   follow: (file: string, options?: Options) => Following;

@@ -1,7 +1,7 @@
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { LineOrigin, Loss, Notice, SourceListener } from '../../src/sources/source.ts';
 
-/** All that a source has told. */
+/** All that a source has reported. */
 export interface Heard {
   lines: (LogLine & { origin: LineOrigin })[];
   losses: Loss[];

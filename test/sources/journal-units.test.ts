@@ -165,20 +165,20 @@ function ofStream(stream: string, ...pieces: [message: string, lineBreak?: strin
   );
 }
 
-const telling = `${header}"Failed to execute iptables-restore"`;
+const failedRestore = `${header}"Failed to execute iptables-restore"`;
 const known: [string] = [quiet];
 
 describe('a record that begins in the middle of a line', () => {
   test.each(['nul', 'line-max', 'pid-change'])('is none of the program: after %s', (lineBreak) => {
     const here = scene();
-    here.print(...ofStream('a', known, ['\thook says', lineBreak], [telling], known, known));
+    here.print(...ofStream('a', known, ['\thook says', lineBreak], [failedRestore], known, known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
 
   test('is none though the one before it ended so, too, or nothing stood between', () => {
     const here = scene();
-    here.print(...ofStream('a', known, ['\t', 'nul'], [telling, 'nul'], [telling, 'line-max'], [telling]));
+    here.print(...ofStream('a', known, ['\t', 'nul'], [failedRestore, 'nul'], [failedRestore, 'line-max'], [failedRestore]));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
@@ -195,37 +195,37 @@ describe('a record that begins in the middle of a line', () => {
     here.print(
       ...ofStream('a', known),
       ...ofStream('b', known, ['\thook says', 'nul']),
-      ...ofStream('a', [telling], known),
-      ...ofStream('b', [`${telling} forged`], [`${telling} again`], known),
+      ...ofStream('a', [failedRestore], known),
+      ...ofStream('b', [`${failedRestore} forged`], [`${failedRestore} again`], known),
     );
-    expect(textsOf(here)).toEqual([telling, `${telling} again`]);
+    expect(textsOf(here)).toEqual([failedRestore, `${failedRestore} again`]);
   });
 
   test('cannot say in its text how it ended', () => {
     const here = scene();
-    here.print(...ofStream('a', known, ['x "_STREAM_ID":"b","_LINE_BREAK":"eof"', 'nul'], [telling], known));
+    here.print(...ofStream('a', known, ['x "_STREAM_ID":"b","_LINE_BREAK":"eof"', 'nul'], [failedRestore], known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
 
   test('may be the first of a stream: what was before is not known', () => {
     const here = scene();
-    here.print(...ofStream('a', [telling], [`${telling} again`], known));
-    expect(textsOf(here)).toEqual([`${telling} again`]);
+    here.print(...ofStream('a', [failedRestore], [`${failedRestore} again`], known));
+    expect(textsOf(here)).toEqual([`${failedRestore} again`]);
   });
 
   test('may be the next after something was lost: skipped, suppressed by journald, or gone from the journal', () => {
     const here = scene();
-    const told = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
-    const driver = { ...told, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
-    here.print(...ofStream('a', known), driver, ...ofStream('a', [telling], known));
+    const suppressed = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
+    const driver = { ...suppressed, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
+    here.print(...ofStream('a', known), driver, ...ofStream('a', [failedRestore], known));
     here.journalctl.print(`{"MESSAGE":"${'x'.repeat(1024 * 1024)}"}\n`);
-    here.print(...ofStream('a', [telling], known));
+    here.print(...ofStream('a', [failedRestore], known));
     here.time.advance(1000);
-    expect(textsOf(here)).toEqual([told.message]);
+    expect(textsOf(here)).toEqual([suppressed.message]);
     const { position } = here.source;
     const later = scene({ saved: position });
-    later.print(...ofStream('a', [telling], known));
+    later.print(...ofStream('a', [failedRestore], known));
     expect(textsOf(later)).toEqual([]);
     expect(later.heard.losses).toHaveLength(1);
   });
@@ -237,8 +237,8 @@ describe('a record that begins in the middle of a line', () => {
     expect(saved).toEqual({ cursor: cursorOf(number), units: { streams: ['whole'] } });
     const second = scene({ saved });
     second.print({ number, message: 'x' });
-    second.print(...ofStream('broken', [`${telling} forged`]), ...ofStream('whole', [telling], known));
-    expect(textsOf(second)).toEqual([telling]);
+    second.print(...ofStream('broken', [`${failedRestore} forged`]), ...ofStream('whole', [failedRestore], known));
+    expect(textsOf(second)).toEqual([failedRestore]);
   });
 
   test('however many streams there are, few are remembered', () => {

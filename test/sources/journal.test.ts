@@ -212,7 +212,7 @@ test('a record that journald no longer has: something may be lost, and nothing i
 
 test('a cursor that journalctl does not understand: it is reported, and read from the start of this run', () => {
   const run = scene({ saved: { cursor: 'rubbish' } });
-  run.current.complain('Failed to seek to cursor: Invalid argument\n');
+  run.current.printError('Failed to seek to cursor: Invalid argument\n');
   run.current.end(1);
   expect(run.heard.losses).toMatchObject([{ count: undefined, unit: 'records' }]);
   expect(run.heard.notices).toEqual([]);
@@ -287,12 +287,12 @@ test('a system that cannot start it, at once or later', () => {
 test('the last error output of journalctl is in the notice, once per cause', () => {
   const run = scene();
   for (let attempt = 0; attempt < 3; attempt++) {
-    run.current.complain('Hint: something\nNo journal files were opened due to insuff');
-    run.current.complain('icient permissions.\n');
+    run.current.printError('Hint: something\nNo journal files were opened due to insuff');
+    run.current.printError('icient permissions.\n');
     run.current.end(1);
     run.time.step();
   }
-  run.current.complain('Failed to open /host: No such file or directory\n');
+  run.current.printError('Failed to open /host: No such file or directory\n');
   run.current.end(1);
   expect(run.source.state).toBe('failed');
   expect(run.heard.notices.map(({ text }) => text)).toEqual([
@@ -303,11 +303,11 @@ test('the last error output of journalctl is in the notice, once per cause', () 
 
 test('its error output is bounded and made printable', () => {
   const run = scene();
-  for (let i = 0; i < 1000; i++) run.current.complain('\u001b[31m'.padEnd(1000, 'x'));
+  for (let i = 0; i < 1000; i++) run.current.printError('\u001b[31m'.padEnd(1000, 'x'));
   run.current.end(1);
   expect(run.heard.notices[0]?.text.length).toBeLessThan(600);
   run.time.step();
-  run.current.complain('\u001b[31mred\n');
+  run.current.printError('\u001b[31mred\n');
   run.current.end(1);
   expect(run.heard.notices[1]?.text).toContain('code 1: \\x1b[31mred.');
 });
@@ -332,7 +332,7 @@ test('the wait is short again after something was read, but not after what was r
 
 test('a quiet journal is well after five seconds', () => {
   const run = scene();
-  run.current.complain('Failed to open /host: No such file or directory\n');
+  run.current.printError('Failed to open /host: No such file or directory\n');
   run.current.end(1);
   run.time.advance(1000);
   expect(run.source.state).toBe('failed');
@@ -346,11 +346,11 @@ test('a quiet journal is well after five seconds', () => {
 
 test('files that a running journalctl leaves out are reported, each once', () => {
   const run = scene();
-  run.current.complain('Journal file a uses an unsupported feature, ignoring file.\n');
+  run.current.printError('Journal file a uses an unsupported feature, ignoring file.\n');
   expect(run.heard.notices).toEqual([]);
   run.current.print(printed(drop(1)));
-  run.current.complain('Journal file a uses an unsupported feature, ignoring file.\n');
-  for (let i = 0; i < 100; i++) run.current.complain(`Journal file ${i} is truncated, ignoring file.\n`);
+  run.current.printError('Journal file a uses an unsupported feature, ignoring file.\n');
+  for (let i = 0; i < 100; i++) run.current.printError(`Journal file ${i} is truncated, ignoring file.\n`);
   expect(run.heard.notices).toHaveLength(10);
   expect(run.heard.notices[0]).toEqual({
     level: 'warn',
@@ -365,7 +365,7 @@ test('stopped: journalctl is killed, and nothing is heard any more', () => {
   run.source.stop();
   expect(run.current.killed).toBe(true);
   run.current.print(printed(drop(2)).slice(20) + printed(drop(3)));
-  run.current.complain('oh\n');
+  run.current.printError('oh\n');
   run.current.end(null, 'SIGKILL');
   run.time.advance(100_000);
   expect(run.started).toHaveLength(1);

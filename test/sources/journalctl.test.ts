@@ -15,7 +15,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const inFolder = temporaryFolder();
 const silent = { onOutput: (): void => {}, onErrorOutput: (): void => {} };
 
-/** Runs such a script instead, and tells of each process. */
+/** Runs such a script instead, and reports each process. */
 function running(script: string, onSpawn: (child: ChildProcess) => void = () => {}): Spawn {
   return () => {
     const child = spawnProcess(process.execPath, ['--eval', script], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -18,7 +18,7 @@ function pass(clocks: Machine, time: Millis): void {
   clocks.monotonic += time;
 }
 
-/** Reads a record `after` the buffer was found empty, and tells its time. */
+/** Reads a record `after` the buffer was found empty, and returns its time. */
 function read(clocks: Machine, stamp: Millis, after: Millis): Millis {
   clocks.foundEmpty();
   pass(clocks, after);

@@ -58,7 +58,7 @@ test('every record that is there is handed over once, in order, with its number,
   expect(lasting.some(({ isKernel }) => isKernel)).toBe(true);
   const origins = new Map(heard.lines.map(({ line, origin }) => [line, origin]));
   for (const { number, isKernel } of lasting) expect(origins.get(number)).toBe(isKernel ? 'kernel' : 'userspace');
-  // The kernel's clock, and the two that tell how long the machine is up, do not start at the same moment.
+  // The kernel's clock, and the two that show how long the machine is up, do not start at the same moment.
   const booted = Date.now() - uptime() * 1000 - 60_000;
   for (const { time: at, timeIsExact } of heard.lines) {
     expect(at).toBeLessThanOrEqual(Date.now());

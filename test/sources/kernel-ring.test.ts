@@ -239,7 +239,7 @@ describe('where it begins', () => {
     expect(source.counts.lines).toBe(2);
   });
 
-  test('`since` is for what is there at the start: what comes is new, also when the clock is set back', () => {
+  test('`since` is for what is there at the start: what comes is new, also after a step of the clock back', () => {
     const all = machine();
     all.ring.log('IN=old', { stamp: 0 });
     const { texts } = read(all, { since: noon });

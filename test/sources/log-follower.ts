@@ -12,7 +12,7 @@ export interface Follower {
   readonly seen: readonly number[];
   /** Of all sources, each up to where the next one began. */
   readonly counts: { lines: number; tooLong: number };
-  tell: (isMoved: boolean) => void;
+  notify: (isMoved: boolean) => void;
   start: () => void;
   /** Keeps what is to be kept, at once or when so many more lines have been handed over. */
   save: (after: number) => void;
@@ -25,8 +25,8 @@ export interface Follower {
 export interface FollowerOptions {
   path: string;
   time: FakeTime;
-  /** `told`: the kernel tells of changes; `deaf`: it should, but does not. */
-  changesAre: 'told' | 'deaf' | 'polled';
+  /** `notified`: the kernel notifies of changes; `deaf`: it should, but does not. */
+  changesAre: 'notified' | 'deaf' | 'polled';
   /** Blocks come some time after they were asked for. */
   isDelayed: boolean;
   blockSize: number;
@@ -61,8 +61,8 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
     get counts() {
       return countsNow();
     },
-    tell(isMoved) {
-      if (changesAre === 'told') contents?.tell(isMoved);
+    notify(isMoved) {
+      if (changesAre === 'notified') contents?.notify(isMoved);
     },
     start() {
       untilStop = untilSave = 0;

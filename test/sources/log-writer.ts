@@ -19,7 +19,7 @@ export interface StoredFile {
   lines: number[];
   /** Since when it has a name. */
   since: Millis;
-  /** Its last line was begun, and nobody will end it. */
+  /** Its last line was begun, and will not be ended. */
   dangles: boolean;
   isPacked: boolean;
   /** Not wholly written yet. */
@@ -58,7 +58,7 @@ export interface WriterOptions {
   folder: string;
   style: Style;
   now: () => Millis;
-  /** Of the first line of a file, in bytes: shorter files cannot be told from each other by their content. */
+  /** Of the first line of a file, in bytes: shorter files cannot be distinguished by their content. */
   shortest: number;
 }
 
@@ -246,7 +246,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
 
   function writeLate(count: number, size: number): void {
     const file = files.get(renamed?.name ?? '');
-    // Much later nobody reads it any more, and an empty one may be taken for one of another log.
+    // Much later it is not read any more, and an empty one may be taken for one of another log.
     if (renamed === undefined || file === undefined || file.lines.length === 0 || now() - renamed.at > 20_000) return;
     const fd = openSync(join(folder, renamed.name), 'a');
     if (file.dangles) writeSync(fd, '\n');

@@ -294,7 +294,7 @@ describe('lines over 64 KiB', () => {
   test.each<[string, string]>([
     ['with a needle at the start', `IN=${long}`],
     ['with a needle at the end', `${long}IN=`],
-    // Nobody would have read it, but how many were skipped must not depend on where blocks end.
+    // It would not have been read, but how many were skipped must not depend on where blocks end.
     ['without a needle', long],
     ['many times too long', `IN=${long.repeat(5)}IN=`],
   ])('%s: skipped and counted once, wherever blocks end', (_, line) => {

@@ -77,7 +77,7 @@ test('real logs, rotated and packed, over restarts of the container and of the s
   for (let i = 0; i < 20; i++) write(first)();
   await settled();
 
-  // A record goes on in the next file, and the source is started anew in the midst of it.
+  // A record goes on in the next file, and the source is started again in the midst of it.
   const finish = write(first);
   const rotated = `${first}.20261121-100000`;
   renameSync(first, rotated);

@@ -122,9 +122,9 @@ describe('as a container runtime writes it', () => {
         live.read(Infinity);
         live.finish();
         const saved = texts(
-          physical.map(({ stream, partial, text: said }) => cri(stream ?? '', said, partial ? 'P' : 'F')),
+          physical.map(({ stream, partial, text: printed }) => cri(stream ?? '', printed, partial ? 'P' : 'F')),
         );
-        expect(saved).toStrictEqual(live.records.map(({ text: said }) => said));
+        expect(saved).toStrictEqual(live.records.map(({ text: printed }) => printed));
       }),
       { numRuns: 500 },
     );
@@ -149,7 +149,7 @@ describe('as a container runtime writes it', () => {
           partial: false,
           text: each,
         }));
-        expect(read(lines).records.map(({ text: said, number }) => ({ number, text: said }))).toStrictEqual(
+        expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
           joinedByTheBook(physical),
         );
       }),

@@ -8,20 +8,20 @@ export const openAtOnce: OpenContent = (log, listener) => open(log, listener, {}
 
 export interface Contents {
   open: OpenContent;
-  /** Tells all of a change, as the kernel would; `isMoved`: of renaming, too. */
-  tell: (isMoved: boolean) => void;
+  /** Notifies all listeners of a change, as the kernel would; `isMoved`: of renaming, too. */
+  notify: (isMoved: boolean) => void;
 }
 
 export interface ContentsOptions {
   /** Bytes read at a time. */
   blockSize?: number;
-  /** False: they have to be looked at often. True, though nobody calls `tell`: as if the kernel's queue had overrun. */
+  /** False: they have to be looked at often. True, though `notify` is never called: as if the kernel's queue had overrun. */
   isWatched?: boolean;
   /** With it a block is read some time after it was asked for. */
   schedule?: Schedule;
 }
 
-/** Contents whose changes are told by the test. */
+/** Contents whose changes the test notifies. */
 export function createContents(options: ContentsOptions): Contents {
   const listeners = new Set<ContentListener>();
   return {
@@ -29,7 +29,7 @@ export function createContents(options: ContentsOptions): Contents {
       listeners.add(listener);
       return open(log, listener, { ...options, onClose: () => void listeners.delete(listener) });
     },
-    tell(isMoved) {
+    notify(isMoved) {
       for (const listener of listeners) {
         listener.onChange();
         if (isMoved) listener.onMoved();

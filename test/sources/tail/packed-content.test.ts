@@ -85,23 +85,23 @@ describe('damaged: an error, after what can be read', () => {
 
 test('closed within a block: nothing more is handed over', async () => {
   const log = written(gzipSync(Buffer.alloc(10 * mebibyte)));
-  const told: string[] = [];
+  const events: string[] = [];
   await new Promise<void>((resolve) => {
     const content = openPackedContent(log, {
       onBlock() {
-        told.push('block');
+        events.push('block');
         content.close();
         resolve();
       },
-      onError: () => void told.push('error'),
-      onChange: () => void told.push('change'),
+      onError: () => void events.push('error'),
+      onChange: () => void events.push('change'),
       onMoved: () => {},
     });
     content.read(0);
   });
   // It would have come by then.
   await readAll(log, 0);
-  expect(told).toStrictEqual(['block']);
+  expect(events).toStrictEqual(['block']);
 });
 
 describe('the first bytes', () => {
@@ -138,7 +138,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
   const log = written(Buffer.concat(Array.from({ length: members }, () => member)));
   const before = process.memoryUsage.rss();
   let most = 0;
-  const told = await new Promise<string[]>((resolve) => {
+  const all = await new Promise<string[]>((resolve) => {
     const events: string[] = [];
     const file: LogFile = createLogFile({
       log,
@@ -159,7 +159,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
     onTestFinished(file.close);
     file.pump();
   });
-  expect(told).toStrictEqual(['line 1 is too long']);
+  expect(all).toStrictEqual(['line 1 is too long']);
   expect(most).toBeLessThan(100 * mebibyte);
 });
 

@@ -68,5 +68,5 @@ export function readingTools(): {
   };
 }
 
-/** A line of its number; long enough to tell files apart by one. */
+/** A line of its number; long enough to distinguish files by one. */
 export const line = (number: number): string => `${`line ${number}`.padEnd(79, '.')}\n`;
