@@ -2,6 +2,8 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
 import { type AttemptsOptions, createAttempts } from './attempts.ts';
+import { namespaceOf } from './event.ts';
+import { createThrottling, jittered } from './throttling.ts';
 
 export interface PublisherOptions extends AttemptsOptions {
   budget?: { rate: number; burst: number };
@@ -26,6 +28,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const { table, onAbandoned, now } = options;
   const bucket = createTokenBucket(options.budget ?? nodeBudget);
   const attempts = createAttempts(options);
+  const throttling = createThrottling(now);
   const [untilDue, backOff] = [createPause(), createPause()];
   const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
@@ -60,29 +63,47 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (vain !== false) {
         table.abandon(series);
         if (vain === 'muted') onAbandoned('muted');
-      } else if (bucket.take(now())) await publish(series);
+        continue;
+      }
+      const throttledUntil = throttling.until(namespaceOf(series.finding.regarding));
+      if (throttledUntil !== undefined) table.retry(series, throttledUntil);
+      else if (bucket.take(now())) await publish(series);
       else return table.postpone(bucket.availableAt(now()));
     }
   }
 
-  /** Tries until the server has answered with something that trying again would not change. */
+  /** Tries until the server has answered with something that trying again would not change, or has refused the namespace. */
   async function publish(series: Series): Promise<void> {
+    const namespace = namespaceOf(series.finding.regarding);
     for (let longest = shortestBackOff; !stopping.signal.aborted; longest = Math.min(longest * 2, longestBackOff)) {
       const refusal = await attempts.write(series);
-      if (refusal === 'done') return;
+      if (refusal === 'done') return throttling.answered(namespace);
       if (stopping.signal.aborted) return;
-      // Agents that were refused together must not come again together.
-      await backOff.wait((refusal.retryAfter ?? 0) + Math.random() * longest);
+      if (refusal.status === 429) {
+        table.retry(series, throttling.refused(namespace, refusal.retryAfter));
+        if (throttling.refusedNamespaces > 1) await backOff.wait(jittered(refusal.retryAfter, allThrottled()));
+        return;
+      }
+      await backOff.wait(jittered(refusal.retryAfter, longest));
     }
+  }
+
+  /** Longest wait of all namespaces: the more of them were refused in a row, the longer. */
+  function allThrottled(): Millis {
+    return Math.min(shortestBackOff * 2 ** Math.min(throttling.refusedNamespaces, 6), longestBackOff);
   }
 
   /** What is due at the end is written once, without waiting for a server that is away. */
   async function flush(deadline: Millis): Promise<void> {
     if (now() >= deadline) return;
-    for (const series of table.due(now()).filter((each) => attempts.isVain(each) === false)) {
+    for (const series of table.due(now()).filter(mayBeWritten)) {
       if (now() >= deadline || !bucket.take(now())) return;
       if ((await attempts.write(series)) !== 'done') return;
     }
+  }
+
+  function mayBeWritten(series: Series): boolean {
+    return attempts.isVain(series) === false && throttling.until(namespaceOf(series.finding.regarding)) === undefined;
   }
 }
 

@@ -334,6 +334,57 @@ describe('an API server that is away', () => {
   });
 });
 
+describe('429 for one namespace', () => {
+  test('Events of other namespaces are written meanwhile, at once', async () => {
+    const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
+    one.count(drop('limited', 'team-a'));
+    await pass(1.5);
+    for (const [name, namespace] of [
+      ['a', 'shop'],
+      ['b', 'shop'],
+      ['c', 'team-b'],
+    ] as const)
+      one.count(drop(name, namespace));
+    await pass(2);
+    expect(one.results).toEqual(['create throttled limited', 'create ok a', 'create ok b', 'create ok c']);
+    await pass(35);
+    expect(one.results.at(-1)).toBe('create ok limited');
+  });
+
+  test('no other Event of that namespace is tried before the time that was asked for', async () => {
+    const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
+    one.count(drop('limited', 'team-a'));
+    await pass(1.5);
+    for (let number = 0; number < 5; number++) one.count(drop(`more-${number}`, 'team-a'));
+    await pass(28);
+    expect(one.results).toEqual(['create throttled limited']);
+    await pass(10);
+    expect(one.results).toHaveLength(7);
+  });
+
+  test('again and again: it is tried less and less often, and others at any time', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { limited: [429] } });
+    one.count(drop('limited', 'team-a'));
+    for (let minute = 0; minute < 10; minute++) {
+      one.count(drop(`minute-${minute}`));
+      await pass(60);
+    }
+    expect(one.results.filter((result) => result.startsWith('create ok'))).toHaveLength(10);
+    expect(timesOf('limited', one).length).toBeLessThanOrEqual(16);
+    expect(timesOf('limited', one).at(-1)).toBeGreaterThan(530);
+  });
+});
+
+test('429 for a second namespace before anything was accepted: all wait, and one write tries whether that is over', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const names = Array.from({ length: 20 }, (_, number) => `pod-${number}`);
+  const one = rig({ answers: Object.fromEntries(names.map((name) => [name, [429]])) });
+  for (const name of names) one.count(drop(name, `of-${name}`));
+  await pass(60);
+  expect(one.writes.length).toBeLessThanOrEqual(8);
+});
+
 describe('a refusal', () => {
   test('401: the token is read again, and the write is tried again', async () => {
     const one = rig({ answers: { a: [401, 401, 'ok'] } });
