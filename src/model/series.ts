@@ -77,6 +77,15 @@ export interface Series {
   due: Millis | null;
 }
 
+/** What an object has in one window. */
+export interface ObjectSlots {
+  window: number;
+  /** Problems with an Event of their own. */
+  distinct: number;
+  /** Of those that are drops, by the identity of the peer. */
+  peers?: Record<string, number>;
+}
+
 /** When lines of a node were last reported as lost; null: never. */
 export interface LossReports {
   kernelWarnings: Millis | null;
@@ -94,7 +103,7 @@ export interface SeriesState {
   /** Of past windows, with something to publish. */
   past: Series[];
   /** By object, how many distinct problems its window has. */
-  objects: [string, { window: number; distinct: number }][];
+  objects: [string, ObjectSlots][];
   /** By node. */
   reports: [string, LossReports][];
   counts: { uncounted: number; overflowed: number };

@@ -3,14 +3,12 @@ import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
-import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { type SeriesChanges, seriesEntries } from './changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
+import { createSlots, type SlotLimits } from './slots.ts';
 import { windowLength, windowOf } from './window.ts';
 
-export interface SeriesLimits {
-  /** Events of one object in one window; what is past that is counted in one more. */
-  perObject: number;
+export interface SeriesLimits extends SlotLimits {
   /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
   total: number;
 }
@@ -39,8 +37,7 @@ export function createOpenSeries(
   /** By identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
-  const objects = new Map(restored?.objects);
-  const objectChanges = createKeyedChanges('object', objects);
+  const slots = createSlots(limits, restored?.objects);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
@@ -60,10 +57,10 @@ export function createOpenSeries(
       return current.size + past.size;
     },
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
-    takeChanges: () => [...changes.take(past), ...objectChanges.take()],
+    takeChanges: () => [...changes.take(past), ...slots.takeChanges()],
     *entries() {
       yield* seriesEntries({ current: () => current.values(), past });
-      yield* objectChanges.entries();
+      yield* slots.entries();
     },
   };
 
@@ -73,23 +70,18 @@ export function createOpenSeries(
   }
 
   function open(finding: Finding, time: Millis): Series | undefined {
-    const object = objectKey(finding.regarding);
-    const { number: window } = windowOf(clock, object);
-    let known = objects.get(object);
-    if (known?.window !== window) objects.set(object, (known = { window, distinct: 0 }));
     const { details } = finding;
-    if (details.kind === 'flow' && known.distinct >= limits.perObject) return overflow(finding, details, object, time);
+    if (!slots.hasRoom(finding, clock) && details.kind === 'flow') return overflow(finding, details, time);
     if (current.size + past.size >= limits.total) {
       sweep();
       if (current.size + past.size >= limits.total) return undefined;
     }
-    known.distinct++;
-    objectChanges.changed(object);
+    slots.take(finding);
     return insert(finding, time);
   }
 
-  function overflow(finding: Finding, example: FlowDetails, object: string, time: Millis): Series {
-    const identity = `overflow|${object}|${finding.node}`;
+  function overflow(finding: Finding, example: FlowDetails, time: Millis): Series {
+    const identity = `overflow|${objectKey(finding.regarding)}|${finding.node}`;
     return (
       openOne(identity) ??
       insert({ ...finding, identity, related: undefined, details: { kind: 'overflow', example } }, time)
@@ -115,11 +107,7 @@ export function createOpenSeries(
       current.delete(identity);
       changes.removed(series);
     }
-    for (const [object, { window }] of objects) {
-      if (window === windowOf(clock, object).number) continue;
-      objects.delete(object);
-      objectChanges.changed(object);
-    }
+    slots.sweep(clock);
   }
 }
 

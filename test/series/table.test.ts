@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { stateOf } from './state-of.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -36,7 +37,10 @@ function only(table: SeriesTable): Series {
 }
 
 function scan(table: SeriesTable, ports: number, time = start): void {
-  for (let port = 1; port <= ports; port++) table.count(drop(port), time);
+  for (let port = 1; port <= ports; port++) {
+    const peer = externalEnd({ address: `203.0.113.${port}` });
+    table.count(drop(port, { details: flow({ port, peer }) }), time);
+  }
 }
 
 const kinds = (table: SeriesTable): string[] => table.due(Infinity).map(({ finding: { details } }) => details.kind);
@@ -223,6 +227,26 @@ describe('limits', () => {
     scan(table, 20);
     expect(kinds(table).toSorted()).toEqual([...Array.from({ length: 8 }, () => 'flow'), 'overflow']);
     expect(table.counts).toEqual({ uncounted: 0, overflowed: 12 });
+  });
+
+  test('three about one peer: its scan leaves room for what others do', () => {
+    const table = createSeriesTable();
+    for (let port = 1; port <= 300; port++) table.count(dropFrom(port, '203.0.113.1'), start);
+    expect(kinds(table).toSorted()).toEqual(['flow', 'flow', 'flow', 'overflow']);
+    for (let port = 1; port <= 300; port++) table.count(dropFrom(port, '203.0.113.2'), start);
+    table.count(dropFrom(5432, '203.0.113.3'), start);
+    expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(7);
+    expect(table.counts).toEqual({ uncounted: 0, overflowed: 594 });
+    table.count(dropFrom(1, '203.0.113.1'), start + windowLength);
+    expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(8);
+  });
+
+  test('three about one peer, also after a restart', () => {
+    const before = createSeriesTable();
+    for (let port = 1; port <= 3; port++) before.count(dropFrom(port, '203.0.113.1'), start);
+    const table = createSeriesTable({ restored: stateOf(before) });
+    table.count(dropFrom(4, '203.0.113.1'), start);
+    expect(table.counts.overflowed).toBe(1);
   });
 
   test('the overflow says from whom and on which ports', () => {

@@ -70,7 +70,10 @@ export interface World {
   linesBehind: (event: CoreEvent) => number;
 }
 
-export function createWorld(fates: readonly Fate[], limits: SeriesLimits = { perObject: 8, total: 1000 }): World {
+export function createWorld(
+  fates: readonly Fate[],
+  limits: SeriesLimits = { perObject: 8, perPeer: 8, total: 1000 },
+): World {
   const store = createMemoryStore((_, key) => mishapOf(nextFate(), key));
   const log: (Packet & { stamp: number })[] = [];
   const deleted: CoreEvent[] = [];

@@ -1,0 +1,61 @@
+import type { Finding } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import { objectKey } from '../model/endpoint.ts';
+import type { ObjectSlots, SeriesState } from '../model/series.ts';
+import type { StateChange } from '../model/state-change.ts';
+import { createKeyedChanges } from '../platform/keyed-changes.ts';
+import { windowOf } from './window.ts';
+
+export interface SlotLimits {
+  /** Events of one object in one window; what is past that is counted in one more. */
+  perObject: number;
+  /** Of those, Events about one peer: a port scan must not hide what else an object has. By default 3. */
+  perPeer?: number;
+}
+
+/** How many Events each object has in its window, and how many of them are about one peer. */
+export interface Slots {
+  /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
+  hasRoom: (finding: Finding, clock: Millis) => boolean;
+  take: (finding: Finding) => void;
+  /** Forgets objects whose window is over at `clock`. */
+  sweep: (clock: Millis) => void;
+  takeChanges: () => StateChange[];
+  entries: () => Generator<StateChange>;
+}
+
+export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: SeriesState['objects'] = []): Slots {
+  const objects = new Map<string, ObjectSlots>(restored);
+  const changes = createKeyedChanges('object', objects);
+
+  return {
+    hasRoom({ regarding, details }, clock) {
+      const object = objectKey(regarding);
+      const { number: window } = windowOf(clock, object);
+      const known = objects.get(object);
+      if (known?.window !== window) objects.set(object, { window, distinct: 0, peers: {} });
+      if (details.kind !== 'flow' || known?.window !== window) return true;
+      return known.distinct < perObject && (known.peers?.[details.peer.identity] ?? 0) < perPeer;
+    },
+    take({ regarding, details }) {
+      const object = objectKey(regarding);
+      const slots = objects.get(object);
+      if (slots === undefined) return;
+      slots.distinct++;
+      if (details.kind === 'flow') {
+        const { identity } = details.peer;
+        slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 0) + 1 };
+      }
+      changes.changed(object);
+    },
+    sweep(clock) {
+      for (const [object, { window }] of objects) {
+        if (window === windowOf(clock, object).number) continue;
+        objects.delete(object);
+        changes.changed(object);
+      }
+    },
+    takeChanges: changes.take,
+    entries: changes.entries,
+  };
+}
