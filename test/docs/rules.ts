@@ -105,8 +105,9 @@ export const outcomes: readonly Outcome[] = [
   // Another process has it open.
   { command: 'fuser -v /run/xtables.lock', before: 'exec 9< /run/xtables.lock' },
   { command: 'delete pod calico-node-9fz4d', isLast: true },
+  { command: 'delete pod -n kube-system kube-proxy-9r5cn', isLast: true },
   { command: 'npm start --silent -- run --node', prints: /"msg":"Started"/ },
-  { command: 'kubectl describe pod netcheck', prints: /Warning +PacketDrop/, within: 20 },
+  { command: 'kubectl describe pod netcheck', prints: /Warning +PacketDrop/, within: 60 },
   {
     command: 'kubectl kustomize . | kubectl diff -f -',
     exits: [0, 1],

@@ -22,7 +22,8 @@ export async function fillCluster(connection: Connection, podAddress: string): P
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: custom }),
   );
   await succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
-  await createObjects(connection, JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList);
+  const saved = JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList;
+  await createObjects(connection, { items: saved.items.map(endingAtOnce) });
   await succeed(['apply', '--server-side', '-k', join(root, 'deploy/overlays/journal')]);
   await createObjects(connection, { items: programs(podAddress) });
   // Without a controller no status says that all are up to date; a generation far ahead stays right after changes.
@@ -128,7 +129,13 @@ function workload(kind: 'DaemonSet' | 'Deployment', namespace: string, name: str
   };
 }
 
-/** With no time to end, as no kubelet is there to say that it has. */
+/** A Pod gets no time to end, as no kubelet is there to say that it has. */
+function endingAtOnce(object: KubernetesObject): KubernetesObject {
+  if (object.kind !== 'Pod') return object;
+  const { spec } = object as KubernetesObject & { readonly spec?: object };
+  return { ...object, spec: { ...spec, terminationGracePeriodSeconds: 0 } };
+}
+
 function pod(
   namespace: string,
   name: string,
