@@ -9,6 +9,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'agent',
     'audit',
     'config',
+    'directory',
     'drops',
     'events',
     'incidents',
@@ -26,6 +27,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   ],
   agent: [
     'config',
+    'directory',
     'drops',
     'events',
     'incidents',
@@ -41,6 +43,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
     'state',
     'telemetry',
   ],
+  directory: ['kubernetes', 'model', 'platform', 'resolving', 'telemetry'],
   state: ['incidents', 'model', 'pipeline', 'platform', 'series', 'sources'],
   config: ['model', 'platform', 'sources', 'telemetry'],
   telemetry: ['model', 'pipeline', 'platform'],

@@ -3,6 +3,7 @@
 import { isatty } from 'node:tty';
 import { explainLine } from './commands/explain.ts';
 import { runConfig } from './commands/options/config-options.ts';
+import { directoryHelp, readDirectoryOptions } from './commands/options/directory-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
@@ -17,6 +18,7 @@ import { hasReadEnough, writeAll } from './platform/write-all.ts';
 /** Each resolves to the exit status. */
 const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['run', run],
+  ['directory', runDirectoryCommand],
   ['replay', runReplay],
   ['doctor', runDoctor],
   ['config', (args) => print(runConfig(args))],
@@ -27,11 +29,12 @@ const help = `kube-netfilter-tailer ${version}: writes Events on the Pods whose 
 
 Usage: kube-netfilter-tailer COMMAND
 
-  run      the agent of one node: reads its logs, writes Events
-  replay   turn saved node logs into Events; no cluster needed
-  doctor   check prerequisites, and say what to do
-  config   print the settings in force and where each is from, or check a config file
-  version  print the version
+  run        the agent of one node: reads its logs, writes Events
+  directory  whose an address is, for the agents of all nodes of a large cluster
+  replay     turn saved node logs into Events; no cluster needed
+  doctor     check prerequisites, and say what to do
+  config     print the settings in force and where each is from, or check a config file
+  version    print the version
 
 kube-netfilter-tailer COMMAND --help shows more.
 `;
@@ -81,6 +84,29 @@ function print(text: string): 0 {
 async function run(args: string[]): Promise<number> {
   const loaded = readRunOptions(args);
   if (loaded === 'help') return print(runHelp);
+  // The API client costs 30 MB of memory, which `replay` can do without.
+  const { runAgent } = await import('./commands/run.ts');
+  const status = await runAgent(loaded, isatty(1), stopSignal()).catch((error: Error) => {
+    streams.err(`kube-netfilter-tailer: ${error.message}\n`);
+    return 2;
+  });
+  // Not waiting for what is still pending, such as a back-off.
+  return process.exit(status);
+}
+
+async function runDirectoryCommand(args: string[]): Promise<number> {
+  const options = readDirectoryOptions(args);
+  if (options === 'help') return print(directoryHelp);
+  const { runDirectory } = await import('./commands/directory.ts');
+  const status = await runDirectory(options, isatty(1), stopSignal()).catch((error: Error) => {
+    streams.err(`kube-netfilter-tailer: ${error.message}\n`);
+    return 2;
+  });
+  return process.exit(status);
+}
+
+/** Aborted by SIGTERM and SIGINT. */
+function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
@@ -89,14 +115,7 @@ async function run(args: string[]): Promise<number> {
       process.once(signal, () => process.exit(1));
     });
   }
-  // The API client costs 30 MB of memory, which `replay` can do without.
-  const { runAgent } = await import('./commands/run.ts');
-  const status = await runAgent(loaded, isatty(1), stop.signal).catch((error: Error) => {
-    streams.err(`kube-netfilter-tailer: ${error.message}\n`);
-    return 2;
-  });
-  // Not waiting for what is still pending, such as a back-off.
-  return process.exit(status);
+  return stop.signal;
 }
 
 async function runDoctor(args: string[]): Promise<number> {

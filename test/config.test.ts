@@ -22,7 +22,8 @@ const defaults: Config = {
   ],
   stateDir: '/var/lib/kube-netfilter-tailer',
   podCache: 'node',
-  podLookups: ['calico-block', 'pod-cidr', 'field-selector'],
+  podLookups: ['calico-block', 'pod-cidr', 'directory', 'field-selector'],
+  directory: undefined,
   prefixes: [],
   includeNoise: false,
   timeZone: 'UTC',
@@ -80,6 +81,7 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
   stateDir: ['/state', '/state', '/state'],
   podCache: ['cluster', 'cluster', 'cluster'],
   podLookups: [['field-selector', 'pod-cidr'], 'field-selector pod-cidr', ['field-selector', 'pod-cidr']],
+  directory: ['/directory', '/directory', '/directory'],
   prefixes: [
     ['my-drop=dropped', 'noted=logged'],
     'my-drop=dropped\nnoted=logged',

@@ -33,7 +33,7 @@ export interface ClusterContextOptions {
 }
 
 export interface ConnectOptions {
-  config: Config;
+  config: Pick<Config, 'kubeconfig' | 'node'>;
   metrics: Metrics;
   counts: ProblemCounts;
   clock: Clock;

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { createDirectoryFinder } from '../directory/client.ts';
 import type { Connection } from '../kubernetes/connection.ts';
 import type { PodRanges } from '../kubernetes/pod-finders/pod-cidr.ts';
 import { createPodFinders } from '../kubernetes/pod-finders/pod-finders.ts';
@@ -8,7 +9,7 @@ import { createFinderChain, type FinderChain } from '../resolving/lookups/finder
 import type { Log } from '../telemetry/logger.ts';
 
 export interface PodLookupsOptions {
-  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
   connection: Connection;
   lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
   log: Pick<Log, 'info'>;
@@ -28,6 +29,7 @@ export function createPodLookups({
     ways: config.podLookups,
     connection,
     ranges: createLiveRanges(config, lists, clock),
+    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
     clock,
   });
   return createFinderChain(finders, (states) => {

@@ -111,6 +111,7 @@ export const schema = z.strictObject({
   stateDir: path,
   podCache: oneOf(podCacheChoices),
   podLookups: listOf(oneOf(lookupWays)),
+  directory: z.optional(path),
   prefixes: listOf(prefix),
   includeNoise: yesOrNo,
   timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),

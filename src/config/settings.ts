@@ -101,6 +101,14 @@ export const settings = {
     list: /[,\s]+/,
     choices: lookupWays,
   },
+  directory: {
+    flag: 'directory',
+    env: 'DIRECTORY',
+    value: 'DIR',
+    help:
+      'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
+      'Default: there is none',
+  },
   prefixes: {
     flag: 'prefix',
     env: 'PREFIXES',

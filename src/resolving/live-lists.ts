@@ -19,6 +19,8 @@ export interface LiveLists {
   removeNode: (name: string) => void;
   setService: (service: Service, now: Millis) => void;
   removeService: (namespace: string, name: string, now: Millis) => void;
+  /** The Pods that have an address, and those that had it in the last minutes. */
+  podsByAddress: (address: string) => readonly Pod[];
   /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
   podsHere: (now: Millis) => Pod[];
   /** Forgets tombstones that are too old. */
@@ -64,6 +66,7 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
+    podsByAddress: (address) => pods.index.byAddress(address) ?? [],
     podsHere: pods.here,
     sweep(now) {
       chains.sweep(now);

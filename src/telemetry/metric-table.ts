@@ -128,6 +128,13 @@ export const metricTable = {
     'The same by the way that was taken, several for one address where the first leads nowhere; refused: past the budget of that way.',
     { way: lookupWays, result: ['hit', 'miss', 'failed', 'refused'] },
   ),
+  directoryAnswers: counter(
+    'directory_answers_total',
+    'Of the shared directory, what became of the questions of agents.',
+    {
+      result: 'hit, miss, stranger (no agent), busy (not listed yet, or too many tokens to review), wrong (no address)',
+    },
+  ),
   dnsLookups: counter(
     'dns_lookups_total',
     'Questions to the DNS for the host name of an address; refused: past the budget.',

@@ -35,15 +35,16 @@ export interface AgentProcess {
 }
 
 /**
- * Starts `command run args` with no other environment than `env`. `command` is the path of a program and its first
+ * Starts `command verb args` with no other environment than `env`. `command` is the path of a program and its first
  * arguments. It never outlives the process that starts it.
  */
 export function startAgent(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  verb = 'run',
 ): AgentProcess {
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command, 'run', ...args], {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command, verb, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -11,13 +11,15 @@ export interface PodFindersOptions {
   ways: readonly LookupWay[];
   connection: Pick<Connection, 'request'>;
   ranges: PodRanges;
+  directory: PodFinder;
   clock: Pick<Clock, 'now' | 'fromWall'>;
 }
 
-export function createPodFinders({ ways, ...options }: PodFindersOptions): PodFinder[] {
+export function createPodFinders({ ways, directory, ...options }: PodFindersOptions): PodFinder[] {
   const make: Readonly<Record<LookupWay, () => PodFinder>> = {
     'calico-block': () => createCalicoBlockFinder(options),
     'pod-cidr': () => createPodCidrFinder(options),
+    directory: () => directory,
     'field-selector': () => createFieldSelectorFinder(options),
   };
   return ways.map((way) => make[way]());

@@ -119,7 +119,7 @@ ok       api-server           https://api.example:6443 answers in 0 ms (v1.36.3)
 ok       clock                within 0.3 s of the API server's
 ok       node                 node-a is there
 ok       rights               all 13 are granted
-ok       pod-lookups          by field-selector (at most 6.0 a minute with 0 Pods, 1 Nodes); not: calico-block (no IPPools of Calico); pod-cidr (this Node has no podCIDR)
+ok       pod-lookups          by field-selector (at most 6.0 a minute with 0 Pods, 1 Nodes); not: calico-block (no IPPools of Calico); pod-cidr (this Node has no podCIDR); directory (none is configured)
 ok       state                /var/lib/kube-netfilter-tailer can be written to; nothing is kept there yet
 ok       source file:/var/log/kern.log  /var/log/kern.log: last line 60s ago, last drop 60s ago (of 1 line of the kernel since 60s ago)
 ok       source containers    /var/log/pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node

@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/config.ts';
+import { createDirectoryFinder } from '../../../directory/client.ts';
 import { countAll } from '../../../kubernetes/paged-list.ts';
 import type { PodRanges } from '../../../kubernetes/pod-finders/pod-cidr.ts';
 import { createPodFinders } from '../../../kubernetes/pod-finders/pod-finders.ts';
@@ -14,7 +15,7 @@ const { ok, warning } = answersOf('pod-lookups');
 
 export interface PodLookupsLook {
   api: Pick<Api, 'request'>;
-  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
   ownNode: () => Promise<Looked<Node>>;
   pods: () => Promise<readonly Pod[] | undefined>;
 }
@@ -24,11 +25,13 @@ export async function checkPodLookups(look: PodLookupsLook): Promise<Check> {
   const { api, config } = look;
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
   if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
+  const clock = createSteadyClock();
   const finders = createPodFinders({
     ways: config.podLookups,
     connection: api,
     ranges: await lookAtRanges(look),
-    clock: createSteadyClock(),
+    directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
+    clock,
   });
   const states = await statesOf(finders);
   const textOf = (usable: boolean): string[] =>

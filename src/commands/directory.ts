@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApiProblems } from '../agent/api-problems.ts';
+import { connect } from '../agent/cluster.ts';
+import { noProblems } from '../agent/problem-counts.ts';
+import { version } from '../config/config.ts';
+import { createAuthenticator } from '../directory/authenticator.ts';
+import { type Certificate, createCertificate, hostAndPort } from '../directory/certificate.ts';
+import { ownersIn } from '../directory/owners.ts';
+import { createPublication, type Publication } from '../directory/publication.ts';
+import { audience } from '../directory/replica.ts';
+import { type DirectoryServer, startDirectoryServer } from '../directory/server.ts';
+import { reviewToken } from '../directory/token-review.ts';
+import { createPodWatch } from '../directory/pod-watch.ts';
+import type { Millis } from '../model/log-line.ts';
+import { createSteadyClock } from '../platform/clock.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { createMetrics, scrapeOf } from '../telemetry/metrics.ts';
+import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
+import { startServer } from '../telemetry/server.ts';
+import type { DirectoryOptions } from './options/directory-options.ts';
+
+const day: Millis = 86_400_000;
+/** Replicas that began together do not end together. */
+const validity = { shortest: 90 * day, spread: 30 * day };
+/** A replica is restarted well before its certificate ends. */
+const restartBefore: Millis = 10 * day;
+
+const housekeepingInterval: Millis = 30_000;
+/** Until agents can learn of this replica. */
+const earlyInterval: Millis = 1000;
+
+/** All parts of one replica. */
+type Parts = Awaited<ReturnType<typeof createParts>>;
+
+/** The shared directory, from start until `stop` is signalled. Rejects when it cannot begin. */
+export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
+  const parts = await createParts(options, terminal);
+  const { log, watch, metrics, connection, clock } = parts;
+  const until = clock.wall() + validity.shortest + Math.random() * validity.spread;
+  const certificate = createCertificate(options.podAddress, clock.wall() - day, until);
+  const server = await serve(options, parts, certificate);
+  const publication = publicationOf(options, parts, server.port, certificate);
+  let published = false;
+  const metricsServer = await startServer({
+    setting: 'METRICS_ADDRESS',
+    address: options.metricsAddress,
+    metrics: scrapeOf(metrics, undefined, () => watch.collect(metrics, clock)),
+    health: {
+      live: () => (until - clock.wall() > restartBefore ? [] : ['the certificate ends soon']),
+      ready: () => [
+        ...(watch.synced ? [] : ['Pods and Nodes are not listed yet']),
+        ...(published ? [] : [`not published in the ConfigMap ${options.configMap} yet`]),
+      ],
+    },
+  });
+  const address = hostAndPort(options.podAddress, server.port);
+  log.info({ version, address, metricsAddress: metricsServer.address, server: connection.server }, 'Started');
+  watch.start();
+  while (!stop.aborted) {
+    watch.sweep();
+    if (watch.synced && (await renew(options, parts, publication))) published = true;
+    await delay(published ? housekeepingInterval : earlyInterval, undefined, { signal: stop }).catch(() => {});
+  }
+  watch.stop();
+  await Promise.all([server.stop(), metricsServer.stop()]);
+  log.info({}, 'Stopped');
+  return 0;
+}
+
+async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, terminal: boolean) {
+  const clock = createSteadyClock();
+  const log = await createLogger({ level: logLevel, terminal });
+  const rateLimitedLog = createRateLimitedLog(log, clock);
+  const metrics = createMetrics({ version });
+  const counts = noProblems();
+  const connection = connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
+  const problems = createApiProblems({ log, rateLimitedLog, metrics, server: () => connection.server }, counts);
+  const watch = createPodWatch({
+    connection,
+    onProblem: problems.informer,
+    onSynced: problems.synced,
+    onUnusable: problems.unusable,
+    clock,
+    random: Math.random,
+  });
+  return { clock, log, rateLimitedLog, metrics, connection, watch };
+}
+
+async function serve(
+  { listen, podNamespace, account }: DirectoryOptions,
+  { connection, metrics, watch, clock }: Parts,
+  certificate: Certificate,
+): Promise<DirectoryServer> {
+  const { check } = createAuthenticator({
+    review: (token) => reviewToken(connection, token),
+    audience,
+    username: `system:serviceaccount:${podNamespace}:${account}`,
+    now: clock.now,
+  });
+  return await startDirectoryServer({
+    address: listen,
+    certificate,
+    check,
+    ownersOf: (address) => (watch.synced ? ownersIn(watch.lists, address) : undefined),
+    onAnswer: (result) => metrics.directoryAnswers.add(1, { result }),
+    clock,
+  });
+}
+
+function publicationOf(
+  { podNamespace, podName, podAddress, configMap }: DirectoryOptions,
+  { connection, watch }: Parts,
+  port: number,
+  { certificate }: Certificate,
+): Publication {
+  return createPublication({
+    connection,
+    namespace: podNamespace,
+    configMap,
+    podName,
+    replica: { host: podAddress, port, certificate },
+    isThere: (name, address) =>
+      watch.lists
+        .podsByAddress(address)
+        .some((pod) => pod.name === name && pod.namespace === podNamespace && pod.until === Infinity),
+  });
+}
+
+/** Whether agents can learn of this replica. */
+async function renew(
+  { podNamespace, configMap }: DirectoryOptions,
+  { log, rateLimitedLog: { report, resolve } }: Parts,
+  publication: Publication,
+): Promise<boolean> {
+  try {
+    if (await publication.renew()) log.info({ configMap }, 'Published: agents can ask this replica');
+    resolve('publish', 'The ConfigMap can be written again');
+    return true;
+  } catch (error) {
+    const text = `The ConfigMap ${podNamespace}/${configMap} cannot be written: agents do not learn of this replica`;
+    report('error', 'publish', { error }, text);
+    return false;
+  }
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Millis } from '../model/log-line.ts';
+import { createTokenBucket } from '../platform/token-bucket.ts';
+
+/** What the API server says of a token. */
+export interface TokenReview {
+  authenticated: boolean;
+  /** `system:serviceaccount:NAMESPACE:NAME` */
+  username: string;
+}
+
+/** `busy`: it cannot be found out now. */
+export type Verdict = 'agent' | 'stranger' | 'busy';
+
+export interface AuthenticatorOptions {
+  /** Asks the API server about a token for our audience. Rejects when it does not answer. */
+  review: (token: string) => Promise<TokenReview>;
+  audience: string;
+  /** Who may ask. */
+  username: string;
+  now: () => Millis;
+}
+
+/** A token that is withdrawn is believed for that long. */
+const believedFor: Millis = 120_000;
+/** A stranger may become an agent: RBAC and the API server's caches are late. */
+const refusedFor: Millis = 10_000;
+
+/** Reviews: the agents of 5,000 nodes within two minutes, and no more of those who try. */
+const budget = { rate: 50, burst: 500 };
+
+/** Agents, and some that try. */
+const tokens = 16_384;
+
+/** A token of a ServiceAccount is about 1 KB. */
+const longestToken = 8192;
+
+/** Who may ask is found out by TokenReview, and remembered by the hash of the token: no token is kept. */
+export function createAuthenticator({ review, audience, username, now }: AuthenticatorOptions): {
+  check: (authorization: string | undefined) => Promise<Verdict>;
+} {
+  const known = new LRUCache<string, { verdict: Promise<Verdict>; until: Millis }>({ max: tokens });
+  const bucket = createTokenBucket(budget);
+
+  return { check };
+
+  async function check(authorization: string | undefined): Promise<Verdict> {
+    const token = /^Bearer ([\w.-]+)$/.exec(authorization?.slice(0, longestToken) ?? '')?.[1];
+    // What is no token of that account is refused without a question, so that the questions are left for those who may be.
+    if (token === undefined || !isClaimed(token)) return 'stranger';
+    const key = createHash('sha256').update(token).digest('base64');
+    const before = known.get(key);
+    if (before !== undefined && before.until > now()) return await before.verdict;
+    if (!bucket.take(now())) return 'busy';
+    const entry = { verdict: ask(token), until: now() + believedFor };
+    known.set(key, entry);
+    const verdict = await entry.verdict;
+    if (verdict === 'stranger') entry.until = Math.min(entry.until, now() + refusedFor);
+    if (verdict === 'busy') known.delete(key);
+    return verdict;
+  }
+
+  async function ask(token: string): Promise<Verdict> {
+    try {
+      const answer = await review(token);
+      return answer.authenticated && answer.username === username ? 'agent' : 'stranger';
+    } catch {
+      return 'busy';
+    }
+  }
+
+  /** What the token says of itself, unverified: a JWT (RFC 7519) of that account for our audience that has not ended. */
+  function isClaimed(token: string): boolean {
+    try {
+      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+        sub?: unknown;
+        aud?: unknown;
+      };
+      return claims.sub === username && [claims.aud].flat().includes(audience);
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Millis } from '../model/log-line.ts';
+
+export interface Certificate {
+  /** PEM, PKCS #8. */
+  key: string;
+  /** PEM. */
+  certificate: string;
+}
+
+/**
+ * A self-signed certificate of a server at an IP address (RFC 5280) with a new key (ECDSA, P-256). Written by hand: Node.js reads
+ * certificates but makes none, and this one has no choices.
+ */
+export function createCertificate(address: string, from: Millis, until: Millis): Certificate {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  // The first bit clear, the second set: a positive number of 16 bytes without leading zeros.
+  const serial = randomBytes(16);
+  serial[0] = (Number(serial[0]) & 0x3f) | 0x40;
+  const name = sequence(set(sequence(objectId(commonName), utf8String('kube-netfilter-tailer directory'))));
+  const body = sequence(
+    explicit(0, integer(Buffer.of(2))),
+    integer(serial),
+    sequence(objectId(ecdsaWithSha256)),
+    name,
+    sequence(time(from), time(until)),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    explicit(
+      3,
+      sequence(
+        extension(subjectAltName, sequence(der(0x87, Buffer.from(ipaddr.parse(address).toByteArray())))),
+        extension(extendedKeyUsage, sequence(objectId(serverAuth))),
+      ),
+    ),
+  );
+  const signature = der(0x03, Buffer.of(0), sign('sha256', body, privateKey));
+  const certificate = sequence(body, sequence(objectId(ecdsaWithSha256)), signature).toString('base64');
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    certificate: `-----BEGIN CERTIFICATE-----\n${certificate.replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** `[IPv6]:PORT` or `IPv4:PORT`. */
+export function hostAndPort(address: string, port: number): string {
+  return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** Object identifiers, encoded (X.690, 8.19). */
+const commonName = '550403';
+const subjectAltName = '551d11';
+const extendedKeyUsage = '551d25';
+const serverAuth = '2b06010505070301';
+const ecdsaWithSha256 = '2a8648ce3d040302';
+
+/** Tag, length, contents (X.690, 8.1). */
+function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(contents);
+  const { length } = content;
+  if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content]);
+  const bytes = length < 0x100 ? [length] : [length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.of(tag, 0x80 | bytes.length, ...bytes), content]);
+}
+
+function sequence(...contents: readonly Uint8Array[]): Buffer {
+  return der(0x30, ...contents);
+}
+
+function set(content: Uint8Array): Buffer {
+  return der(0x31, content);
+}
+
+function explicit(tag: number, content: Uint8Array): Buffer {
+  return der(0xa0 | tag, content);
+}
+
+function integer(bytes: Uint8Array): Buffer {
+  return der(0x02, bytes);
+}
+
+function objectId(hex: string): Buffer {
+  return der(0x06, Buffer.from(hex, 'hex'));
+}
+
+function utf8String(text: string): Buffer {
+  return der(0x0c, Buffer.from(text));
+}
+
+/** UTCTime, as RFC 5280 wants it until 2049. */
+function time(instant: Millis): Buffer {
+  const digits = new Date(instant).toISOString().replaceAll(/\D/g, '').slice(2, 14);
+  return der(0x17, Buffer.from(`${digits}Z`));
+}
+
+function extension(id: string, value: Uint8Array): Buffer {
+  return sequence(objectId(id), der(0x04, value));
+}

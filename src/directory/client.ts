@@ -1,0 +1,136 @@
+import { Agent, request } from 'node:https';
+import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
+import { reasonOf } from '../platform/system-error.ts';
+import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
+import { answerLimit, decodeAnswer } from './answer.ts';
+import { hostAndPort } from './certificate.ts';
+import { readFolder, type Replica } from './replica.ts';
+
+export interface DirectoryClientOptions {
+  /** Where the token and the replicas stand; undefined: no directory is configured. */
+  folder: string | undefined;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+  random: () => number;
+  /** For one replica; two are asked at most. */
+  timeout?: Millis;
+}
+
+/** A packet waits for two seconds. */
+const defaultTimeout: Millis = 900;
+
+/** The kubelet changes the files a minute or two after a replica has come or gone, or a token was renewed. */
+const folderAge: Millis = 10_000;
+
+/** A replica that failed is not asked for that long, twice as long each time, with jitter. */
+const cooldowns = { first: 2000, longest: 60_000 };
+
+interface Peer {
+  replica: Replica;
+  agent: Agent;
+  failures: number;
+  restsUntil: Millis;
+}
+
+/**
+ * Asks the shared directory. Each replica is believed by its own certificate alone, which it has published. The same one is asked as
+ * long as it answers; nodes begin with different ones.
+ */
+export function createDirectoryFinder(options: DirectoryClientOptions): PodFinder {
+  const { folder, clock, random, timeout = defaultTimeout } = options;
+  const { now } = clock;
+  let peers: Peer[] = [];
+  let token = '';
+  let folderRead: Millis = -Infinity;
+
+  return { way: 'directory', find, look };
+
+  async function find(address: string): Promise<Owners | undefined> {
+    if (folder === undefined) return undefined;
+    renew(folder);
+    let failure = new Error(peers.length === 0 ? 'no replica is published' : 'all replicas failed a moment ago');
+    for (const peer of peers.filter(({ restsUntil }) => restsUntil <= now()).slice(0, 2)) {
+      try {
+        const owners = decodeAnswer(await ask(peer, address), address, clock);
+        peer.failures = 0;
+        peers = [peer, ...peers.filter((other) => other !== peer)];
+        return owners;
+      } catch (error) {
+        failure = error as Error;
+        const most = Math.min(cooldowns.first * 2 ** peer.failures++, cooldowns.longest);
+        peer.restsUntil = now() + most * (0.5 + random() / 2);
+      }
+    }
+    throw failure;
+  }
+
+  function renew(path: string): void {
+    if (now() - folderRead < folderAge) return;
+    const found = readFolder(path);
+    folderRead = now();
+    ({ token } = found);
+    const old = new Map(peers.map((peer) => [keyOf(peer.replica), peer]));
+    const next = found.replicas.map((replica) => {
+      const peer = old.get(keyOf(replica));
+      return peer ?? { replica, agent: agentOf(replica), failures: 0, restsUntil: -Infinity };
+    });
+    for (const peer of peers) if (!next.includes(peer)) peer.agent.destroy();
+    // Who has answered stays first, so that its connection is used; those that are new come in any order.
+    const known = peers.filter((peer) => next.includes(peer));
+    const fresh = next.filter((peer) => !peers.includes(peer));
+    peers = [
+      ...known,
+      ...fresh
+        .map((peer) => ({ peer, at: random() }))
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ peer }) => peer),
+    ];
+  }
+
+  function ask({ replica, agent }: Peer, address: string): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const { host, port } = replica;
+    const headers = { authorization: `Bearer ${token}` };
+    const path = `/v1/owners/${encodeURIComponent(address)}`;
+    const signal = AbortSignal.timeout(timeout);
+    const asked = request({ host, port, path, agent, headers, signal }, (response) => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      response.on('error', reject);
+      response.on('data', (part: Buffer) => {
+        size += part.length;
+        parts.push(part);
+        if (size > answerLimit) asked.destroy(new Error('the answer is too long'));
+      });
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(Buffer.concat(parts).toString());
+        else reject(new Error(`answers ${response.statusCode}`));
+      });
+    });
+    asked.on('error', reject).end();
+    return promise;
+  }
+
+  async function look(): Promise<WayState> {
+    if (folder === undefined) return { usable: false, why: 'none is configured' };
+    try {
+      await find(unused);
+      const { host, port } = (peers[0] as Peer).replica;
+      return { usable: true, why: `${hostAndPort(host, port)} answers, ${peers.length} published` };
+    } catch (error) {
+      return { usable: false, why: `${folder}: ${reasonOf(error)}` };
+    }
+  }
+}
+
+/** For documentation (RFC 5737): no Pod has it. */
+const unused = '192.0.2.1';
+
+/** An agent asks little, and thousands are connected. */
+function agentOf({ certificate }: Replica): Agent {
+  return new Agent({ ca: certificate, keepAlive: true, maxSockets: 2, minVersion: 'TLSv1.3', timeout: 30_000 });
+}
+
+function keyOf(replica: Replica): string {
+  return JSON.stringify(replica);
+}

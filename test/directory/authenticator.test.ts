@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { createAuthenticator, type TokenReview } from '../../src/directory/authenticator.ts';
+import { nine } from '../builders.ts';
+
+const audience = 'directory';
+const username = 'system:serviceaccount:drops:agent';
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function tokenOf(claims: object): string {
+  return `${part({ alg: 'RS256' })}.${part(claims)}.signature`;
+}
+
+const bearer = (number = 0): string => `Bearer ${tokenOf({ sub: username, aud: [audience], number })}`;
+
+function scene(answer: (token: string) => TokenReview | Error = () => ({ authenticated: true, username })) {
+  const clock = { now: nine };
+  const reviewed: string[] = [];
+  const { check } = createAuthenticator({
+    review(token) {
+      reviewed.push(token);
+      const given = answer(token);
+      return given instanceof Error ? Promise.reject(given) : Promise.resolve(given);
+    },
+    audience,
+    username,
+    now: () => clock.now,
+  });
+  return { clock, reviewed, check };
+}
+
+test('a token is reviewed once in two minutes, however many ask at once', async () => {
+  const { check, reviewed, clock } = scene();
+  expect(await Promise.all(Array.from({ length: 50 }, () => check(bearer())))).toEqual(
+    Array.from({ length: 50 }, () => 'agent'),
+  );
+  clock.now += 119_999;
+  await check(bearer());
+  expect(reviewed).toHaveLength(1);
+  clock.now += 1;
+  await check(bearer());
+  expect(reviewed).toHaveLength(2);
+});
+
+test.each([
+  ['is not authenticated', { authenticated: false, username }],
+  ['is of another account', { authenticated: true, username: 'system:serviceaccount:drops:other' }],
+])('one that %s is refused, and reviewed again after ten seconds', async (_, review) => {
+  const { check, reviewed, clock } = scene(() => review);
+  expect([await check(bearer()), await check(bearer())]).toEqual(['stranger', 'stranger']);
+  expect(reviewed).toHaveLength(1);
+  clock.now += 10_000;
+  await check(bearer());
+  expect(reviewed).toHaveLength(2);
+});
+
+test.each([
+  undefined,
+  '',
+  'Basic eDp5',
+  'Bearer ',
+  'Bearer nonsense',
+  `Bearer ${tokenOf({ sub: username, aud: 'other' })}`,
+  `Bearer ${tokenOf({ sub: 'system:serviceaccount:drops:other', aud: audience })}`,
+  `Bearer ${tokenOf({ sub: username, aud: audience, more: 'x'.repeat(9000) })}`,
+])('what is no token of that account costs the API server nothing: %j', async (authorization) => {
+  const { check, reviewed } = scene();
+  expect(await check(authorization)).toBe('stranger');
+  expect(reviewed).toEqual([]);
+});
+
+test('an API server that does not answer is no refusal, and asked again', async () => {
+  const { check, reviewed } = scene(() => new Error('away'));
+  expect([await check(bearer()), await check(bearer())]).toEqual(['busy', 'busy']);
+  expect(reviewed).toHaveLength(2);
+});
+
+test('forged tokens use up the reviews of a second, and no more; who is known is answered', async () => {
+  const { check, reviewed, clock } = scene((token) => ({ authenticated: !token.includes('forged'), username }));
+  await check(bearer());
+  const forged = (number: number): string => `${bearer(number)}forged`;
+  for (let number = 0; number < 2000; number++) await check(forged(number));
+  expect(reviewed.length).toBeLessThanOrEqual(500);
+  expect([await check(bearer()), await check(bearer(7))]).toEqual(['agent', 'busy']);
+  clock.now += 1000;
+  expect(await check(bearer(7))).toBe('agent');
+});

@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Verdict } from '../../src/directory/authenticator.ts';
+import { createCertificate } from '../../src/directory/certificate.ts';
+import { createDirectoryFinder } from '../../src/directory/client.ts';
+import { ownersIn } from '../../src/directory/owners.ts';
+import { encodeReplica } from '../../src/directory/replica.ts';
+import { type Result, startDirectoryServer } from '../../src/directory/server.ts';
+import { createLiveLists } from '../../src/resolving/live-lists.ts';
+import type { Owners, PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import { nine, node, pod } from '../builders.ts';
+
+/** The client against the server, over TLS. */
+
+const day = 86_400_000;
+const host = '127.0.0.1';
+let folder: string;
+const closing: (() => Promise<void>)[] = [];
+const clock = { now: nine, wall: (time: number) => time };
+
+beforeEach(() => {
+  clock.now = nine;
+  folder = mkdtempSync(join(tmpdir(), 'directory-'));
+  writeFileSync(join(folder, 'token'), 'a-token\n');
+});
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+  rmSync(folder, { recursive: true });
+});
+
+const steady = { now: () => clock.now, fromWall: clock.wall, toWall: clock.wall };
+
+function finder(more: object = {}): PodFinder {
+  return createDirectoryFinder({ folder, clock: steady, random: () => 0.5, timeout: 5000, ...more });
+}
+
+interface Started {
+  answers: Result[];
+  asked: (string | undefined)[];
+  stop: () => Promise<void>;
+}
+
+/** A replica that is published as `name`. */
+async function replica(
+  name: string,
+  ownersOf: (address: string) => Owners | undefined,
+  verdict: Verdict = 'agent',
+): Promise<Started> {
+  const certificate = createCertificate(host, Date.now() - day, Date.now() + day);
+  const started: Started = { answers: [], asked: [], stop: () => Promise.resolve() };
+  const server = await startDirectoryServer({
+    address: { host, port: 0 },
+    certificate,
+    check(authorization) {
+      started.asked.push(authorization);
+      return Promise.resolve(verdict);
+    },
+    ownersOf,
+    onAnswer: (result) => started.answers.push(result),
+    clock: steady,
+  });
+  started.stop = server.stop;
+  closing.push(server.stop);
+  writeFileSync(join(folder, name), encodeReplica({ host, port: server.port, certificate: certificate.certificate }));
+  return started;
+}
+
+const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9', 'fd00:65::9'], from: nine - day });
+
+test('a Pod, a Pod that is gone, a node and an address without any', async () => {
+  const lists = createLiveLists('', undefined);
+  lists.setPod(pod({ ...db, name: 'job', uid: 'job', addresses: ['10.65.2.9', '10.65.2.8'] }), nine - 9000);
+  lists.removePod('shop', 'job', nine - 5000);
+  lists.setPod({ ...db, from: nine - 4000 }, nine - 4000);
+  lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'] }));
+  const { answers, asked } = await replica('one', (address) => ownersIn(lists, address));
+  const { find } = finder();
+  expect((await find('10.65.2.9'))?.pods.map(({ name, until }) => [name, until])).toEqual([
+    ['db-0', Infinity],
+    ['job', nine - 5000],
+  ]);
+  expect(await find('fd00:65::9')).toMatchObject({ pods: [{ name: 'db-0', uid: 'uid-of-db-0', node: 'node-b' }] });
+  expect(await find('192.168.7.12')).toEqual({ pods: [], node: 'node-b' });
+  expect(await find('10.65.2.77')).toEqual({ pods: [], node: undefined });
+  expect(answers).toEqual(['hit', 'hit', 'hit', 'miss']);
+  expect(new Set(asked)).toEqual(new Set(['Bearer a-token']));
+});
+
+describe('where it does not answer', () => {
+  test('another replica does, and goes on to; the first is tried again later', async () => {
+    const first = await replica('one', () => ({ pods: [db] }));
+    const second = await replica('two', () => ({ pods: [db] }));
+    const { find } = finder();
+    await find('10.65.2.9');
+    const [used, other] = first.answers.length > 0 ? [first, second] : [second, first];
+    await used.stop();
+    await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+    await find('10.65.2.9');
+    expect(other.answers).toEqual(['hit', 'hit']);
+  });
+
+  test('it is not asked again at once', async () => {
+    const one = await replica('one', () => undefined);
+    const { find } = finder();
+    await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
+    await expect(find('10.65.2.9')).rejects.toThrow('all replicas failed a moment ago');
+    expect(one.answers).toEqual(['busy']);
+    clock.now += 2000;
+    await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
+  });
+
+  test('with a stranger it is a refusal', async () => {
+    await replica('one', () => ({ pods: [db] }), 'stranger');
+    await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
+  });
+
+  test('in time, it is given up', async () => {
+    const key = createCertificate(host, Date.now() - day, Date.now() + day);
+    const hanging = createServer({ key: key.key, cert: key.certificate }, () => {});
+    await new Promise<void>((resolve) => hanging.listen(0, host, resolve));
+    closing.push(() => {
+      hanging.closeAllConnections();
+      return new Promise((resolve) => hanging.close(() => resolve()));
+    });
+    const { port } = hanging.address() as AddressInfo;
+    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
+    await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
+  });
+});
+
+describe('what is not believed', () => {
+  test('a server with another certificate', async () => {
+    const one = await replica('one', () => ({ pods: [db] }));
+    const other = createCertificate(host, Date.now() - day, Date.now() + day);
+    const { port } = JSON.parse(await readText('one')) as { port: number };
+    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: other.certificate }));
+    await expect(finder().find('10.65.2.9')).rejects.toThrow(/certificate/);
+    expect(one.asked).toEqual([]);
+  });
+
+  test('a certificate of another address', async () => {
+    const elsewhere = createCertificate('10.65.2.1', Date.now() - day, Date.now() + day);
+    const server = await startDirectoryServer({
+      address: { host, port: 0 },
+      certificate: elsewhere,
+      check: () => Promise.resolve('agent'),
+      ownersOf: () => ({ pods: [db] }),
+      onAnswer: () => {},
+      clock: steady,
+    });
+    closing.push(server.stop);
+    writeFileSync(join(folder, 'one'), encodeReplica({ host, port: server.port, certificate: elsewhere.certificate }));
+    await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
+  });
+
+  test('an answer that has no end', async () => {
+    const key = createCertificate(host, Date.now() - day, Date.now() + day);
+    const endless = createServer({ key: key.key, cert: key.certificate }, (_, response) => {
+      const write = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(16_384), write);
+      };
+      write();
+    });
+    await new Promise<void>((resolve) => endless.listen(0, host, resolve));
+    closing.push(() => {
+      endless.closeAllConnections();
+      return new Promise((resolve) => endless.close(() => resolve()));
+    });
+    const { port } = endless.address() as AddressInfo;
+    writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: key.certificate }));
+    await expect(finder().find('10.65.2.9')).rejects.toThrow('too long');
+  });
+
+  test.each([
+    'x',
+    '{}',
+    '{"host":"example.org","port":1,"certificate":"x"}',
+    '{"host":"10.1.1.1","port":0,"certificate":"x"}',
+    '{"host":"10.1.1.1","port":1,"certificate":"x"}',
+  ])('an entry that is none: %s', async (text) => {
+    writeFileSync(join(folder, 'one'), text);
+    await expect(finder().find('10.65.2.9')).rejects.toThrow('no replica is published');
+  });
+});
+
+describe('for doctor', () => {
+  test('it is there, or why not', async () => {
+    await expect(finder({ folder: undefined }).look()).resolves.toEqual({ usable: false, why: 'none is configured' });
+    await expect(finder({ folder: '/nowhere' }).look()).resolves.toEqual({
+      usable: false,
+      why: '/nowhere: no such file',
+    });
+    await expect(finder().look()).resolves.toMatchObject({ usable: false, why: expect.stringContaining('no replica') });
+    await replica('one', () => ({ pods: [] }));
+    await expect(finder().look()).resolves.toMatchObject({
+      usable: true,
+      why: expect.stringMatching(/127\.0\.0\.1:\d+ answers, 1 published/),
+    });
+  });
+
+  test('none is configured: no way leads there', async () => {
+    await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
+  });
+});
+
+async function readText(name: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  return await readFile(join(folder, name), 'utf8');
+}
