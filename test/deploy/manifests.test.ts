@@ -113,7 +113,11 @@ test('only the base and what looks up Pods grant rights, and those of the base a
   const granting = files.filter((file) =>
     readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
   );
-  expect(granting).toEqual([rightsFile, 'deploy/components/calico-lookups/rbac.yaml']);
+  expect(granting).toEqual([
+    rightsFile,
+    'deploy/components/calico-lookups/rbac.yaml',
+    'deploy/components/shared-directory/rbac.yaml',
+  ]);
   expect(readKustomization('deploy/base/kustomization.yaml').resources).toContain('rbac.yaml');
 });
 

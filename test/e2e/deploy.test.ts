@@ -107,7 +107,9 @@ describe('Pod Security', () => {
 
 /** What it grants. */
 function clusterRole(manifests: readonly Manifest[]): unknown {
-  const { rules } = manifests.find(({ kind }) => kind === 'ClusterRole') as Manifest & { rules: unknown };
+  const { rules } = manifests.find(
+    ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === namespace,
+  ) as Manifest & { rules: unknown };
   return rules;
 }
 

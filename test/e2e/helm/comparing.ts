@@ -43,12 +43,27 @@ function selectionsOf(manifest: Manifest): Labels[] {
     spec?: {
       selector?: { matchLabels: Labels };
       podSelector?: { matchLabels: Labels };
-      template?: { metadata: { labels: Labels } };
+      template?: {
+        metadata: { labels: Labels };
+        spec: { topologySpreadConstraints?: { labelSelector: { matchLabels: Labels } }[] };
+      };
+      ingress?: { from?: { podSelector?: { matchLabels: Labels } }[] }[];
     };
   };
   const of: Record<string, Labels[]> = {
+    Deployment: [
+      spec?.selector?.matchLabels,
+      spec?.template?.metadata.labels,
+      ...(spec?.template?.spec.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector.matchLabels),
+    ],
+    PodDisruptionBudget: [spec?.selector?.matchLabels],
     DaemonSet: [spec?.selector?.matchLabels, spec?.template?.metadata.labels],
-    NetworkPolicy: [spec?.podSelector?.matchLabels],
+    NetworkPolicy: [
+      spec?.podSelector?.matchLabels,
+      ...(spec?.ingress ?? []).flatMap(({ from = [] }) =>
+        from.flatMap(({ podSelector }) => (podSelector === undefined ? [] : [podSelector.matchLabels])),
+      ),
+    ],
     PodMonitor: [spec?.selector?.matchLabels],
   };
   return of[manifest.kind] ?? [];

@@ -39,7 +39,7 @@ afterAll(() => helm.remove());
 const all: Values = {
   conntrack: { owners: true },
   dockerRuntime: true,
-  lookups: { calico: true },
+  lookups: { calico: true, directory: { enabled: true } },
   hostNetwork: true,
   podMonitor: { enabled: true },
   dashboard: { enabled: true },

@@ -26,6 +26,7 @@ const components: Readonly<Record<string, Values>> = {
   'docker-runtime': { dockerRuntime: true },
   'host-network': { hostNetwork: true },
   'pod-monitor': { podMonitor: { enabled: true } },
+  'shared-directory': { lookups: { directory: { enabled: true } } },
 };
 const names = Object.keys(components);
 
@@ -39,7 +40,9 @@ test('every component has its values', () => {
 
 test.each(ways)('preset %s with %j is the overlay with these components', async (overlay, added) => {
   const without = { preset: overlay, admissionPolicy: { enabled: false } };
-  const values = Object.assign(without, ...added.map((name) => components[name]));
+  const all = added.map((name) => components[name]);
+  const lookups: unknown = Object.assign({}, ...all.map((each) => each?.['lookups']));
+  const values: Values = Object.assign(without, ...all, { lookups });
   const ours = parseManifests(await helm.template(values));
   const theirs = await deploying.render(
     `overlays/${overlay}`,

@@ -50,12 +50,22 @@
 - name: PROC_ROOT
   value: /host/proc
 {{- end }}
+{{- if .Values.lookups.directory.enabled }}
+{{- if not (hasKey $config "directory") }}
+- name: DIRECTORY
+  value: /var/run/kube-netfilter-tailer
+{{- end }}
+{{- if not (hasKey $config "podLookups") }}
+- name: POD_LOOKUPS
+  value: directory
+{{- end }}
+{{- end }}
 {{- if $config }}
 - name: CONFIG_FILE
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}

@@ -26,6 +26,23 @@ so no other release comes to the same. A namespace of the release's own name is 
 {{- end }}
 {{- end }}
 
+{{- /* Of all that belongs to the shared directory; 63 characters at most, as a label. */}}
+{{- define "kube-netfilter-tailer.directoryName" -}}
+{{- printf "%s-directory" (include "kube-netfilter-tailer.fullname" . | trunc 53 | trimSuffix "-") }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.directorySelectorLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-directory" (include "kube-netfilter-tailer.name" . | trunc 53 | trimSuffix "-") | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.directoryLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
+{{ include "kube-netfilter-tailer.directorySelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
 {{- define "kube-netfilter-tailer.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create }}
 {{- .Values.serviceAccount.name | default (include "kube-netfilter-tailer.fullname" .) }}

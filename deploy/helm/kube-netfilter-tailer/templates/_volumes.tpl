@@ -27,6 +27,11 @@
   mountPath: /var/lib/docker/containers
   readOnly: true
 {{- end }}
+{{- if .Values.lookups.directory.enabled }}
+- name: directory
+  mountPath: {{ .Values.config.directory | default "/var/run/kube-netfilter-tailer" | quote }}
+  readOnly: true
+{{- end }}
 {{- if .Values.config }}
 # A folder: a single file that is mounted with subPath never changes.
 - name: config
@@ -74,6 +79,19 @@
   hostPath:
     path: /var/lib/docker/containers
     type: Directory
+{{- end }}
+{{- if .Values.lookups.directory.enabled }}
+- name: directory
+  projected:
+    defaultMode: 256
+    sources:
+      - serviceAccountToken:
+          path: token
+          audience: kube-netfilter-tailer-directory
+          expirationSeconds: 3600
+      - configMap:
+          name: {{ include "kube-netfilter-tailer.directoryName" . | quote }}
+          optional: true
 {{- end }}
 {{- if .Values.config }}
 - name: config
