@@ -72,7 +72,7 @@ try {
     };
     await Promise.all([worker(), worker()]);
     const seconds = (performance.now() - began.at) / 1000;
-    const cost = (cpuSeconds(pid) - began.cpu - idle * seconds) / times;
+    const cost = Math.max(0, (cpuSeconds(pid) - began.cpu - idle * seconds) / times);
     selector ||= cost;
     rows.push([what, `${(cost * 1000).toFixed(2)} ms`, `${((cost / selector) * 100).toFixed(1)} %`, requests]);
     console.error(rows.at(-1)?.join('  '));

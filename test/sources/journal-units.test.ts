@@ -178,7 +178,9 @@ describe('a record that begins in the middle of a line', () => {
 
   test('is none though the one before it ended so, too, or nothing stood between', () => {
     const here = scene();
-    here.print(...ofStream('a', known, ['\t', 'nul'], [failedRestore, 'nul'], [failedRestore, 'line-max'], [failedRestore]));
+    here.print(
+      ...ofStream('a', known, ['\t', 'nul'], [failedRestore, 'nul'], [failedRestore, 'line-max'], [failedRestore]),
+    );
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
