@@ -39,12 +39,9 @@ const bootSlack: Millis = 60_000;
 const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
- * Finds out from what a node's kernel log can be read: the journal, then log files, then the ring buffer.
- *
- * The kernel prints at every boot. So a log file is believed if one of its lines is the kernel's, and it, or the file that it
- * was rotated from, was written to since the boot and in the last seven days: an image may have been built with logs in it, a
- * log daemon removed, a `messages` may get everything but the kernel's lines, and a log that was just rotated is empty. Of
- * those not believed, one is taken only if the ring buffer cannot be read.
+ * The kernel prints at every boot, so a log file is believed if it has a line of the kernel's and was written to since the boot
+ * and in the last seven days: an image may have logs in it, a log daemon be removed, a `messages` get all but the kernel's lines,
+ * and a log just rotated is empty. Of those not believed, one is taken only if the ring buffer cannot be read.
  */
 export function chooseKernelSource(looks: Looks): Choice {
   const { root = '', wall = Date.now, booted = () => wall() - uptime() * 1000 } = looks;

@@ -15,10 +15,7 @@ export interface DedupOptions {
 
 /** Takes a kernel line that comes through several sources for one. */
 export interface Dedup {
-  /**
-   * Whether no other source has shown this line before. Only for lines that are the kernel's own: a program that writes the
-   * same text must not speak for it.
-   */
+  /** Whether no other source has shown this line. Only for the kernel's own: a program that writes the text must not count. */
   isFirst: (source: string, text: string, time: Millis) => boolean;
   readonly counts: Readonly<{
     /** Lines that another source had shown before. */
@@ -34,10 +31,7 @@ export interface Dedup {
 const maxSaved = 2048;
 
 /**
- * The same text may be logged often, so texts are counted: of what is logged within a window, the highest count of any
- * source is the number of lines, in whatever order they come. For each text it is kept how many of its lines each source
- * has yet to show.
- *
+ * A text may be logged often: of what is logged within a window, the highest count of any source is the number of lines.
  * A text that one source has lost and another has logged again within a window is taken for the same: a line too few.
  */
 export function createDedup({ sources, saved, window = 60_000, max = 8192 }: DedupOptions): Dedup {
@@ -46,10 +40,7 @@ export function createDedup({ sources, saved, window = 60_000, max = 8192 }: Ded
 
   const places = new Map(sources.map((source, place) => [source, place]));
   const period = window / 2;
-  /**
-   * By period and text: how many lines each source has yet to show. What is looked at stays where it is, so that the oldest goes
-   * first, and with it what all have shown: to delete the last one of an LRUCache takes as long as its size.
-   */
+  /** By period and text: lines each source has yet to show. No order of use: deleting the last of an LRUCache takes its size. */
   const awaited = new LRUCache<string, number[]>({
     max,
     dispose(missing, _, reason) {
@@ -135,10 +126,7 @@ function withoutEnvelope(text: string): string {
   return message.includes('#') || message.includes('^') ? message.replace(escapes, '') : message;
 }
 
-/**
- * 53 bits of cyrb53 (public domain) over what is visible, at a fraction of the price of SHA-256. Whoever finds two texts of
- * one hash wins nothing: lines are still counted, at worst under each other's text.
- */
+/** 53 bits of cyrb53 (public domain), far cheaper than SHA-256. Two texts of one hash are counted, at worst as each other. */
 function hashOf(text: string): string {
   let low = 0xdeadbeef;
   let high = 0x41c6ce57;

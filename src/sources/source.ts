@@ -25,10 +25,7 @@ export interface Notice {
   text: string;
 }
 
-/**
- * Who wrote a line, as far as the source knows: what its envelope says, or `container`, whose log is its own, or `program`: the
- * log of a program that writes the node's rules, in which nothing is a packet.
- */
+/** Who wrote a line: as its envelope says, or `container`, or `program`: who writes the node's rules, so no line is a packet. */
 export type LineOrigin = Origin | 'container' | 'program';
 
 /** Who is called by a source. All calls are synchronous; none is made after `stop`. */
@@ -38,12 +35,7 @@ export interface SourceListener {
   onNotice: (notice: Notice) => void;
 }
 
-/**
- * Where lines come from, live. Lines are handed over in order, each once.
- *
- * `waiting`: what is to be read is not there (yet), and is looked for; `reading`; `failed`: it cannot be read and will
- * not be without help, a notice has the reason; `stopped`.
- */
+/** Hands lines over in order, each once. `waiting`: what is to be read is not there (yet); `failed`: never without help. */
 export interface Source {
   /** As in `LogLine.source`; names the source in the snapshot and in metrics. */
   readonly name: string;

@@ -3,10 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 
 const day = 86_400_000;
 
-/**
- * Reads wall-clock fields as those of a zone: an IANA name or an offset such as `+02:00`.
- * Throws a RangeError when there is no such zone.
- */
+/** Reads fields as those of a zone: an IANA name or an offset such as `+02:00`. Throws a RangeError for others. */
 export function zoneTime(timeZone: string): ToInstant {
   // The same, without asking a calendar.
   if (timeZone === 'UTC') return Date.UTC;

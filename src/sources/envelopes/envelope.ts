@@ -1,9 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
 
-/**
- * Who wrote the message. Only the kernel may claim a packet drop: a user-space program that logs a line of the same
- * shape is a forger, unless it is ulogd. `unknown` where the envelope does not show it.
- */
+/** Only the kernel may claim a packet drop: a program that logs such a line is a forger, but for ulogd. `unknown`: not shown. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
 /** What the layers around a message say of it. */

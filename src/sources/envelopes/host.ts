@@ -13,10 +13,7 @@ export function readKernelTag(envelope: Envelope): void {
   if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
 }
 
-/**
- * What follows a syslog time stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, or only `node-a ` from
- * ulogd, which knows no program. A LOG prefix is never taken for a host name.
- */
+/** After a syslog stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd); never a LOG prefix. */
 export function readHost(envelope: Envelope): void {
   const { text } = envelope;
   if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
@@ -57,10 +54,7 @@ function takeKernel(envelope: Envelope, at: number): void {
   envelope.layers.push('kernel tag');
 }
 
-/**
- * `sshd[123]: ` before a message without a time, as some log daemons write; or to /dev/kmsg. Behind other stamps it may be a LOG
- * prefix, as it is where the packet follows at once.
- */
+/** `sshd[123]: ` without a time before it, from some log daemons or to /dev/kmsg. With the packet right behind, a LOG prefix. */
 export function readTag(envelope: Envelope): void {
   const { layers, origin, program, text } = envelope;
   if (program !== undefined || (layers.length > 0 && !(origin === 'userspace' && layers.at(-1) === kmsgLayer))) return;

@@ -5,10 +5,7 @@ import { readNumericStamp } from './numeric.ts';
 
 type Record = { [key: string]: unknown };
 
-/**
- * JSON around a message: journald (`MESSAGE`), Docker's json-file (`log`, `stream`, `time`), and collectors that keep
- * the line in `message` or `log`. Of JSON that is itself the message (ulogd's, an agent's own log) only the time is taken.
- */
+/** JSON of journald, Docker's json-file and collectors; of JSON that is itself the message (ulogd's) only the time is taken. */
 export function readJson(envelope: Envelope, clock: Clock): void {
   const record = parseRecord(envelope.text);
   if (!record) return;

@@ -11,10 +11,7 @@ import { readTalos } from './talos.ts';
 /** Envelopes seen in the wild nest three deep (CRI around RFC 3164 around uptime); more is hostile. */
 const maxLayers = 6;
 
-/**
- * Takes off the envelopes around a message: priority, time stamp, host, program, uptime, JSON, container runtime.
- * Never throws; a line without any envelope comes back whole, with `time` undefined.
- */
+/** Never throws; a line without any envelope comes back whole, with `time` undefined. */
 export function readEnvelope(line: string, clock: Clock): Envelope {
   const envelope: Envelope = {
     // The mark of UTF-8, which editors put at the start of a file.

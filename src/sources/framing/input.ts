@@ -21,10 +21,7 @@ export interface Input {
   modified: number | undefined;
   /** Bytes read from disk so far (before decompression). */
   bytesRead: () => number;
-  /**
-   * Hands over the content block by block, decompressed. A block is valid only during the call.
-   * Rejects with an `InputError`; the blocks before it have been handed over.
-   */
+  /** Hands over unpacked content; a block is valid only during the call. Rejects with an `InputError`, after earlier blocks. */
   read: (onBlock: (block: Buffer) => void) => Promise<void>;
 }
 

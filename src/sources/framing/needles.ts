@@ -10,10 +10,8 @@ export interface NeedleSearch {
 const stride = 8;
 
 /**
- * Searches for all literals at once, without looking at most of the bytes (Wu and Manber, "A fast algorithm for
- * multi-pattern searching", 1994, with blocks of two bytes). A regular expression of the same alternatives reads every
- * byte once for each of them, and was the slowest part of the whole pipeline (`npm run bench`).
- *
+ * Wu and Manber, "A fast algorithm for multi-pattern searching", 1994, with blocks of two bytes. A regular expression of the same
+ * alternatives reads every byte once for each, and was the slowest part of the whole pipeline (`npm run bench`).
  * Literals are latin1 and at least two characters.
  */
 export function createNeedleSearch(literals: readonly string[]): NeedleSearch {

@@ -12,10 +12,7 @@ export interface FindJournalOptions {
 const usualDirectories = ['/var/log/journal', '/run/log/journal'];
 const machineId = /^[0-9a-f]{32}$/;
 
-/**
- * Whether a node's journal can be read, and where it is: of several directories the one that was written to last, as
- * journald leaves the files of another set-up behind. The reason is for a person.
- */
+/** Of several directories the one written to last: journald leaves files of another set-up behind. The reason is for a person. */
 export function findJournal({
   directories = usualDirectories,
   searchPath,

@@ -15,11 +15,8 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
 const longestRecord = 1024 * 1024;
 
 /**
- * Reads the kernel's records in systemd's journal, those of earlier boots too, what journald says of records it has
- * lost, and records of units. Runs journalctl. Lines are numbered from where this source began.
- *
- * Limit: if the clock is stepped back and the journal is emptied before a restart, records older than the last one read are
- * not seen.
+ * Reads the records of the kernel and of units, of earlier boots too, by journalctl. Lines are numbered from where this began.
+ * Limit: if the clock is stepped back and the journal emptied before a restart, records older than the last one read are missed.
  */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;

@@ -47,8 +47,8 @@ const fields = [
 ];
 
 /**
- * `--follow` alone reads this boot only, and the latest ten records: `--merge` and `--no-tail` undo that. `--after-cursor`
- * skips a record that was never read when the one with the cursor is gone (seen in systemd 252), so `--cursor` it is.
+ * `--follow` alone reads this boot and ten records: `--merge` and `--no-tail` undo that. `--after-cursor` skips a record that was
+ * never read when the one with the cursor is gone (seen in systemd 252), so `--cursor` it is.
  */
 export function journalctlArguments(
   directory: string | undefined,
@@ -76,10 +76,7 @@ export function journalctlArguments(
 export const spawnJournalctl: Spawn = (command, args) =>
   spawnProcess(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
-/**
- * Starts journalctl. Returns how to end it at once, after which nothing is heard of it. Should this process be killed,
- * journalctl notices that its output is closed, and ends.
- */
+/** Returns how to end it at once, in silence. Should this process be killed, journalctl notices its closed output, and ends. */
 export function runJournalctl(spawn: Spawn, args: readonly string[], listener: JournalctlListener): () => void {
   let isOver = false;
   const over = (ending: Ending): void => {

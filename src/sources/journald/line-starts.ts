@@ -18,11 +18,9 @@ export const streamMark = '"_STREAM_ID":"';
 const maxStreams = 64;
 
 /**
- * journald ends a record of a stream at a newline, but also at a NUL byte, at LineMax=, and where another process goes on with
- * the line. Then the record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change` since 246), and the
- * *next* record of the same `_STREAM_ID` begins in the middle of a line, where whoever is quoted in that line may have
- * written anything. Only what a program sends line by line has a stream.
- *
+ * journald ends a record of a stream also at a NUL byte, at LineMax=, and where another process goes on with the line. Then the
+ * record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change` since 246), and the *next* one of the same
+ * `_STREAM_ID` begins within a line, where who is quoted may have written anything. Only what is sent line by line has a stream.
  * `ifUnknown`: the answer for the first record of a stream, before which may have been anything.
  */
 export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): LineStarts {

@@ -35,10 +35,7 @@ export function valueOf(record: string, field: string): string | undefined {
   return end < 0 ? undefined : record.slice(start + key.length, end);
 }
 
-/**
- * `s=…;i=…;b=…;m=…;t=…;x=…`: the series of a file and the number in it, then boot, times and a hash of the content. The
- * first two change when journald moves its records from /run to /var.
- */
+/** `s=…;i=…;b=…;m=…;t=…;x=…`: file series, number, boot, times, hash. The first two change when /run's records move to /var. */
 export function isSameRecord(cursor: string, other: string): boolean {
   return cursor === other || contentOf(cursor) === contentOf(other);
 }

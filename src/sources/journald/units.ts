@@ -18,10 +18,7 @@ export interface UnitsOptions {
 export interface Units {
   /** What `saved` is to be: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
   readonly position: Position | undefined;
-  /**
-   * True if it is a record of one of the units, as `journalctl -o json` prints it (latin1): that is taken. `hasWords`: whether
-   * some of the words that matter stand in it, asked for records of these units alone.
-   */
+  /** Takes a record of a unit (`journalctl -o json`, latin1) and returns true. `hasWords`: some that matter stand in it. */
   take: (record: string, number: number, hasWords: () => boolean) => boolean;
   /** Records may have been missed. */
   forget: () => void;
@@ -29,16 +26,10 @@ export interface Units {
   stop: () => void;
 }
 
-/**
- * Stands in every record of a unit, and in none of the kernel's. journald sets it by the cgroup of who writes; no writer can put it
- * into a message, where quotes are escaped.
- */
+/** In every record of a unit, and in none of the kernel's: journald sets it by cgroup, and in a message quotes are escaped. */
 export const unitMark = '"_SYSTEMD_UNIT":"';
 
-/**
- * What journald says itself: that it was started, that it has suppressed messages of a service. Either way it may have thrown the
- * beginning of a line away.
- */
+/** journald was started, or suppressed messages of a service: either way it may have thrown the beginning of a line away. */
 export const driverMark = '"_TRANSPORT":"driver"';
 
 /** At the end of a message: what matters may stand in the next records. */

@@ -5,18 +5,12 @@ import { reasonOf } from '../../platform/system-error.ts';
 export interface Device {
   /** Must not wait, then or when it is read. */
   open: (path: string) => number;
-  /**
-   * One record. EAGAIN: there is none. EPIPE: the next one was overwritten, the one after is the oldest there is. EINVAL: it did
-   * not fit, and is gone.
-   */
+  /** EAGAIN: there is none. EPIPE: the next was overwritten, after it comes the oldest. EINVAL: it did not fit, and is gone. */
   read: (fd: number, buffer: Buffer) => number;
   close: (fd: number) => void;
 }
 
-/**
- * The kernel never hands out more: it makes a record in a buffer of 8192 bytes (CONSOLE_EXT_LOG_MAX) up to Linux 6.2, and of
- * 2048 (PRINTK_MESSAGE_MAX) since, escapes included, and cuts off what does not fit.
- */
+/** The kernel's own limit: CONSOLE_EXT_LOG_MAX up to Linux 6.2, PRINTK_MESSAGE_MAX (2048) since, escapes included. */
 export const recordSize = 8192;
 
 export const kmsgDevice: Device = {

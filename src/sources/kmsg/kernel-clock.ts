@@ -20,10 +20,8 @@ const freshness: Millis = 250;
 const tolerable: Millis = 1000;
 
 /**
- * Stamps are of a clock of their own (local_clock): it is not disciplined, so it drifts from CLOCK_MONOTONIC by seconds
- * in weeks, and like that one it stands still while the machine sleeps. The way back to the time of day is therefore measured
- * again and again: what comes right after the buffer was empty has been made now, whatever its stamp says.
- *
+ * Stamps are local_clock's: not disciplined, so they drift from CLOCK_MONOTONIC by seconds in weeks, and stand still in a sleep.
+ * So the way to the time of day is measured again and again: what comes right after the buffer was empty has been made now.
  * Records from before the first such one are as far off as the drift was by then; those from before a sleep by its length.
  */
 export function createKernelClock({ wall, monotonic }: KernelClockOptions): KernelClock {

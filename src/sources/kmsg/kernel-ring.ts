@@ -12,10 +12,7 @@ export interface KernelRingOptions {
   path?: string;
   /** `position` of an earlier source. */
   saved: Position | undefined;
-  /**
-   * Of what is there at the start, without such a position, older records are passed over; 0 for none of them. After a reboot
-   * all is new that the kernel has logged since: who has a position missed it only because the node was down.
-   */
+  /** Of what is there without such a position, older records are passed over; 0: none. After a reboot all is new. */
   since: Millis;
   listener: SourceListener;
   timing?: Timing;
@@ -30,9 +27,7 @@ export interface KernelRingOptions {
 const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
 /**
- * Reads the kernel's log from its ring buffer, /dev/kmsg. Lines are numbered as the kernel numbers its records. Needs a
- * privileged container.
- *
+ * Reads /dev/kmsg; lines are numbered as the kernel numbers its records. Needs a privileged container.
  * It is polled: a read that waits, in whatever thread, keeps the process from ending.
  */
 export function createKernelRing(options: KernelRingOptions): Source {

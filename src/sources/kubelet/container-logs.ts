@@ -33,10 +33,8 @@ const lookInterval: Millis = 500;
 const looksPerList = 20;
 
 /**
- * Follows the logs of the containers that match, in the layout of the kubelet. Logs that are there at the very first start are
- * read from their ends, all others from their starts. The log of a container that was restarted or deleted is read to its end.
- *
- * Limits: a container that comes and goes between two looks (0.5 s) is not seen.
+ * Logs that are there at the very first start are read from their ends, all others from their starts. The log of a container
+ * that was restarted or deleted is read to its end. Limit: a container that comes and goes between two looks (0.5 s) is not seen.
  */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, timeout, maxLogs = 256 } = options;

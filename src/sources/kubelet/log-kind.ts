@@ -19,10 +19,7 @@ const hostAndProgram = /^[\w.:-]{1,255} [\w./-]{1,64}(?:\[\d{1,10}\])?: /;
 const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
 const packets = /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\./;
 
-/**
- * Who wrote a line of a log, its envelope left aside: `program`, one of kube-proxy or calico-node; `container`, something in
- * a container; `other`, a log daemon, or a writer of packets. Undefined where nothing shows it.
- */
+/** `program`: kube-proxy or calico-node; `container`: another container; `other`: a log daemon, or a writer of packets. */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
   const { time, text } = record ?? withoutMarks(line);

@@ -7,10 +7,7 @@ import { readSavedText } from './saved-text.ts';
 
 const headLength = 64 * 1024;
 
-/**
- * Whether this is the beginning (latin1, of which 64 KiB count) of what programs in a container wrote: as a container runtime or
- * `kubectl logs` writes it. A syslog, a journal or the kernel's log is none, and a container's that repeats one of those.
- */
+/** Whether this beginning (latin1, 64 KiB count) is of a container's log or `kubectl logs`: no syslog, journal or kernel log. */
 export function isProgramLog(head: string): boolean {
   const counts = { program: 0, container: 0, other: 0 };
   for (const line of head.slice(0, headLength).split('\n')) {
@@ -35,10 +32,7 @@ export interface SavedLogReader {
   finish: () => void;
 }
 
-/**
- * Reads the log of a container as it was saved: a copy of the runtime's file, or what `kubectl logs` printed, which has both
- * streams as one. Nothing is waited for: `onRecord` is called during `take` and `finish`.
- */
+/** Reads a copy of the runtime's file, or `kubectl logs` (both streams as one). `onRecord` is called in `take` and `finish`. */
 export function createSavedLogReader({ latest, onRecord }: SavedLogOptions): SavedLogReader {
   const clock = createClock({ latest });
   return createContainerRecords({

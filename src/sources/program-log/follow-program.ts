@@ -19,11 +19,7 @@ export interface FollowProgramOptions extends FollowFileOptions {
   program: string;
 }
 
-/**
- * Follows the log file that a program writes itself, or has for itself alone in a syslog: kube-proxy's where it is no
- * container, or a Pod whose output goes to a file. Hands over those of its records that may be a sign of failure or of
- * recovery. Lines are numbered within their file, from where reading began.
- */
+/** Follows the log file that a program has for itself, and hands over records that may be a sign of failure or recovery. */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
   const { wall } = timing;

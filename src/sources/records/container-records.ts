@@ -44,10 +44,7 @@ interface OrderedLine extends RecordLine {
 const maxWaiting = 1000;
 const maxWaitingLength = 256 * 1024;
 
-/**
- * Makes records of the physical lines of a container's log, for each stream apart, and delivers them in the order of their first
- * lines. What is delivered depends on the lines alone, but for what does not come in time.
- */
+/** Joins each stream's lines apart; records come in the order of their first lines. Only what is late changes the result. */
 export function createContainerRecords(options: ContainerRecordsOptions): ContainerRecords {
   const { onRecord, readBare } = options;
   const saved = (options.saved ?? {}) as Position;

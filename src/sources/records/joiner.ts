@@ -59,10 +59,7 @@ interface Open<Line> {
 const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
-/**
- * Joins the lines of one writer to records: the parts of a line, then the lines of a record. What waits is part of the
- * position, so that its lines need not be read again.
- */
+/** Joins the parts of a line, then lines to records. What waits is part of the position, so its lines need not be read again. */
 export function createRecordJoiner<Line extends RecordLine>(options: RecordJoinerOptions<Line>): RecordJoiner<Line> {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved<Line>(options.saved);
@@ -138,10 +135,7 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
   }
 }
 
-/**
- * Calls `onOver` when nothing was added for as long as `limit` says at that time; undefined: nothing is waited for. Looks every
- * `interval`, so that no timer is set for each line.
- */
+/** Calls `onOver` when nothing was added for `limit`; undefined: no wait. Looks every `interval`: no timer for each line. */
 function createQuietPeriod(
   { now, schedule }: RecordJoinerOptions<RecordLine>['timing'],
   interval: Millis,

@@ -50,10 +50,7 @@ export function isCopyOf({ head, size }: Candidate, saved: FilePosition): boolea
   return size >= saved.offset && fitsContent(head, saved);
 }
 
-/**
- * Closes those that are there under a later name, too: what a symbolic link points to may have the name of a rotated file,
- * and while a file is being packed it is there twice.
- */
+/** A file may be there under a later name too: behind a symbolic link, or while it is being packed. Such copies are closed. */
 export function distinct<Each extends Candidate>(candidates: readonly Each[]): Each[] {
   return candidates.filter((each, index) => {
     const isAgain = candidates.some(

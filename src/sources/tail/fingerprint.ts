@@ -4,19 +4,13 @@ import { readSync } from 'node:fs';
 /** Bytes at the start of a file that distinguish it from others, once it has so many. */
 export const headLength = 1024;
 
-/**
- * The first bytes of a file, as many as there were: inode numbers are given to new files as soon as the old one is gone, and
- * a file that is cut off and written again may be longer than it was at the next look.
- */
+/** A file's first bytes: inode numbers are reused at once, and a file that was cut off may be longer by the next look. */
 export interface Fingerprint {
   /** Of the first `length` bytes. */
   readonly digest: string;
   readonly length: number;
   readonly head: Buffer;
-  /**
-   * Looks again. False if the file does not begin with these bytes any more; otherwise takes in what has been added to them.
-   * Throws the system's error.
-   */
+  /** False if the file begins otherwise by now; else takes in what was added. Throws the system's error. */
   holds: () => boolean;
 }
 

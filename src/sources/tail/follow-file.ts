@@ -14,10 +14,7 @@ export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'o
   zone?: ToInstant;
 }
 
-/**
- * Follows a syslog daemon's log file through rotation, truncation, deletion and restarts. Lines are numbered within their file,
- * from where reading began; one without a time of its own has that of the line before, and the first has the present.
- */
+/** Follows a syslog daemon's file. A line without a time has that of the one before; the first has the present. */
 export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
   const { onLost, onNotice } = listener;
   const clockAt = createClockOfNow(zone);

@@ -7,10 +7,7 @@ import type { OpenLog } from './open-log.ts';
 /** The descriptor belongs to whoever opened it, but a stream that is destroyed closes it, `autoClose` or not. */
 const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
 
-/**
- * What a file that was rotated and packed (gzip) holds. Offsets are those of what was packed. It is read in one go, without
- * a copy on disk; whoever packs a file does so once, so it does not change.
- */
+/** A rotated and packed (gzip) file, read in one go; offsets are of the packed bytes. It is packed once, so it never changes. */
 export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange }: ContentListener): Content {
   let stop: (() => void) | undefined;
   let size = Infinity;

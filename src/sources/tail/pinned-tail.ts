@@ -6,11 +6,7 @@ import type { OpenLog } from './open-log.ts';
 /** Asked for at a time. It comes in pieces of 64 KiB, between which other work has its turn. */
 const blockSize = 4 * 1024 * 1024;
 
-/**
- * The package `tail`, held to one file: as block reader and to notice changes. It reads through the descriptor
- * (/proc/self/fd/N), so that renaming and deleting do not matter; what it would do about those itself loses lines
- * (docs/decisions.md).
- */
+/** Reads through the descriptor (/proc/self/fd/N), so renaming does not matter; `tail` would lose lines (docs/decisions.md). */
 class PinnedTail extends Tail implements Content {
   // Set after the constructor of Tail, which calls methods below already.
   declare private readonly listener: ContentListener | undefined;

@@ -25,10 +25,9 @@ const lingerShort: Millis = 5000;
 const manyFiles = 32;
 
 /**
- * Files are held open from when they are found, and read to their end in the order of their making, whatever becomes of their
- * names. The next one is begun when it has content and the one before it is at its end; that one is read on for a while,
- * because writers do not change over all at once. What a file held when it was cut off is looked for in a copy of it.
- *
+ * Files are held open from when they are found, and read to their end in the order of their making. The next one is begun when it
+ * has content and the one before is at its end; that one is read on for a while: writers do not change over all at once.
+ * What a file held when it was cut off is looked for in a copy of it.
  * Lost is only what comes and goes unseen between two looks (a second, or at once where the kernel reports a renaming), and
  * what is written and cut off before it was read; where that can be noticed it is reported.
  */
