@@ -1,9 +1,6 @@
 /** What klog writes before a message (k8s.io/klog internal/buffer, FormatHeader), and the stamp of its JSON. */
 
-/**
- * `E1121 02:04:30.836390   20506 proxier.go:16] `: severity, month, date, time, thread, file. Scans of screens lose the space
- * before the thread.
- */
+/** `E1121 02:04:30.836390   20506 proxier.go:16] `. Scans of screens lose the space before the thread. */
 const header =
   /^([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(\.\d{1,20})(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
 

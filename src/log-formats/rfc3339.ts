@@ -13,10 +13,7 @@ export type ToInstant = (
   seconds: number,
 ) => Millis;
 
-/**
- * Year, month, date, separator, hours, minutes, seconds, fraction, zone. Loggers put `T`, a space (logrus) or `_` (svlogd) between
- * date and time, write `.` or `,` (logrus, dmesg) before the fraction, and may leave the zone out.
- */
+/** logrus writes a space and `,` (as dmesg does) where RFC 3339 has `T` and `.`, svlogd `_`; some leave the zone out. */
 export const stamp = /^(\d{4})-(\d{2})-(\d{2})([T _])(\d{2}):(\d{2}):(\d{2})([.,]\d{1,9})?(Z|[+-]\d{2}:?\d{2})?/;
 
 /** Of what `stamp` has found; undefined when a field is out of range. `zone`: of a stamp without one. */
