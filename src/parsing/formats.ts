@@ -21,10 +21,7 @@ export interface Format {
   /** One of these literals stands in every such line. Blocks are searched for all formats' needles before lines are cut:
    *  eight characters or more cost next to nothing. */
   needles: readonly string[];
-  /**
-   * Names of those who may write it: `kernel`, or programs as syslog and journald name them, or containers. A line of another
-   * writer is refused; where the envelope names no writer, as in the file of one program, the text alone decides.
-   */
+  /** The kernel, programs as syslog and journald name them, or containers; others are refused. A line without a writer is not. */
   writers: readonly string[];
   /** `undefined`: another format. `unparsable`: this format, but damaged. Never throws; linear in the length of the text. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
@@ -78,8 +75,8 @@ const anyNeedle = new RegExp(
 );
 
 /**
- * What a message says, its envelope taken off; `undefined` when no format claims it. `origin`, as in `Envelope`, and `program`
- * name its writer. Any program can take the names of the kernel and of ulogd: these two count only with the origin `kernel`.
+ * `undefined` when no format claims it. `origin` (as in `Envelope`) and `program` name its writer: any program can take the names
+ * of the kernel and of ulogd, so these two count only with the origin `kernel`.
  */
 export function parse(
   text: string,

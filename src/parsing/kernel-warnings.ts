@@ -21,10 +21,7 @@ export function parseNeighbourOverflow(text: string): NeighbourOverflow | undefi
   };
 }
 
-/**
- * `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c): the first address is the
- * *destination* of the packet, the second its source. For `martian destination` likewise.
- */
+/** `IPv4: martian source 10.0.0.2 from 10.0.0.1, on dev eth0` (Linux net/ipv4/route.c): the *destination* comes first. */
 export function parseMartian(text: string): Martian | Unparsable | undefined {
   const found = /^(?:IPv4: )?martian (source|destination) (\S{1,60}) from (\S{1,60}?),? (?:on )?dev (\S{1,15})/.exec(
     text,

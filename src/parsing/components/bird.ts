@@ -3,9 +3,7 @@ import { createFields } from './fields.ts';
 import { newRecord, type Severity } from './record.ts';
 import type { Tag } from './tag.ts';
 
-/**
- * `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; `… <WARN> BGP: …` in a file.
- */
+/** `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; `… <WARN> BGP: …` in a file. */
 const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: (?:<([A-Z]{3,5})> )?/;
 const classed =
   /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;

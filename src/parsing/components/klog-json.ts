@@ -13,8 +13,8 @@ const keyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
 const plainAt = /[^\s,{}[\]"]{1,4096}/y;
 
 /**
- * `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json): milliseconds,
- * and no `level`; errors have no verbosity `v`. Undefined for other JSON. A record that was cut is read as far as it goes.
+ * `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json): milliseconds, and
+ * no `level`; errors have no verbosity `v`. A record that was cut is read as far as it goes.
  */
 export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined {
   if (!/^\{\s{0,8}"/.test(text)) return undefined;

@@ -45,10 +45,7 @@ const appendix = /\n(?:goroutine \d|Rules:)/;
 /** `, err: exit status 1`, `, error: …` */
 const marked = /, err(?:or)?: /;
 
-/**
- * `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: releases before 1.20 put the error
- * behind the message.
- */
+/** `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: before 1.20 the error comes last. */
 function readPlain(text: string, severity: Severity, fields: Fields): string {
   const end = appendix.exec(text)?.index ?? text.length;
   const body = text.slice(0, end);

@@ -16,9 +16,8 @@ interface Value {
 }
 
 /**
- * Reads ` key=value` as klog writes them (klog internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or of several
- * lines from `<` on a tab each, up to ` >`. Log viewers make four spaces of the tab and lose the `<`. Linear; what is no
- * such pair ends it. Returns where that was.
+ * ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or of several lines from `<` on a tab each,
+ * up to ` >`; log viewers make four spaces of the tab and lose the `<`. Linear. Returns where what is no such pair began.
  */
 export function readKlogValues(text: string, from: number, fields: Fields): number {
   let at = from;

@@ -13,10 +13,7 @@ export interface LogrusText {
   readFields: (fields: Pick<Fields, 'add'>) => void;
 }
 
-/**
- * A message and its ` key=value` in the order of the keys, as Calico writes them (lib/logrusr/formatter.go): strings quoted,
- * errors and what has a text of its own as it is, spaces included, all else as Go's `%#v`. Linear.
- */
+/** A message, then ` key=value` by key (Calico lib/logrusr/formatter.go): strings quoted, errors bare, else `%#v`. Linear. */
 export function createLogrusText(text: string, from: number): LogrusText {
   let at = from;
   /** No further quote is closed: what looks like one is a character like others. */

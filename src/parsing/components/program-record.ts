@@ -21,9 +21,8 @@ const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[
 ];
 
 /**
- * What kube-proxy or a part of calico-node has written, lines of the record kept apart by `\n`; undefined for what neither
- * writes. `program` is the name that a syslog gave the writer, if it has been taken off the text already. Never throws; linear
- * in the length of the text, of which the first 64 KiB count.
+ * The record's lines are kept apart by `\n`. `program`: the name that a syslog gave the writer, if it is off the text already.
+ * Never throws; linear in the length of the text, of which the first 64 KiB count. Undefined for what neither program writes.
  */
 export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
   const { tag, rest } = program === undefined ? takeTag(text.slice(0, textLimit)) : { tag: program, rest: text };

@@ -18,10 +18,7 @@ const longestEscape = 10;
 const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{3})|([^]))/g;
 const letters: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/**
- * The first characters of what stands between the quotes, escapes decoded: those of Go (strconv.Quote) and of JSON, which do
- * not contradict each other. `\xff` is a byte that is no UTF-8; what is no escape stands for itself.
- */
+/** Decodes escapes of Go (strconv.Quote) and JSON, which agree; `\xff` is no UTF-8, what is no escape stands for itself. */
 export function decodeQuoted(inner: string, limit: number): string {
   if (!inner.includes('\\')) return cut(inner, limit);
   const decoded = inner

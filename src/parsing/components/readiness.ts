@@ -6,10 +6,7 @@ const claim = 'calico/node is not ready';
 /** As the kubelet quotes it. */
 const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
 
-/**
- * What calico-node's check of itself prints (Calico node/pkg/health): `calico/node is not ready: BIRD is not ready: …`, behind
- * lines of its parts; undefined for what is none.
- */
+/** calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
 export function parseReadiness(text: string): ProgramRecord | undefined {
   const at = text.indexOf(`${claim}: `);
   if (at < 0) return undefined;

@@ -20,9 +20,8 @@ const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
 /**
- * Who writes with klog. Nearly all of Kubernetes does; without a name it is kube-proxy, as no other container's log is read,
- * but for the kubelet, which keeps chains of its own with the same words. With a name such as `k3s`, which has all of it in
- * one program, the source file decides.
+ * Without a name it is kube-proxy: no other klog is read but the kubelet's, which keeps chains with the same words. With a name
+ * such as `k3s`, which has all of Kubernetes in one program, the source file decides.
  */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';

@@ -8,11 +8,8 @@ import { readHeader } from './read-header.ts';
 
 /**
  * Netfilter LOG lines (Linux net/netfilter/nf_log_syslog.c):
- *
- *     prefixIN=eth0 OUT=cali1 MAC=… SRC=10.0.0.1 DST=10.0.0.2 LEN=60 … PROTO=TCP SPT=1 DPT=2 … SYN URGP=0 MARK=0x1
- *
- * This is the hot path: one pass over the characters, no regular expression, no split. What it returns is held against
- * a slow and obvious reader of the same format in test/properties.
+ * prefixIN=eth0 OUT=cali1 MAC=… SRC=10.0.0.1 DST=10.0.0.2 LEN=60 … PROTO=TCP SPT=1 DPT=2 … SYN URGP=0 MARK=0x1
+ * This is the hot path: one pass over the characters, no regular expression, no split.
  */
 export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
   const start = findHeader(text);
@@ -45,9 +42,8 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
 }
 
 /**
- * Where the header begins: the first `IN=` whose value is followed by another field of the header, so that a prefix may
- * hold `IN=` too. A prefix may touch it (`DROPIN=eth0 OUT=`), but then only `OUT=` will do, which the kernel always
- * prints; other loggers leave it out. -1 when there is none.
+ * The first `IN=` followed by another field of the header, as a prefix may hold `IN=` too; -1 for none. A prefix may touch it
+ * (`DROPIN=eth0 OUT=`), but then only `OUT=` will do, which the kernel always prints and other loggers leave out.
  */
 function findHeader(text: string): number {
   let wordEnd = -1;

@@ -24,10 +24,8 @@ const words = {
 const notNegated = String.raw`(?<!(?<![a-z])(?:no|not|non|never|un)[^a-z]?)`;
 
 /**
- * The LOG prefixes that firewalls and network plugins write, the most specific first. A LOG rule only logs: whether the packet was dropped afterwards is
- * known from the prefix alone, by convention. What no row knows is `logged`, and becomes no Event until an operator
- * says what it means (`--prefix NAME=dropped`).
- *
+ * The most specific first. A LOG rule only logs: that the packet was dropped is known from the prefix alone. What no row knows is
+ * `logged`, and becomes no Event until an operator says what it means (`--prefix NAME=dropped`).
  * A new prefix is a row here and a line in test/corpus/lines-prefixes.ts (CONTRIBUTING.md).
  */
 export const builtInPrefixes: readonly PrefixRule[] = [
@@ -141,10 +139,7 @@ const calicoKinds: Record<string, string> = {
   sknp: 'StagedKubernetesNetworkPolicy',
 };
 
-/**
- * The policy in a prefix that Felix made from a `logPrefix` with `%k %p`: `calico-drop np prod/deny:`. iptables keeps 29
- * characters of a prefix, so a name that reaches there may be cut off, and is shown with a mark.
- */
+/** Of a `logPrefix` with `%k %p`: `calico-drop np prod/deny:`. iptables keeps 29 characters; a name cut off there gets a mark. */
 export function calicoPolicy(prefix: string): PolicyName | undefined {
   const found =
     /(?:(?<!\S)\S+ (?<tier>[a-z0-9-]+) |^|[\s,;|])(?<kind>s?np|s?gnp|s?knp|kcnp)[\s:=](?:(?<namespace>[a-z0-9-]+)\/)?(?<name>[a-z0-9.-]+)/.exec(

@@ -74,11 +74,7 @@ function read(rules: readonly PrefixRule[], whole: string): PrefixMeaning {
   return { ...none, rule: text === '' ? 'no prefix' : 'no rule' };
 }
 
-/**
- * Messages of the kernel itself that hold a name which a tenant chooses: of the file of a process that crashed
- * (`a.out[123]: segfault at 0 ip … in NAME[…]`, `traps: …`) or has an executable stack, of a command line that was traced, of
- * a control group, of a file or an option of a mount. A packet that is written into such a name is forged.
- */
+/** Kernel messages with a name that a tenant chooses (of a file, a command line, a control group): a packet in it is forged. */
 const kernelMessage = new RegExp(
   [
     String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,

@@ -1,7 +1,4 @@
-/**
- * IANA keywords (https://www.iana.org/assignments/protocol-numbers) of the protocols that the kernel's LOG target
- * prints as a number, and of those it names, for other loggers. IPIP is IANA's "IPv4", by the name people know.
- */
+/** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) of what LOG prints as a number, and of what it names. */
 const keywords: Record<number, string> = {
   1: 'ICMP',
   2: 'IGMP',

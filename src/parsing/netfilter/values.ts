@@ -11,10 +11,7 @@ const invalid = '?';
 
 const colon = 58;
 
-/**
- * Looking at a byte costs less than half of looking at a character, and a line is looked at character by character:
- * so it is copied here first. Longer texts than a line get an array of their own.
- */
+/** A byte costs less than half of a character to look at, so a line is copied here first; longer texts get their own array. */
 const scratch = Buffer.alloc(64 * 1024);
 const wide = /[^\x00-\xff]/g;
 

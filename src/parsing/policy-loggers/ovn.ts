@@ -43,8 +43,8 @@ const verdicts = new Map<string, Verdict>([
 ]);
 
 /**
- * `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and in older releases `ns_policy` or `ns_policy_0`. What all policies of a namespace
- * together do not allow, `NP:ns:Ingress`, is no policy's own (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
+ * `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`; older `ns_policy`, `ns_policy_0`. `NP:ns:Ingress`, what all of a namespace's do not
+ * allow, is no policy's own (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
  */
 function policyOf(whole: string): PolicyName | undefined {
   const parts = whole.split(':');
