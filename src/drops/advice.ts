@@ -150,9 +150,7 @@ const resources = new Map([
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
 ]);
 
-/**
- * There is an object to look at. Names of policies are taken from logs: nothing but what may name a kind or an object goes into a command.
- */
+/** Policies' names come from logs: only what may name an object goes into a command. */
 function isShown({ kind, namespace, name }: PolicyName): boolean {
   if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
   return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);

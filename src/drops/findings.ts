@@ -65,8 +65,8 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
 }
 
 /**
- * A dropped ICMP error is bad news for who sent the packet it is about: it will never learn what went wrong. The peer
- * is what could not be reached; the reporter is only the messenger, and has a finding of its own if it is a Pod.
+ * A dropped ICMP error is bad for who sent the packet it is about. The peer is what could not be reached; the reporter is only
+ * the messenger, and has a finding of its own if it is a Pod.
  */
 function explainError(
   observation: PacketObservation,
@@ -133,10 +133,7 @@ function flow(
   };
 }
 
-/**
- * Policies act at a Pod's interface. A packet that came from a Pod's interface and left by no Pod's was refused by the
- * rules of its sender; one that came from elsewhere, by those of its receiver.
- */
+/** Policies act at a Pod's interface: what came from one and left by none was refused at its sender, else at its receiver. */
 function refusedBy({ fromPodInterface, toPodInterface }: Ends): FlowDetails['refusedBy'] {
   if (fromPodInterface === toPodInterface) return undefined;
   return fromPodInterface ? 'sender' : 'receiver';

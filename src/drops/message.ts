@@ -8,10 +8,7 @@ import { nameOf } from './endpoint-name.ts';
 import { portName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 
-/**
- * The message of an Event about dropped packets. The opening phrases `Packet dropped when receiving traffic from` and
- * `Packet dropped when sending traffic to` are what people's alert rules match: they stay.
- */
+/** People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. */
 export function dropMessage(series: Series, details: FlowDetails | OverflowDetails, lowerBound: string): string {
   const sentences =
     details.kind === 'flow' ? flowSentences(details, series) : overflowSentences(details.example, series);

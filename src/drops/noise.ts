@@ -5,10 +5,7 @@ import type { Packet } from '../model/packet.ts';
 const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
 
-/**
- * Why a packet is chatter between machines of one link rather than an application's traffic; undefined when it is not.
- * Host firewalls log thousands of such packets, and no application needs them.
- */
+/** Chatter between machines of one link, which host firewalls log by the thousand; undefined for an application's traffic. */
 export function noiseOf(
   packet: Packet,
   destinationMac: string | undefined,

@@ -10,10 +10,7 @@ export interface Orientation {
   reply: boolean;
 }
 
-/**
- * Which end of a packet is the service. SYN says it for TCP; else the port numbers have to. It matters: the client's
- * port is another one for each connection, so an answer counted by its destination port would be a new problem each time.
- */
+/** SYN says which end is the service, else the ports do: an answer counted by its client's port would always be a new problem. */
 export function orient(packet: Packet): Orientation {
   const { sourcePort, destinationPort, tcpFlags } = packet;
   if (destinationPort === undefined) return { port: undefined, reply: false };
