@@ -28,11 +28,8 @@ interface Entry {
 }
 
 /**
- * Resolving and explaining, remembered: a refused flow comes back with every retransmission, and most lines of a log
- * are of a few flows. Answers hold for one epoch of the directory and are forgotten with it.
- *
- * A table with one place for each hash instead of a Map or an LRU: their keys would be strings put together for each
- * packet, which costs more than all the rest (`npm run bench`).
+ * A refused flow comes back with every retransmission. Answers hold for one epoch of the directory and are forgotten with it.
+ * No Map or LRU: their keys would be strings put together for each packet, which costs more than all the rest (`npm run bench`).
  */
 export function createFlowMemo(
   directory: Directory,

@@ -19,10 +19,7 @@ export interface QueuedFlow {
   since: Millis;
 }
 
-/**
- * Flows that wait for the Pod list after a start, or for lookups of single addresses. Packets of one flow are joined, so the
- * queue grows with the number of flows, not of packets. The snapshot contains it, so no held flow is lost.
- */
+/** Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows. The snapshot contains it. */
 export interface LookupQueue {
   /** False if it is full. */
   admit: (line: LogLine, observation: PacketObservation | Martian, now: Millis) => boolean;

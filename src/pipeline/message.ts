@@ -5,10 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { printable } from '../platform/printable.ts';
 
-/**
- * The message of an Event, from what a series has counted so far: one line, without tabs, mentions and links. Its length is the
- * publisher's to cut. `toWall`: what the wall clock showed at a time of the series.
- */
+/** One line, without tabs, mentions and links; the publisher cuts it. `toWall`: the wall clock at a time of the series. */
 export function messageOf(series: Series, toWall: (time: Millis) => Millis = (time) => time): string {
   const { details, node } = series.finding;
   const lowerBound = series.suppressed

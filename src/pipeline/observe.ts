@@ -13,10 +13,7 @@ const longLine = 1024;
 /** No name and no prefix in such a line is longer. */
 const longText = 256;
 
-/**
- * What a line says, to whoever its writer is; undefined where no format claims it. `programsAnywhere`: kube-proxy and calico-node
- * are believed in every log, not only in their own.
- */
+/** `programsAnywhere`: kube-proxy and calico-node are believed in every log, not only in their own. */
 export function observe(
   line: Pick<LogLine, 'text' | 'source' | 'program'>,
   origin: LineOrigin,
@@ -31,10 +28,7 @@ export function observe(
   return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
 }
 
-/**
- * A part of a text keeps all of the text in memory, for as long as its flow is remembered: 64 KiB where a tenant writes the
- * lines. So long texts are copied, and names in them cut.
- */
+/** A part of a text keeps all of it (64 KiB where a tenant writes) in memory, so long texts are copied, and names in them cut. */
 function unbound(text: string, observation: Observation): Observation {
   if (text.length <= longLine) return observation;
   return JSON.parse(JSON.stringify(observation), shortened) as Observation;

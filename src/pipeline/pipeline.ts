@@ -16,10 +16,7 @@ export interface PipelineOptions extends DecisionOptions {
   advance: (node: string, time: Millis) => void;
   series: (node: string) => SeriesTable;
   incidents: (node: string) => NodeIncidents;
-  /**
-   * Asked about each lost packet that is no noise: true keeps it from being counted now, because the lookup of its owners
-   * has not completed; it comes back by `resume`.
-   */
+  /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   /** Sees every dropped or rejected packet. */
   onDrop?: ((line: LogLine, observation: PacketObservation | Martian, meaning: FlowMeaning) => void) | undefined;
