@@ -5,10 +5,7 @@ import { LRUCache } from 'lru-cache';
 /** Enough for every address one node talks to in an hour; a scan with random sources only costs its own misses. */
 const cache = new LRUCache<string, string>({ max: 8192 });
 
-/**
- * The canonical text of an IPv4 or IPv6 address (RFC 5952), or '' when it is none.
- * Strict: four decimal parts without leading zeros, or IPv6 without a zone.
- */
+/** RFC 5952, or '' for no address. Strict: four decimal parts without leading zeros, or IPv6 without a zone. */
 export function canonicalAddress(text: string): string {
   const known = cache.get(text);
   if (known !== undefined) return known;

@@ -1,9 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 
-/**
- * Whole milliseconds since the epoch by the wall clock as it was when this process began, plus what the monotonic clock has counted
- * since: a corrected wall clock does not move it. For intervals, budgets, ages and order within one run.
- */
+/** Milliseconds since the epoch, unmoved by a corrected wall clock. For intervals, budgets, ages and order within one run. */
 export function steadyNow(): Millis {
   return Math.floor(performance.timeOrigin + performance.now());
 }

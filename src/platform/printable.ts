@@ -1,7 +1,4 @@
-/**
- * Log text fit for a terminal and for one line: control characters, those that are not seen (zero width, direction of text), line
- * separators and halves of characters are shown, not sent.
- */
+/** For a terminal and one line: control characters, unseen ones, line separators and halves of characters are shown, not sent. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -20,10 +17,7 @@ export function printableJson(json: string): string {
   );
 }
 
-/**
- * Text in which a chat program finds neither a mention nor a link: Slack reads `<!channel>` and `<https://…|text>`, and links a bare URL.
- * `>` does nothing without the other, and commands have it.
- */
+/** Chat programs find no mention or link: Slack reads `<!channel>` and `<https://…|text>`, and links a URL. Commands have `>`. */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }

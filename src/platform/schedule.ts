@@ -1,9 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 
-/**
- * Calls `task` once, `delay` from now; with 0 as soon as all else that waits has had its turn. Keeps the process alive until
- * then. Returns how to call it off.
- */
+/** Calls `task` after `delay` (0: once all else that waits had its turn); keeps the process alive. Returns how to call it off. */
 export type Schedule = (task: () => void, delay: Millis) => () => void;
 
 export const schedule: Schedule = (task, delay) => {

@@ -8,10 +8,7 @@ export interface Conntrack {
   max: number | undefined;
 }
 
-/**
- * The connection tracking table of the network namespace that `process` (a folder under `root`) is in. Undefined where neither
- * can be read. The maximum is one for all namespaces; without a process it is all there is. Never rejects.
- */
+/** Of the network namespace of `process` (a folder under `root`), without which only the maximum is read. Never rejects. */
 export async function readConntrack(root: string, process: string | undefined): Promise<Conntrack | undefined> {
   const [count, max] = await Promise.all([
     process === undefined ? undefined : countOf(root, process),

@@ -2,11 +2,7 @@
 import { readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/**
- * A process, as a folder under `root` (`/proc`, or the host's mounted elsewhere), through which the host's network namespace
- * can be seen: `self`, or `1`, the host's init. Undefined where nothing shows it: in a Pod without hostNetwork that sees no
- * processes but its own.
- */
+/** A folder under `root`: `self`, or `1`, the host's init. Undefined in a Pod without hostNetwork that sees only itself. */
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
   const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
@@ -14,10 +10,7 @@ export async function hostProcess(root: string): Promise<'self' | '1' | undefine
   return first !== undefined && first === own ? undefined : '1';
 }
 
-/**
- * Whether the reader is in the initial network namespace: only there the kernel lets anybody write this one
- * (net/netfilter/nf_conntrack_standalone.c). The mode says so also where /proc/sys is mounted read-only.
- */
+/** Only in the initial network namespace may this one be written; the mode shows it also where /proc/sys is mounted read-only. */
 async function isInitial(root: string): Promise<boolean> {
   try {
     const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));

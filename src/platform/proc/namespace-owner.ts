@@ -17,9 +17,8 @@ const processLimit = 32_768;
 const together = 4;
 
 /**
- * Who has the network namespace with this inode, as the kernel names it in `table full in netns 4026532317`. Undefined where no
- * visible process is in it: that needs the host's processes in sight (`hostPID`, or its /proc mounted), and for processes of
- * other users CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
+ * Who has the namespace of `table full in netns 4026532317`. Undefined where no visible process is in it: that needs `hostPID`
+ * or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
   if ((await namespaceOf(root, '1')) === inode) return undefined;
@@ -60,10 +59,9 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
 }
 
 /**
- * The uid of a Pod in the text of a `cgroup` file (cgroups(7)), as kubelet names its cgroups: `/kubepods/burstable/pod<uid>/…`
- * with cgroupfs, `kubepods-burstable-pod<uid>.slice` with `_` for `-` with systemd
- * (kubernetes/pkg/kubelet/cm/cgroup_manager_linux.go). A static Pod's is 32 digits without dashes. In a cgroup namespace the path
- * may begin below `kubepods`. The outermost counts: a node may itself run in a Pod.
+ * The uid of a Pod in a `cgroup` file (cgroups(7), kubernetes/pkg/kubelet/cm/cgroup_manager_linux.go): with cgroupfs
+ * `/kubepods/burstable/pod<uid>/…`, with systemd `kubepods-burstable-pod<uid>.slice` with `_` for `-`; of a static Pod 32 digits.
+ * In a cgroup namespace `kubepods` may be missing. The outermost counts: a node may itself run in a Pod.
  */
 export function podOf(cgroups: string): string | undefined {
   return uid.exec(cgroups)?.[1]?.replaceAll('_', '-');

@@ -31,9 +31,8 @@ const topLimit = 3;
 const blockSize = 64 * 1024;
 
 /**
- * Who holds most of the connection tracking table of the network namespace that `process` (a folder under `root`) is in. The
- * table is read in the order of its hashes, so that a part of it is a fair sample. Undefined where it cannot be read: not every
- * kernel has the file (CONFIG_NF_CONNTRACK_PROCFS), and only root may. Never rejects.
+ * The table of `process` (a folder under `root`) is in the order of its hashes, so that a part of it is a fair sample. Undefined
+ * where it cannot be read: not all kernels have it (CONFIG_NF_CONNTRACK_PROCFS), and only root may. Never rejects.
  */
 export async function readTopSources(
   root: string,
