@@ -24,7 +24,6 @@ export interface Looks {
   /** Where the node's root is mounted: `/host`. Default: the container has the node's folders at their own places. */
   root?: string;
   wall?: () => Millis;
-  /** When the node was booted. */
   booted?: () => Millis;
   device?: Device;
 }

@@ -3,7 +3,6 @@ import type { Millis } from '../model/log-line.ts';
 import type { Json } from './source.ts';
 
 export interface DedupOptions {
-  /** Names of the sources that all have the kernel's log. With fewer than two every line is the first. */
   sources: readonly string[];
   /** `state()` of an earlier one, perhaps of other sources; anything else is taken for none. */
   saved: Json | undefined;
@@ -13,12 +12,10 @@ export interface DedupOptions {
   max?: number;
 }
 
-/** Takes a kernel line that comes through several sources for one. */
 export interface Dedup {
   /** Whether no other source has shown this line. Only for the kernel's own: a program that writes the text must not count. */
   isFirst: (source: string, text: string, time: Millis) => boolean;
   readonly counts: Readonly<{
-    /** Lines that another source had shown before. */
     repeats: number;
     /** Lines that were no longer waited for when there was no room: should they come, they count again. */
     forgotten: number;

@@ -8,7 +8,6 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 /** What a source needs to go on where it stopped. Plain JSON, understood by that kind of source alone. */
 export type Position = { readonly [key: string]: Json };
 
-/** Log that was lost before it could be read. */
 export interface Loss {
   /** How much; undefined when only the fact is known. */
   count: number | undefined;
@@ -45,7 +44,6 @@ export interface Source {
   /** Physical lines or records read so far, whether or not they were handed over. */
   readonly counts: Readonly<{ lines: number; bytes: number; tooLong: number }>;
   start: () => void;
-  /** Closes everything at once; what was handed over is all there is. */
   stop: () => void;
 }
 

@@ -5,7 +5,6 @@ const day = 86_400_000;
 
 /** Reads fields as those of a zone: an IANA name or an offset such as `+02:00`. Throws a RangeError for others. */
 export function zoneTime(timeZone: string): ToInstant {
-  // The same, without asking a calendar.
   if (timeZone === 'UTC') return Date.UTC;
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,

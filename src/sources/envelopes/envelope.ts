@@ -3,9 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 /** Only the kernel may claim a packet drop: a program that logs such a line is a forger, but for ulogd. `unknown`: not shown. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
-/** What the layers around a message say of it. */
 export interface Envelope {
-  /** The message itself. */
   text: string;
   time: Millis | undefined;
   timeIsExact: boolean;
@@ -26,7 +24,6 @@ export function setTime(envelope: Envelope, time: Millis | undefined, exact = tr
   envelope.timeIsExact = exact;
 }
 
-/** Takes `length` characters off the front of the text, and says what they were. */
 export function takeOff(envelope: Envelope, length: number, layer: string): void {
   envelope.text = envelope.text.slice(length);
   envelope.layers.push(layer);

@@ -8,7 +8,6 @@ const programWithPid = /^([A-Za-z0-9_.+/-]+)\[\d+\]: ?/;
 const facility = /^([a-z0-9]{2,8})\.[a-z]{3,7} (?=\S+: )/;
 const kernelTag = 'kernel: ';
 
-/** A bare `kernel: `. */
 export function readKernelTag(envelope: Envelope): void {
   if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
 }

@@ -11,7 +11,6 @@ const goLog = /^(\d{4})\/(\d{2})\/(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? /;
 /** journalctl -o short-unix: `1795226670.836530 `. */
 const unixSeconds = /^(\d{10})\.(\d{6}) /;
 
-/** Stamps that begin with a digit. */
 export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const found = stamp.exec(text);

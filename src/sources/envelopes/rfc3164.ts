@@ -11,7 +11,6 @@ const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(
 const full =
   /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? ([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?) /;
 
-/** Stamps that begin with the name of a month or a weekday, and the host and program after them. */
 export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const { recent } = clock;

@@ -1,8 +1,6 @@
-/** Finds the next place where one of several literals stands. */
 export interface NeedleSearch {
   /** Position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`. */
   next: (bytes: Uint8Array, from: number, end: number) => number;
-  /** Must be called when the content of `bytes` has changed. */
   reset: () => void;
 }
 

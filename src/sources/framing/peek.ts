@@ -5,7 +5,6 @@ import { type Clock, type ClockOptions, createClock } from '../envelopes/clock.t
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { blockSize } from './input.ts';
 
-/** What both ends of a saved log show. */
 export interface Peek {
   /** Time of the first line that has one, to read several logs in the order they were written. */
   firstTime: Millis | undefined;

@@ -14,7 +14,6 @@ export interface ScanCounts {
   /** Physical lines, the last one counted with or without its newline. */
   lines: number;
   bytes: number;
-  /** Lines over `maxLineLength`, skipped whole. */
   tooLong: number;
 }
 
@@ -25,7 +24,6 @@ export interface Scanner {
   /** Inside a line that is too long: its rest is passed over as it comes, and none of it is held. */
   readonly skipping: boolean;
   write(block: Buffer): void;
-  /** Takes a last line that has no newline. */
   end(): void;
 }
 
@@ -142,7 +140,6 @@ function createLineCutter({ needles, onLine, onTooLong }: ScannerOptions, counts
   };
   return cutter;
 
-  /** Returns where the next line starts. */
   function takeLine(start: number): number {
     const end = buffer.indexOf(newline, start) + 1;
     counts.lines++;

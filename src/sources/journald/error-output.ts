@@ -3,7 +3,6 @@ import { printable } from '../../platform/printable.ts';
 /** Kept of what a program writes to its standard error; what is older is forgotten. */
 const longest = 2000;
 const longestLine = 300;
-/** Different lines that are published of a running program. */
 const maxPublished = 10;
 
 /** The last that a program has written to its standard error, fit for a notice. */
@@ -11,7 +10,6 @@ export interface ErrorOutput {
   add: (chunk: Buffer) => void;
   /** Lines that were not returned before; of very many different ones, the first few. */
   takeNew: () => string[];
-  /** All that is kept, which is forgotten. */
   takeAll: () => string[];
 }
 

@@ -6,7 +6,6 @@ import { cursorOf, isSameRecord, readRecord } from './record.ts';
 import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalRecordsOptions {
-  /** `position` of an earlier source. */
   saved: Position | undefined;
   /** Without such a position, older records are passed over. */
   since: Millis;
@@ -16,7 +15,6 @@ export interface JournalRecordsOptions {
   /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
   units?: { names: readonly string[]; needles: readonly string[] };
   timing: Timing;
-  /** Nothing is handed over any more. */
   isStopped: () => boolean;
 }
 
@@ -120,7 +118,6 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
   }
 }
 
-/** Whether one of the literals stands in these bytes of a block. */
 function createWordSearch(literals: readonly string[]): (block: Buffer, start: number, end: number) => boolean {
   const search = createNeedleSearch(literals);
   return (block, start, end) => {

@@ -8,7 +8,6 @@ import { type Ending, runJournalctl, type Spawn } from './journalctl.ts';
 export interface JournalctlRunsOptions {
   spawn: Spawn;
   schedule: Schedule;
-  /** Called before each run. */
   argumentsOf: () => string[];
   onOutput: (chunk: Buffer) => void;
   /** A run is over. Returns true if its last lines of error output say what is dealt with here and needs no notice. */
@@ -16,7 +15,6 @@ export interface JournalctlRunsOptions {
   onNotice: SourceListener['onNotice'];
 }
 
-/** Runs journalctl, and again when it ends. */
 export interface JournalctlRuns {
   readonly state: Source['state'];
   start: () => void;
@@ -37,7 +35,6 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   let state: Source['state'] = 'waiting';
   let wait = shortestWait;
   let isWell = false;
-  /** Why the journal cannot be read, as it was published. */
   let published: string | undefined;
   let kill: (() => void) | undefined;
   let cancelRun: (() => void) | undefined;

@@ -1,7 +1,6 @@
 import { spawn as spawnProcess } from 'node:child_process';
 import type { Millis } from '../../model/log-line.ts';
 
-/** What is used of a child process. */
 export interface Child {
   /** Not there when the system has no more descriptors: an `error` follows. */
   stdout: Output | undefined;
@@ -20,7 +19,6 @@ interface Output {
 
 export type Spawn = (command: string, args: readonly string[]) => Child;
 
-/** Why a journalctl is no more. */
 export type Ending = { error: Error } | { code: number | null; signal: string | null };
 
 export interface JournalctlListener {

@@ -5,13 +5,11 @@ export interface LineBlocksOptions {
   longest: number;
   /** Whole lines, each with its newline, of which only the first can have come in several chunks. Valid during the call only. */
   onLines: (block: Buffer) => void;
-  /** A line was skipped, with so many bytes. */
   onTooLong: (bytes: number) => void;
 }
 
 export interface LineBlocks {
   write: (chunk: Buffer) => void;
-  /** Forgets an unfinished last line. */
   reset: () => void;
 }
 
@@ -56,7 +54,6 @@ export function createLineBlocks({ longest, onLines, onTooLong }: LineBlocksOpti
     else onLines(line);
   }
 
-  /** Whole lines of one chunk. */
   function takeLines(lines: Buffer): void {
     // Pipes give 64 KiB at most.
     if (lines.length <= longest) return onLines(lines);

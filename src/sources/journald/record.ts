@@ -21,7 +21,6 @@ export function readRecord(
   };
 }
 
-/** The cursor of a record, found without reading the rest. */
 export function cursorOf(record: string): string | undefined {
   return valueOf(record, '__CURSOR') || undefined;
 }

@@ -8,7 +8,6 @@ import { valueOf } from './record.ts';
 export interface UnitsOptions {
   /** Whose records are read: `k3s.service`. */
   names: readonly string[];
-  /** `position` of an earlier run. */
   saved: Json | undefined;
   onLine: (line: LogLine) => void;
   timing: Timing;
@@ -20,7 +19,6 @@ export interface Units {
   readonly position: Position | undefined;
   /** Takes a record of a unit (`journalctl -o json`, latin1) and returns true. `hasWords`: some that matter stand in it. */
   take: (record: string, number: number, hasWords: () => boolean) => boolean;
-  /** Records may have been missed. */
   forget: () => void;
   start: () => void;
   stop: () => void;

@@ -10,11 +10,9 @@ export interface DevicePollOptions {
   onNotice: SourceListener['onNotice'];
   /** One record, as latin1; `length`: the bytes that were read. Returns false if it is no record. */
   take: (record: string, length: number) => boolean;
-  /** There is no further record for now. */
   onEmpty: () => void;
 }
 
-/** Reads a device again and again, and opens it again when that fails. */
 export interface DevicePoll {
   readonly state: Source['state'];
   start: () => void;
@@ -26,7 +24,6 @@ const readsPerTurn = 512;
 /** Between looks: while records come, and after a while without any. */
 const shortestWait: Millis = 2;
 const longestWait: Millis = 100;
-/** Between attempts to open what could not be opened. */
 const retryInterval: Millis = 10_000;
 
 export function createDevicePoll({ path, device, schedule, onNotice, take, onEmpty }: DevicePollOptions): DevicePoll {
@@ -34,7 +31,6 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
   let wait = shortestWait;
-  /** Why it cannot be read, as it was published. */
   let published: string | undefined;
   let cancel: (() => void) | undefined;
 

@@ -1,7 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
 
-/** What is done with the device. All throw the system's error. */
 export interface Device {
   /** Must not wait, then or when it is read. */
   open: (path: string) => number;
@@ -43,7 +42,6 @@ export function readRecord(
   }
 }
 
-/** Why the device cannot be read, and what to do. */
 export function adviceOn(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EPERM':

@@ -6,7 +6,6 @@ export interface KernelClockOptions {
   monotonic: () => Millis;
 }
 
-/** Turns the stamps of the kernel's log, since boot, into the time of day. */
 export interface KernelClock {
   /** Never later than now. */
   timeOf: (stamp: Millis) => Millis;

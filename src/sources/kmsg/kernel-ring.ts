@@ -10,7 +10,6 @@ import { type Loss, type Position, type Source, type SourceListener, systemTimin
 
 export interface KernelRingOptions {
   path?: string;
-  /** `position` of an earlier source. */
   saved: Position | undefined;
   /** Of what is there without such a position, older records are passed over; 0: none. After a reboot all is new. */
   since: Millis;
@@ -38,7 +37,6 @@ export function createKernelRing(options: KernelRingOptions): Source {
   // Times are taken from the records; nothing else in them is read by a clock.
   const noClock = createClock({ latest: 0, boot: 0 });
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-  /** Of the last record that was taken. */
   let seq = lastTaken(saved, boot);
   /** What is read was there before the start, and how much of it an earlier run had read is not known. */
   let isOld = seq === undefined;

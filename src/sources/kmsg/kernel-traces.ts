@@ -7,7 +7,6 @@ import { siblingsOf } from '../tail/siblings.ts';
 
 /** What shows whether the kernel's lines get into a log file. */
 export interface Traces {
-  /** When it was last written to. */
   written: Millis;
   isEmpty: boolean;
   /** The kernel's last line, there or in the file that it was rotated from, and when that file was last written to. */

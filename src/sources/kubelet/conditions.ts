@@ -16,7 +16,6 @@ const costs: { [Count in keyof ContainerCounts]: string } = {
 export function createConditions({ root, onNotice }: { root: string; onNotice: SourceListener['onNotice'] }): {
   publish: (look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>) => void;
 } {
-  /** Texts by what they are about. */
   const published = new Map<string, string>();
 
   return {

@@ -8,7 +8,6 @@ export type CreateLog = (options: RotatedLogOptions) => RotatedLog;
 
 export interface ContainerLogOptions {
   path: string;
-  /** `position` of an earlier log of this path. */
   saved: Json | undefined;
   from: 'start' | 'end';
   listener: SourceListener;
@@ -18,7 +17,6 @@ export interface ContainerLogOptions {
   timeout: Millis | undefined;
 }
 
-/** One log of a container, `<n>.log`. */
 export interface ContainerLog {
   readonly path: string;
   readonly state: Source['state'];
@@ -41,7 +39,6 @@ export function createContainerLog(options: ContainerLogOptions): ContainerLog {
   const saved = (options.saved ?? {}) as Position;
   const savedLog = saved['log'] as Position | undefined;
   let latest: Millis | undefined;
-  /** It could not be read, which was published. */
   let hasFailed = false;
 
   const records = createContainerRecords({ saved: saved['records'], onRecord: deliver, timeout, timing });

@@ -11,19 +11,16 @@ import { type Folders, folders as systemFolders } from './watched-folder.ts';
 export interface ContainerLogsOptions {
   root?: string;
   rules?: readonly ContainerRule[];
-  /** `position` of an earlier source. */
   saved: Position | undefined;
   listener: SourceListener;
   /** As in `createRecordJoiner`. */
   timeout?: Millis;
-  /** More logs than that are not read at once. */
   maxLogs?: number;
   createLog?: CreateLog;
   folders?: Folders;
   timing?: Timing;
 }
 
-/** All that is read now. */
 export interface ContainerLogs extends Source {
   readonly logs: OpenLogs['logs'];
 }

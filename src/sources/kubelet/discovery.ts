@@ -5,7 +5,6 @@ import { createFolderWatch, type Folders, type FolderWatch } from './watched-fol
 
 type From = 'start' | 'end';
 
-/** A log of a container that matches. */
 export interface FoundLog {
   /** Path below the root. */
   key: string;

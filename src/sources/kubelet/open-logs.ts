@@ -5,17 +5,14 @@ import type { FoundLog } from './discovery.ts';
 
 export interface OpenLogsOptions {
   root: string;
-  /** `position` of an earlier run. */
   saved: Position;
   maxLogs: number;
   listener: SourceListener;
   log: Pick<ContainerLogOptions, 'createLog' | 'timeout' | 'timing'>;
 }
 
-/** The logs that are followed, and what is remembered of others. */
 export interface OpenLogs {
   readonly logs: readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'recordCounts'>[];
-  /** Of each log by its key. */
   readonly position: Position;
   /** Sums over all logs there were. */
   readonly counts: Source['counts'];

@@ -15,7 +15,6 @@ export const defaultRules: readonly ContainerRule[] = [
 ];
 
 export interface ContainerMatcher {
-  /** Whether any container of it could match. */
   pod: (pod: PodName) => boolean;
   container: (pod: PodName, container: string) => boolean;
 }

@@ -28,7 +28,6 @@ export interface SavedLogReader {
   readonly counts: Readonly<ContainerCounts>;
   /** `line`: latin1, without newline. `number` counts from 1. */
   take: (line: string, number: number) => void;
-  /** Nothing more comes: hands over what there is. */
   finish: () => void;
 }
 

@@ -8,7 +8,6 @@ const prefix = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
 
 /** What a line of a saved log says that is no record of a container runtime. */
 export interface SavedText {
-  /** Undefined where it has no stamp. */
   time: Millis | undefined;
   text: string;
 }

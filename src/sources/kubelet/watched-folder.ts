@@ -20,7 +20,6 @@ export type FolderLook =
   | { kind: 'same' | 'missing' }
   | { kind: 'error'; error: unknown };
 
-/** A folder that is listed only when it has changed. */
 export interface FolderWatch {
   /** `again`: it is listed in any case. Never throws. */
   look: (again: boolean) => FolderLook;

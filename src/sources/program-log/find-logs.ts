@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 
-/** A log that a program writes itself. */
 export interface ProgramLog {
   program: string;
   path: string;

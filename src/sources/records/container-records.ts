@@ -4,7 +4,6 @@ import type { Json, Position, Timing } from '../source.ts';
 import { createRecordJoiner, type JoinerCounts, type RecordJoiner, type RecordLine } from './joiner.ts';
 
 export interface ContainerRecordsOptions {
-  /** `position` of an earlier run. */
   saved: Json | undefined;
   /** Text is decoded; the number is that of the record's first line. */
   onRecord: (record: RecordLine) => void;
@@ -16,7 +15,6 @@ export interface ContainerRecordsOptions {
 }
 
 export interface ContainerCounts extends JoinerCounts {
-  /** Physical lines that are no record of a container runtime. */
   unreadable: number;
   /** Records that were delivered unfinished because too much waited behind them. */
   hurried: number;
@@ -29,9 +27,7 @@ export interface ContainerRecords {
   /** `line`: latin1, without newline. */
   take: (line: string, number: number) => void;
   start: () => void;
-  /** Nothing more comes: delivers what there is. */
   finish: () => void;
-  /** What is not delivered stays in `position`. */
   stop: () => void;
 }
 

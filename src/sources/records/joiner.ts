@@ -6,19 +6,16 @@ import { closes, continues, headerOf, type RecordKind } from './record-kinds.ts'
 /** A physical line, or a record with its first line's time and number and all its lines joined by `\n`. */
 export interface RecordLine {
   text: string;
-  /** Undefined where it has no stamp. */
   time: Millis | undefined;
   number: number;
 }
 
 export interface RecordJoinerOptions<Line extends RecordLine> {
-  /** `position` of an earlier run. */
   saved: Json | undefined;
   onRecord: (record: Line) => void;
   /** A record to which nothing was added for so long is complete. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
-  /** Counts of this joiner and others. */
   counts: JoinerCounts;
 }
 
@@ -35,9 +32,7 @@ export interface RecordJoiner<Line extends RecordLine> {
   start: () => void;
   /** Hands over the record that waits first as it is. */
   hurry: () => void;
-  /** Nothing more comes: hands over all that waits. */
   finish: () => void;
-  /** What waits stays in `position`. */
   stop: () => void;
 }
 
@@ -55,7 +50,6 @@ interface Open<Line> {
   isCut: boolean;
 }
 
-/** Longest text of a record, in characters. */
 const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
@@ -79,7 +73,6 @@ export function createRecordJoiner<Line extends RecordLine>(options: RecordJoine
       return part === undefined && open === undefined ? null : ({ part: part ?? null, open: open ?? null } as Json);
     },
     take(line, isPartial, matters) {
-      // Most of what a program writes.
       if (part === undefined && open === undefined && !matters) return;
       if (part === undefined) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };

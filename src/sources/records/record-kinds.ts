@@ -2,13 +2,11 @@ import { hasKlogHeader } from '../../log-formats/klog.ts';
 import { hasLogrusPairs } from '../../log-formats/logrus.ts';
 import { stamp } from '../../log-formats/rfc3339.ts';
 
-/** What decides which lines without a header belong to a record. */
 export type RecordKind = 'klog' | 'other';
 
 /** Latin1; stands before or in fatal klog records of journald (as JSON) and a syslog: only their first letter makes them so. */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
-/** Whether klog ends its program with this record. */
 export function isFatal(text: string): boolean {
   return text.startsWith('F') && hasKlogHeader(text);
 }

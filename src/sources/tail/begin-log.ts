@@ -15,9 +15,7 @@ import type { FinishedFile } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
 
-/** Where to begin with a log. */
 export interface Beginning {
-  /** The oldest first. */
   entries: Entry[];
   done: FinishedFile[];
   /** Of the files that were being read, the newest is not there any more. */
@@ -69,7 +67,6 @@ function reopened(path: string, isPacked: boolean, opened: readonly Candidate[])
   return known ?? openCandidate(path, isPacked);
 }
 
-/** Whether there is a file now that was not opened. */
 function hasMissed(path: string, opened: readonly Candidate[]): boolean {
   return [...siblingsOf(path).filter(({ isPacked }) => !isPacked), { path }].some((sibling) => {
     const there = lookAt(sibling.path);

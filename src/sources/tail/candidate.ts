@@ -7,19 +7,15 @@ import { readHead } from './fingerprint.ts';
 import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
 
-/** A file that was found, opened, and may be read. */
 export interface Candidate {
   log: OpenLog;
   isPacked: boolean;
-  /** The first bytes of its content. */
   head: Buffer;
   /** Bytes; of a packed file, of what was packed: not known. */
   size: number;
-  /** When it was last written to. */
   modified: Millis;
 }
 
-/** A file, and where in it to begin. */
 export interface Entry extends Candidate {
   place: Place;
 }
@@ -69,7 +65,6 @@ export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
   return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
 }
 
-/** Closes a file that is not to be read. */
 export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile {
   closeLog(log);
   return { identity: log.identity, head, place: { offset: isPacked ? 0 : size, skipping: false } };

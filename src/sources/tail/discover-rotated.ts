@@ -14,7 +14,6 @@ import type { LogFile } from './log-file.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { type Sibling, siblingsOf } from './siblings.ts';
 
-/** What a look at the files of a log has found. */
 export interface Found {
   /** What stands at the path now, or why nothing does. */
   live: Identity | Obstacle;
@@ -32,13 +31,11 @@ export interface DiscoverOptions {
   passed: Map<string, Buffer>;
   /** Places in files that had not been found; those that are, are taken out. */
   missing: FilePosition[];
-  /** By the clock that files are stamped with. */
   now: Millis;
 }
 
 interface Look extends DiscoverOptions {
   found: Found;
-  /** First bytes of all files that are there. */
   seen: Buffer[];
   stillPassed: Map<string, Buffer>;
   /** Files found since the last known one: they come before the next known one. */

@@ -3,7 +3,6 @@ import { digestOf } from './fingerprint.ts';
 import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
-/** Where reading goes on. */
 export interface Place {
   /** In bytes; the start of a line, or within one that is skipped. */
   offset: number;

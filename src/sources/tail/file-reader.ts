@@ -9,9 +9,7 @@ export interface FileReader {
   readonly place: Place;
   readonly position: Omit<FilePosition, 'size'>;
   readonly counts: Readonly<ScanCounts>;
-  /** Where the next block has to begin. */
   readonly offset: number;
-  /** The first bytes of the file, as far as known. */
   readonly head: Buffer;
   /** The next block, if the file still holds: looked at after it was read, so that it is known to be of the same content. */
   take: (block: Buffer) => void;
@@ -24,7 +22,6 @@ export interface FileReader {
 export interface FileReaderOptions extends Omit<ScannerOptions, 'skipping'> {
   log: OpenLog;
   place: Place;
-  /** The first bytes of the content. */
   head: Buffer;
   /** It is packed: it cannot change, and its own bytes are not those of its content. */
   isPacked: boolean;

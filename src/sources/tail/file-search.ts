@@ -15,17 +15,13 @@ export interface FileSearchOptions {
   done: DoneFiles;
   report: Report;
   insert: OpenFiles['insert'];
-  /** Compared with the times of files. */
   wall: () => Millis;
 }
 
-/** What stands at the path of a log and beside it, from look to look. */
 export interface FileSearch {
   /** What stands at the path, or why nothing does; undefined before the first look. */
   readonly live: Found['live'] | undefined;
-  /** Takes in what was there at the start. */
   begin: (beginning: Beginning) => void;
-  /** Takes in files that were not known. */
   discover: () => void;
   /** To be called once a second: reports what is not there for the second time in a row. */
   reportMissing: () => void;
@@ -33,13 +29,11 @@ export interface FileSearch {
 
 export function createFileSearch({ path, order, done, report, insert, wall }: FileSearchOptions): FileSearch {
   const files = order.all;
-  /** First bytes of files that are known and not to be read. */
   const passed = new Map<string, Buffer>();
   let live: Found['live'] | undefined;
   let stamp: string | undefined;
   /** Looks in a row at which nothing could be opened at the path. */
   let obstructed = 0;
-  /** Places of an earlier run in files that were not found. */
   let missing: FilePosition[] = [];
   let looksForMissing = 0;
 

@@ -6,7 +6,6 @@ export const headLength = 1024;
 
 /** A file's first bytes: inode numbers are reused at once, and a file that was cut off may be longer by the next look. */
 export interface Fingerprint {
-  /** Of the first `length` bytes. */
   readonly digest: string;
   readonly length: number;
   readonly head: Buffer;

@@ -6,7 +6,6 @@ export interface FinishedFile {
   /** Undefined: only copies of it can be found, as the file itself has another content now. */
   identity: Identity | undefined;
   head: Buffer;
-  /** Where reading would go on. */
   place: Place;
 }
 
@@ -17,7 +16,6 @@ export function isCopy(a: Buffer, b: Buffer): boolean {
   return common > 0 && a.compare(b, 0, common, 0, common) === 0;
 }
 
-/** Remembers the files that are done with, as long as they are there. */
 export interface DoneFiles {
   add: (file: FinishedFile) => void;
   /** The file itself, by its inode, if it still begins as it did. */

@@ -6,7 +6,6 @@ export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNo
   path: string;
   /** As in `createScanner`; undefined: every line is handed over. */
   needles: readonly string[] | undefined;
-  /** `position` of an earlier log of this path. */
   saved: Position | undefined;
   /** Where to begin when there is no such position. A file that comes into being later is read from its start. */
   from: 'start' | 'end';
@@ -18,6 +17,5 @@ export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNo
 
 /** Follows one path through all the files that stand there one after the other. */
 export interface RotatedLog extends Source {
-  /** Everything that is there has been read. */
   readonly atEnd: boolean;
 }

@@ -4,13 +4,11 @@ import { createFileReader, type FileReader, type FileReaderOptions } from './fil
 import type { OpenLog } from './open-log.ts';
 import { openPackedContent } from './packed-content.ts';
 
-/** One file of a log, from when it is found until it is closed. */
 export interface LogFile {
   readonly log: OpenLog;
   readonly isPacked: boolean;
   readonly reader: FileReader;
   readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
-  /** When something was last read. */
   readonly lastRead: Millis;
   /** Bytes, as far as known; what it was at the last look if it cannot be found out. */
   readonly size: number;
@@ -18,7 +16,6 @@ export interface LogFile {
   readonly lastSize: number;
   /** Looks whether the file goes on as it began, and takes in more of its beginning. */
   verify: () => void;
-  /** Reads one block, if there is one. */
   pump: () => void;
   /** Stops reading; the file stays open. */
   close: () => void;
@@ -28,7 +25,6 @@ export interface LogFileOptions extends FileReaderOptions {
   openContent: OpenContent;
   now: () => Millis;
   onRead: () => void;
-  /** There may be more to read. */
   onChange: () => void;
   onMoved: () => void;
   /** The file was cut off, or does not hold any more what it held; `lastSize`: bytes it had at the last look. It is closed. */

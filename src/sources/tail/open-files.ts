@@ -18,15 +18,12 @@ export interface OpenFilesOptions extends Pick<
   order: ReadingOrder;
   report: Report;
   done: DoneFiles;
-  /** When what there is to read is read. */
   turns: Timer;
 }
 
-/** Opens the files of one log for reading, and again what was cut off or could not be read. */
 export interface OpenFiles {
   /** Begins to read a file before `next`, or after all others. */
   insert: (entry: Entry, next: LogFile | undefined) => void;
-  /** Tries those again that could not be read. */
   retry: () => void;
 }
 
@@ -80,7 +77,6 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     }
   }
 
-  /** A file was cut off, or written again from its start. */
   function startOver(file: LogFile, lastSize: number): void {
     const { log, reader } = file;
     // What had not been read may be in a copy.
@@ -126,7 +122,6 @@ function reportTruncation(report: Report, unread: number, hasCopy: boolean): voi
   }
 }
 
-/** Where the file could be read no further. */
 function resumed({ log, isPacked, reader }: LogFile): Start {
   return { log, isPacked, head: reader.head, place: reader.place };
 }

@@ -7,7 +7,6 @@ export interface Identity {
   inode: string;
 }
 
-/** A file as it was at one look. */
 export interface Seen extends Identity {
   /** Another one whenever something was written to it. */
   version: string;

@@ -14,14 +14,12 @@ export interface ReadingOrder {
   readonly all: readonly LogFile[];
   /** All up to the current one. */
   readonly readable: readonly LogFile[];
-  /** Those before the current one. */
   readonly past: readonly LogFile[];
   /** Of those that are there, and of those that were. */
   readonly counts: Counts;
   /** Before `next`; undefined: after all others. */
   insert: (file: LogFile, next: LogFile | undefined) => void;
   replace: (file: LogFile, by: LogFile) => void;
-  /** It is closed. */
   remove: (file: LogFile) => void;
   /** To the next file, if this one is at its end. False if not. */
   goOn: () => boolean;

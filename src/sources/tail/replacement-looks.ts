@@ -5,7 +5,6 @@ import type { LogFile } from './log-file.ts';
 import { isDeleted } from './open-log.ts';
 import type { ReadingOrder } from './reading-order.ts';
 
-/** Looks often for the file that takes the place of one that was renamed or deleted. */
 export interface ReplacementLooks {
   /** A file was renamed or deleted: another one takes its place about now. */
   begin: () => void;

@@ -6,7 +6,6 @@ import type { Obstacle } from './open-log.ts';
 export interface Report {
   state: RotatedLog['state'];
   readonly isStopped: boolean;
-  /** Something was read. */
   well: () => void;
   /** Nothing can be read (yet): there is nothing, or it must not be read. */
   waiting: (obstacle: Obstacle) => void;
@@ -21,7 +20,6 @@ export interface Report {
 }
 
 export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
-  /** Why nothing can be read, as it was published. */
   let published: string | undefined;
 
   const report: Report = {

@@ -14,9 +14,7 @@ import { createReport } from './report.ts';
 
 /** Between looks at what stands at the path and beside it, and between attempts to read what could not be read. */
 const lookInterval: Millis = 1000;
-/** Between looks at a file whose changes the kernel does not report. */
 const pollInterval: Millis = 100;
-/** Between attempts to open what could not be opened. */
 const retryInterval: Millis = 10_000;
 /** How long a file is still read after the next one was begun; a deleted one takes space on disk that long. */
 const linger: Millis = 60_000;
@@ -89,7 +87,6 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     report.well();
   }
 
-  /** Reads a block of each file that has more. */
   function turn(): void {
     for (const file of order.readable) file.pump();
     if (report.isStopped) return;

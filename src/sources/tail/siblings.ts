@@ -1,7 +1,6 @@
 import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** A file that stood at a path once, by its name. */
 export interface Sibling {
   path: string;
   isPacked: boolean;
@@ -64,7 +63,6 @@ function targetOf(path: string): string | undefined {
       const target = readlinkSync(place);
       place = resolve(realpathSync.native(dirname(place)), target);
     } catch {
-      // It is no link, or not there.
       break;
     }
   }
