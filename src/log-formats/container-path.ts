@@ -6,7 +6,6 @@ export interface PodName {
   uid: string;
 }
 
-/** Whose log it is. */
 export interface ContainerName extends PodName {
   container: string;
   /** How often the container had been restarted. */

@@ -4,7 +4,6 @@ import { readRfc3339 } from './rfc3339.ts';
 
 export type Stream = 'stdout' | 'stderr';
 
-/** What one physical line of a container's log says. */
 export interface ContainerRecord {
   /** Nanoseconds are a fraction, as far as a number holds them. */
   time: Millis;

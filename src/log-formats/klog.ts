@@ -5,7 +5,6 @@ const header =
   /^([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(\.\d{1,20})(?:\s{1,8}\d{1,10})?\s([^\s:\]]{1,256}):\d{1,9}\][ \t]?/;
 
 export interface KlogHeader {
-  /** Characters that it takes. */
   length: number;
   severity: string;
   /** Month from 1 on, date, hours, minutes, seconds, fraction: klog writes no year. */

@@ -5,7 +5,6 @@ import { stamp } from './rfc3339.ts';
 const calico = /^\[([A-Z]{4,8})\]\[\d{1,10}(?:\/\d{0,20})?\] (\S{1,256}) \S{1,16}: ?/;
 
 export interface LogrusHeader {
-  /** Characters that it takes. */
   length: number;
   level: string;
   file: string;
