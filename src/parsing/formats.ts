@@ -27,10 +27,8 @@ export interface Format {
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
-/** A line of a format that its writer may not write. */
 export interface Refused {
   kind: 'refused';
-  /** Name of its format. */
   format: string;
   writers: readonly string[];
 }

@@ -20,7 +20,6 @@ const severities: Readonly<Record<string, Severity>> = {
   BUG: 'fatal',
 };
 
-/** A line of bird or bird6; undefined for what is none. */
 export function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
   const found = named.exec(text) ?? classed.exec(text);
   const isBird = tag !== undefined && /^(?:calico-)?bird6?$/.test(tag);

@@ -9,11 +9,9 @@ export function isErrorKey(key: string): boolean {
   return errorKeys.has(key);
 }
 
-/** Fields of one record, as they are read. */
 export interface Fields {
   /** Of two with the same key the later one counts. */
   add: (key: string, value: string) => void;
-  /** Error text that has no key. */
   addError: (text: string) => void;
   readonly values: Readonly<Record<string, string>>;
   readonly error: string;

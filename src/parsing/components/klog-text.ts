@@ -9,7 +9,6 @@ import { klogProgram, type Tag } from './tag.ts';
 
 const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
 
-/** A record as klog writes it since it exists; undefined for what is none. */
 export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined {
   const header = readKlogHeader(text);
   if (header === undefined) return undefined;

@@ -8,7 +8,6 @@ const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
 export interface LogrusText {
-  /** What stands before the first ` key=value`. */
   readMessage: () => string;
   readFields: (fields: Pick<Fields, 'add'>) => void;
 }

@@ -27,7 +27,6 @@ const severities: Readonly<Record<string, Severity>> = {
   PANIC: 'fatal',
 };
 
-/** A record of felix, confd or another part of calico-node; undefined for what is none. */
 export function parseLogrus(text: string, tag: Tag): ProgramRecord | undefined {
   const fields = createFields();
   if (text.startsWith(panic)) {

@@ -17,7 +17,6 @@ export interface Header {
   inner: Packet | undefined;
   /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
   arp: boolean;
-  /** The first thing that cannot be read. */
   problem: ParseProblem;
   innerProblem: ParseProblem;
   innerIsClosed: boolean;

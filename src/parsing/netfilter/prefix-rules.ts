@@ -6,7 +6,6 @@ type Groups = Record<string, string | undefined>;
 export interface PrefixRule {
   name: string;
   match: RegExp;
-  /** Default: `unknown`. */
   enforcer?: Enforcer;
   verdict: Verdict | ((groups: Groups) => Verdict);
   policy?: (groups: Groups) => PolicyName | undefined;

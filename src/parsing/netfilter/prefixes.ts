@@ -3,12 +3,10 @@ import type { Enforcer, PolicyName, Verdict } from '../../model/packet.ts';
 import { copy } from '../../platform/address.ts';
 import { builtInPrefixes, calicoPolicy, type PrefixRule } from './prefix-rules.ts';
 
-/** What a LOG prefix means. */
 export interface PrefixMeaning {
   /** The prefix for people: trimmed, decoded, without time stamps of the logger's own. */
   text: string;
   verdict: Verdict;
-  /** Name of the row that decided. */
   rule: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;

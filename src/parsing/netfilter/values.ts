@@ -1,7 +1,6 @@
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
 import { protocolName } from './protocols.ts';
 
-/** Takes the first thing of a packet that cannot be read, in words for a person. */
 export interface ParseProblem {
   text: string | undefined;
 }
@@ -30,9 +29,7 @@ export interface Token {
   bytes: Uint8Array;
   at: number;
   stop: number;
-  /** The line ends with it. */
   isLast: boolean;
-  /** Where it goes that the value cannot be read. */
   problem: ParseProblem;
 }
 
