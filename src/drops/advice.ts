@@ -4,16 +4,13 @@ import type { PolicyName } from '../model/packet.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './icmp-names.ts';
 
-/** The object that the Event is on. */
 interface Own {
   namespace: string;
-  /** Node the packet was logged on. */
   node: string;
 }
 
 interface Advice {
   applies: (details: FlowDetails, own: Own) => boolean;
-  /** Whole sentences. */
   say: (details: FlowDetails, own: Own) => string;
 }
 

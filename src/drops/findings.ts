@@ -15,7 +15,6 @@ export function explainPacket(observation: PacketObservation, ends: Ends, node: 
   return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own));
 }
 
-/** One finding for each end that is a Pod: the receiver's first. */
 function ofBothEnds(
   { source, destination }: Ends,
   node: string,
@@ -39,7 +38,6 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
   }));
 }
 
-/** A packet of which nothing is known but its ends. */
 export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): FlowDetails {
   return {
     kind: 'flow',

@@ -85,7 +85,6 @@ function reporterOf(details: FlowDetails): string {
   return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
 }
 
-/** Who refused it, and where that was seen. */
 function decidedBy({ verdict, prefix, policy, path, martian }: FlowDetails, node: string): string {
   const sentences: string[] = [];
   const by = policy ? ` by ${policyText(policy)}` : '';

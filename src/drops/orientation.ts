@@ -6,7 +6,6 @@ const firstEphemeral = 32_768;
 export interface Orientation {
   /** The port of the side that offers the service; undefined for protocols and fragments without ports. */
   port: number | undefined;
-  /** The packet goes from the service to its client. */
   reply: boolean;
 }
 
