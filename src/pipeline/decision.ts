@@ -17,7 +17,6 @@ export type Decision =
   /** A packet that was accepted, or of which only the log is known. */
   | { kind: 'no-drop'; observation: PacketObservation }
   | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
-  /** Lines are missing from the log. */
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
   | Refused;
@@ -26,7 +25,6 @@ export interface LostPacket {
   kind: 'drop';
   observation: PacketObservation | Martian;
   meaning: FlowMeaning;
-  /** It is noise, and noise makes no Events here. */
   isIgnored: boolean;
 }
 
@@ -43,7 +41,6 @@ export interface DecisionOptions {
   includeNoise: boolean;
 }
 
-/** The judgement of the pipeline, without any effect. */
 export interface Decisions {
   /** Undefined where no format claims the line. */
   decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
@@ -102,7 +99,6 @@ function momentOf({ time, timeIsExact }: LogLine): Moment {
   return { time, exact: timeIsExact };
 }
 
-/** How many packets a line stands for. */
 export function weightOf(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
 }

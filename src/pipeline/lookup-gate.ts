@@ -12,17 +12,14 @@ export interface LookupGateOptions {
   isSynced: () => boolean;
   /** The owners of a held packet's addresses, as known now. */
   endsOf: (flow: QueuedFlow) => Ends;
-  /** What to do with a flow that need not wait any longer. */
   resume: (flow: QueuedFlow) => void;
   /** The queue is full: the packet is counted at once, with the owners that are known. */
   onFull: () => void;
   now: () => Millis;
 }
 
-/** Holds packets for a moment, until the lookup of their owners completes. */
 export interface LookupGate {
   hold: (line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean;
-  /** An answer has come in, or the lists are there. */
   review: () => void;
   stop: () => void;
 }

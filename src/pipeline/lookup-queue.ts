@@ -11,7 +11,6 @@ export interface QueuedFlow {
   /** Of the first packet, without its text. */
   line: LogLine;
   observation: PacketObservation | Martian;
-  /** Packets. */
   weight: number;
   first: Millis;
   last: Millis;
@@ -21,7 +20,6 @@ export interface QueuedFlow {
 
 /** Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows. The snapshot contains it. */
 export interface LookupQueue {
-  /** False if it is full. */
   admit: (line: LogLine, observation: PacketObservation | Martian, now: Millis) => boolean;
   /** Whether packets of that flow wait here, so that a later one does not overtake them. */
   has: (line: LogLine, observation: PacketObservation | Martian) => boolean;

@@ -18,7 +18,6 @@ export function messageOf(series: Series, toWall: (time: Millis) => Millis = (ti
   return printable(message);
 }
 
-/** The times that a message shows. */
 function onWallClock(details: IncidentDetails, toWall: (time: Millis) => Millis): IncidentDetails {
   const { since, last, ended } = details;
   return {

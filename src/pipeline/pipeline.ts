@@ -18,14 +18,12 @@ export interface PipelineOptions extends DecisionOptions {
   incidents: (node: string) => NodeIncidents;
   /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
-  /** Sees every dropped or rejected packet. */
   onDrop?: ((line: LogLine, observation: PacketObservation | Martian, meaning: FlowMeaning) => void) | undefined;
 }
 
 /** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
-  /** Counts what `hold` had kept back. */
   resume: (flow: QueuedFlow) => void;
   /** Log was lost before it could be read: counts near it are lower bounds. */
   lost: (by: string, count: number | undefined, time: Millis) => void;

@@ -6,7 +6,6 @@ import type { Verdict } from '../model/packet.ts';
 /** Distinct values kept for the summary, so that a hostile log cannot fill the memory. */
 const keep = 256;
 
-/** Counts of what a run has seen, for the summary. */
 export interface Statistics {
   verdicts: Record<Verdict, number>;
   /** Dropped or rejected, but chatter of the link. */
@@ -26,13 +25,10 @@ export interface Statistics {
   conntrackFull: number;
   neighbourOverflow: number;
   martian: number;
-  /** Lines of kube-proxy and calico-node about their own work. */
   programRecords: number;
-  /** Log lines that were suppressed or lost before they were written. */
   suppressed: number;
   /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
   notKernel: number;
-  /** Lines of a node whose name is not known. */
   nodeUnknown: number;
   observed: (line: LogLine, observation: Observation) => void;
   resolved: (ends: Ends, noise: boolean, weight: number) => void;
