@@ -7,7 +7,6 @@ export function steadyNow(): Millis {
 
 /** The steady clock, which all times inside the agent are of, and the wall clock, which stamps what comes in and goes out. */
 export interface Clock {
-  /** Steady. */
   now: () => Millis;
   wall: () => Millis;
   /** The steady time of a stamp of the wall clock, as that is set now. */

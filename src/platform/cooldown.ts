@@ -4,7 +4,6 @@ import type { Millis } from '../model/log-line.ts';
 export interface Cooldown<T> {
   add: (one: T) => void;
   has: (one: T) => boolean;
-  /** How many are held in memory. */
   readonly size: number;
 }
 

@@ -2,7 +2,6 @@ import type { StateChange } from '../model/state-change.ts';
 
 /** Notes which entries of a map have changed since that was last written to disk. */
 export interface KeyedChanges {
-  /** Set, replaced, changed in itself, or deleted. */
   changed: (key: string) => void;
   /** Since the last call. Values are those of the map, not copies. */
   take: () => StateChange[];
@@ -30,7 +29,6 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, unk
   };
 }
 
-/** The values of one kind, by their keys. */
 export function* entriesOfKind<V>(
   kind: string,
   values: ReadonlyMap<string, unknown>,

@@ -1,7 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Schedule } from './schedule.ts';
 
-/** One thing that is to be done later. */
 export interface Timer {
   /** In that time, and no earlier. */
   set: (delay: Millis) => void;

@@ -8,7 +8,6 @@ export interface Proc {
   /** Of the host, or of the network namespace with that inode. */
   conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
   topSources: (netns: number | undefined) => Promise<TopSources | undefined>;
-  /** Uid of the Pod that a network namespace is of. */
   podOf: (netns: number) => Promise<string | undefined>;
 }
 

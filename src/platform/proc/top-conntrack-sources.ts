@@ -4,16 +4,13 @@ import { join } from 'node:path';
 import { canonicalAddress, copy } from '../address.ts';
 import type { Millis } from '../../model/log-line.ts';
 
-/** An address that connections were begun from. */
 export interface TopSource {
   address: string;
   connections: number;
 }
 
 export interface TopSources {
-  /** Most connections first. */
   top: TopSource[];
-  /** All entries that were looked at. */
   counted: number;
   /** False where a bound was reached: every number is a lower bound, the shares are still about right. */
   complete: boolean;
