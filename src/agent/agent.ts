@@ -14,7 +14,6 @@ import { createProblems } from './problems.ts';
 import { createPublishing } from './publish.ts';
 import { createScrape } from './scrape.ts';
 
-/** All parts of the agent of one node. */
 export type Agent = ReturnType<typeof createAgent>;
 
 /** Reads the state of an earlier run, and puts the parts together; starts none of them. Throws when the config cannot work. */

@@ -27,7 +27,6 @@ export interface ClusterContextOptions {
   connection: Connection;
   log: Log;
   problems: ApiProblems;
-  /** Something is known that was not. */
   onChange: () => void;
   clock: Clock;
 }

@@ -22,7 +22,6 @@ export interface AgentIncidentsOptions {
   restored: NodeIncidentsState | undefined;
   count: (finding: Finding, time: Millis, weight: number) => void;
   onChange: (change: IncidentChange) => void;
-  /** FelixConfiguration was read, or could not be. */
   onFelix: (felix: NodeFacts['felix']) => void;
   now: () => Millis;
 }

@@ -38,7 +38,6 @@ export interface IngestOptions {
   restored: Restored;
   metrics: Metrics;
   problems: Problems;
-  /** Something is due earlier than it was. */
   onEarlier: () => void;
   clock: Clock;
 }

@@ -29,9 +29,7 @@ export interface OpenSourcesOptions {
   onNotice: (source: string, notice: Notice) => void;
   onLost: (source: string, loss: Loss) => void;
   clock: Clock;
-  /** Finds out from where the kernel's log can be read. */
   choose?: () => Choice;
-  /** Finds logs that programs write themselves. */
   findPrograms?: () => readonly ProgramLog[];
 }
 

@@ -16,7 +16,6 @@ export interface PublisherTable extends Publishable {
 export interface AttemptsOptions {
   table: PublisherTable;
   write: (series: Series) => Promise<Outcome>;
-  /** Called after each attempt. */
   onResult: (verb: Verb, result: WriteResult, series: Series, refusal: Refusal | undefined) => void;
   onWritten: (packets: number) => void;
   /** Nothing more is tried for a series. `muted`: its namespace was being deleted a moment ago. */
@@ -48,10 +47,7 @@ const retryDelays: Partial<Record<WriteResult, Millis>> = {
   forbidden: 30_000,
   /** The server fails (500): an admission webhook, mostly. */
   failed: 60_000,
-  /**
-   * A quota, a webhook or a policy. Half a minute for each of a namespace's problems would take the whole of the node's budget
-   * from the others.
-   */
+  /** A quota, a webhook or a policy: shorter, and one namespace's problems would take the budget of the node from the others. */
   denied: 600_000,
 };
 

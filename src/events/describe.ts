@@ -3,10 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import type { CoreEvent } from './event.ts';
 
-/**
- * The Events section of `kubectl describe`, to the character (k8s.io/kubectl/pkg/describe, DescribeEvents; held against
- * a real kubectl in test/e2e). `now` is what ages are counted from.
- */
+/** The Events section of `kubectl describe`, exactly (k8s.io/kubectl/pkg/describe, DescribeEvents). Ages up to `now`. */
 export function describeEvents(events: readonly CoreEvent[], now: Millis): string {
   const rows = events
     .toSorted(byLastTimestamp)

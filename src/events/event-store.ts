@@ -4,7 +4,6 @@ import type { CoreEvent } from './event.ts';
 /** What the store keeps of an Event beside what we write. */
 export interface StoredEvent {
   resourceVersion: string;
-  /** Who wrote it. */
   component: string;
   count: number;
   lastTimestamp: Millis | undefined;
@@ -19,7 +18,6 @@ export interface Refusal {
   status: number;
   /** `reason` of the answer's Status object, `NamespaceTerminating` where that is its cause; '' if there is none. */
   reason: string;
-  /** For a person. */
   message: string;
   /** Milliseconds the server asks to wait (Retry-After). */
   retryAfter: Millis | undefined;

@@ -7,7 +7,6 @@ import { annotationOf, baseOf, continuationOf, isOwned, stateAnnotation } from '
 /** Times that an Event is looked for, or made, in one write: a user may change or delete it in between. */
 const maxTries = 3;
 
-/** What became of one write. */
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: Written }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
@@ -17,10 +16,7 @@ export type Outcome =
 export interface EventWriterOptions {
   store: EventStore;
   messageOf: (series: Series) => string;
-  /**
-   * Names the memory that counts come from. Two runs with the same memory (a restart) continue each other's counts; a run
-   * that has lost it must not overwrite what an earlier one counted.
-   */
+  /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
   stateId: string;
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. */
   keep: () => Promise<void>;

@@ -40,10 +40,7 @@ export interface CoreEvent {
   reportingInstance: string;
 }
 
-/**
- * The Event that says what a series has counted, as it is written at `now`. Its name depends only on what the series
- * is, so that writing it again after a crash changes nothing. All times are of the wall clock.
- */
+/** The Event of a series at `now`, all times of the wall clock. Written again after a crash it has the same name. */
 export function eventOf(series: Series, message: string, now: Millis): CoreEvent {
   const { finding, window, count, first, last, published } = series;
   const { regarding, related, node, reason, type, shared } = finding;

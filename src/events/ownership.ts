@@ -2,10 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Published, Series } from '../model/series.ts';
 import type { StoredEvent } from './event-store.ts';
 
-/**
- * Whose count an Event holds: `STATE BASE`, where STATE names a run's memory and BASE is what the Event counts beside it. As
- * long as packets of ours may be among those that it counted when it was found, `STATE BASE COUNT UNTIL`: see `overlap`.
- */
+/** `STATE BASE`, while counts overlap `STATE BASE COUNT UNTIL`: the memory of a run, what is counted beside it, and `overlap`. */
 export const stateAnnotation = 'kube-netfilter-tailer/state';
 
 /** How the count of an Event is put together: that of a series, on top of a base. */
@@ -48,10 +45,7 @@ export function continuationOf(
   };
 }
 
-/**
- * While ours may be among the packets that the Event counted when it was found, the larger of the two counts is right: it is
- * never too high.
- */
+/** While ours may be among the packets that the Event had counted, the larger of both counts is right: it is never too high. */
 export function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }

@@ -107,7 +107,6 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 }
 
-/** One wait at a time, which can be ended early. */
 function createPause(): { wait: (duration: Millis) => Promise<void>; end: () => void } {
   let resolve: (() => void) | undefined;
   return {

@@ -18,10 +18,7 @@ export interface Publishable {
   postpone: (until: Millis) => void;
 }
 
-/**
- * Publishing in virtual time: the clock is that of the log, the API server a list. Each node has its own series and
- * its own budget, as each would have its own agent.
- */
+/** Publishing by the clock of the log, with a list as API server. Each node has its own series and budget, as its agent would. */
 export interface Recorder<Table extends Publishable> {
   series: (node: string) => Table;
   /** Makes the writes of a node that are due before `now`. Time that runs backwards is ignored. */
@@ -34,7 +31,6 @@ export interface Recorder<Table extends Publishable> {
 }
 
 export interface RecorderOptions<Table extends Publishable> {
-  /** Makes the table of one more node. */
   createTable: () => Table;
   messageOf: (series: Series) => string;
   onWrite?: ((write: Write) => void) | undefined;

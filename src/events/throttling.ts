@@ -1,10 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 
-/**
- * Where the API server wants fewer writes (429). A limit may be one namespace's (the admission plugin EventRateLimit) or meant for
- * all that this agent writes (API Priority and Fairness), and the answer does not say which. So the namespace is in back-off, and
- * others are tried; if a second one is refused before anything is accepted, all are.
- */
+/** Back-off after 429, of one namespace (EventRateLimit) or all (API Priority and Fairness): the answer does not say which. */
 export interface Throttling {
   /** When a namespace may be written to again; undefined: now. */
   until: (namespace: string) => Millis | undefined;

@@ -6,13 +6,11 @@ import type { Recent } from './tracker/recent.ts';
 
 /** Who can be asked about the node, beside its logs; what is missing is not asked. */
 export interface FactSources {
-  /** Reads FelixConfiguration. */
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
   /** What is in /proc, and the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
   /** Linux's, as uname prints it. */
   kernel?: string;
-  /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere?: () => boolean | undefined;
   /** `shop/crawler-0`: who has an address now. */
   nameOf?: (address: string) => string | undefined;
@@ -47,7 +45,6 @@ export function findFacts(incident: Incident, recent: Recent, sources: FactSourc
     : askInTime(incident, sources, felix).then(withLog);
 }
 
-/** What is known without asking. */
 function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
   const ebpf = recent.ebpf ?? hasEbpf(kernel);
   return {

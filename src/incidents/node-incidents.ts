@@ -38,7 +38,6 @@ export interface NodeIncidentsState {
 /** What is wrong with one node for longer than a moment: from lines to findings. */
 export interface NodeIncidents {
   take: (observation: ProgramRecord | ConntrackFull | NeighbourOverflow, line: LogLine) => void;
-  /** The host's firewall has dropped a packet. */
   firewallDropped: (time: Millis) => void;
   tick: (now: Millis) => void;
   /** When `tick` has something to do; Infinity. */

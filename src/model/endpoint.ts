@@ -32,7 +32,6 @@ export type Evidence = 'interface' | 'pod-address' | 'node-address' | 'service-a
 
 export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback' | 'unspecified' | 'private' | 'public';
 
-/** Who an address was at the time of the packet. */
 export interface Endpoint {
   kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
   address: string;

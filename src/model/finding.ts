@@ -43,7 +43,6 @@ export interface OverflowDetails {
 
 export type EventDetails = FlowDetails | OverflowDetails | IncidentDetails;
 
-/** An Observation with its Endpoints and its meaning, ready to be counted. */
 export interface Finding {
   /** Equal for all packets that are one and the same problem of one object on one node. */
   identity: string;

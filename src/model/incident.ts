@@ -37,7 +37,6 @@ export interface NodeFacts {
     | undefined;
   /** Whether felix can use eBPF here, as it has logged or as the kernel's version shows; else it goes on without, whatever its settings say. */
   ebpf?: boolean | undefined;
-  /** Whether a Pod of kube-proxy runs on the node. */
   kubeProxyHere: boolean | undefined;
   conntrack: { count: number | undefined; max: number | undefined } | undefined;
   /** Who holds most of the connection tracking table, most first: `shop/crawler-0 (10.244.0.7)`. */
@@ -50,7 +49,6 @@ export interface NodeFacts {
   firewallDropsSince: Millis | undefined;
 }
 
-/** Something on the node is broken for longer than a moment. */
 export interface IncidentDetails {
   kind: 'incident';
   /** `full`: on the failing Pod, the Node and Services; `pod-notice`, or another word in older state files: short, on a Pod that is affected. */
@@ -63,7 +61,6 @@ export interface IncidentDetails {
   /** `kube-system/kube-proxy-x7k2p`; undefined for the kernel. */
   failingPod: string | undefined;
   since: Millis;
-  /** Last failure. */
   last: Millis;
   failures: number;
   /** How it was seen to be over. */

@@ -40,10 +40,7 @@ export interface FailureSign {
   backend: 'legacy' | 'nf_tables' | undefined;
 }
 
-/**
- * How a program's attempt to bring its rules up to date ended. kube-proxy logs `SyncProxyRules complete` after a failed
- * attempt too, right after `Sync failed`.
- */
+/** How an update of rules ended. kube-proxy logs `SyncProxyRules complete` after a failed one too, after `Sync failed`. */
 export interface SyncSign {
   kind: 'sync-failed' | 'sync-complete';
   failing: Failing;

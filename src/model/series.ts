@@ -21,10 +21,7 @@ export interface Published {
   suppressed: boolean;
   /** A write that was due failed: it no longer goes before updates of other Events. */
   retried?: true | undefined;
-  /**
-   * What the Event counts beside the series: packets of an earlier run that lost its state; negative when the Event was deleted
-   * and had to begin again.
-   */
+  /** What the Event counts beside the series: packets of a run that lost its state; negative after it was deleted. */
   base: number;
   /** Of the Event, after the last write. */
   resourceVersion: string | undefined;
@@ -56,12 +53,10 @@ export const writeResults = [
 ] as const;
 export type WriteResult = (typeof writeResults)[number];
 
-/** One problem of one object on one node in one window of time, counted. */
 export interface Series {
   finding: Finding;
   /** Number of the window; with the finding's identity it makes the name of the Event. */
   window: number;
-  /** End of the window. */
   windowEnd: Millis;
   count: number;
   first: Millis;

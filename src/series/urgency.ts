@@ -1,10 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 
-/**
- * Incidents before drops, Pod notices last; first writes before updates, and of those what happens now before what was in
- * hours that are over; then what has waited longest.
- */
+/** Incidents before drops, Pod notices last; first writes before updates, of those open windows first; then the longest due. */
 export function byUrgency(now: Millis): (a: Series, b: Series) => number {
   return (a, b) =>
     rank(a, now) - rank(b, now) || (a.due ?? 0) - (b.due ?? 0) || (a.finding.identity < b.finding.identity ? -1 : 1);

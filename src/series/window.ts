@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 
-/**
- * Length of a window. Each window of a lasting problem gets a new Event object: the API server forgets Events after an
- * hour, and exporters announce only new ones.
- */
+/** Each window has a new Event object: the API server forgets Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });

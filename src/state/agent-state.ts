@@ -30,7 +30,6 @@ export interface AgentState {
 
 export interface Restored {
   state: AgentState | undefined;
-  /** The id to go on with. */
   id: string;
   /** What a person should know; undefined when all is as it should be. */
   problem: string | undefined;
@@ -90,7 +89,6 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
   }
 }
 
-/** What lies in a folder of a state. */
 export interface Found {
   /** In the shape of `AgentState`, if nothing is wrong with it. */
   state: unknown;
@@ -134,10 +132,7 @@ const longestAhead: Readonly<Record<string, Millis>> = {
   due: longestWait,
 };
 
-/**
- * The one rule about a clock that was ahead when the state was saved: each time later than now becomes now, and each that is to
- * come is no further ahead than it can be. No other number is as large as a time.
- */
+/** The one rule about a clock that was ahead: no time is further ahead than it can be. No other number is as large as a time. */
 export function clampTimes(state: unknown, now: Millis): void {
   if (typeof state !== 'object' || state === null) return;
   const fields = state as Record<string, unknown>;

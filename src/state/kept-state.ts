@@ -7,7 +7,6 @@ import { readSeries } from '../series/changes.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import type { KeptState } from './state-log.ts';
 
-/** What of an agent is kept on disk. */
 export interface KeptParts {
   /** Names this memory, and whose it is. */
   agent: { id: string; node: string };

@@ -34,12 +34,7 @@ export interface Kept {
   damage: string | undefined;
 }
 
-/**
- * Reads all segments of a folder, oldest first, and leaves them as they are. Each line is one batch: eight hexadecimal digits of
- * the CRC-32 of the rest, a space, a JSON array of changes. The last line of a segment may be cut off, because a write was; any
- * other that is not as it was written ends the reading, so that what is returned was true at one moment. Throws when the folder
- * or a file cannot be read.
- */
+/** Reads all segments, oldest first, up to what is damaged, so the result was true at one moment. Throws when it cannot read. */
 export function readSegments(folder: string): Kept {
   const kept: Kept = { values: new Map(), segments: new Map(), saved: -Infinity, damage: undefined };
   for (const number of segmentsIn(folder)) {
@@ -101,6 +96,7 @@ export function encodeBatch(changes: readonly string[]): Buffer {
   return encode(`[${changes.join(',')}]`);
 }
 
+/** One line: eight hexadecimal digits of the CRC-32 of the rest, a space, JSON. The last of a segment may be cut off. */
 function encode(body: string): Buffer {
   return Buffer.from(`${checksum(body)} ${body}\n`);
 }

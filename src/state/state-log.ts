@@ -3,7 +3,6 @@ import type { Millis } from '../model/log-line.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { createSegment, encodeBatch, removeSegment, type Segment } from './segments.ts';
 
-/** What is kept, as the log needs it. */
 export interface KeptState {
   /** Another number after every change of what an Event may say. */
   revision: () => number;
@@ -31,16 +30,9 @@ export interface StateLogOptions {
   remove?: typeof removeSegment;
 }
 
-/**
- * Keeps state on disk as a log of what changed. Each batch is one write and one sync for all that ask meanwhile, and holds a
- * slice of what did not change beside what did: once all has been written again into newer segments, older ones are removed. So
- * no write is as large as the state, and the log stays below a few times its size.
- */
+/** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go and no write is large. */
 export interface StateLog {
-  /**
-   * Resolves when everything that changed before the call is on disk, or could not be written in time. Calls while a write is
-   * under way share the next one. Never rejects.
-   */
+  /** Resolves when all changes before the call are on disk, or failed to be in time. Calls meanwhile share a write. Never rejects. */
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
@@ -66,12 +58,8 @@ export function createStateLog(options: StateLogOptions): StateLog {
   const writer = createWriter(options);
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  /**
-   * A batch that was not answered in time. It cannot be ended and holds one of the four threads that all file access shares, so no
-   * other begins before it has ended.
-   */
+  /** A batch was not answered in time: until it ends it holds one of the four threads for file access, so no other begins. */
   let hanging = false;
-  /** Revision that is on disk. */
   let kept: number | undefined;
 
   return {
@@ -128,7 +116,6 @@ export function createStateLog(options: StateLogOptions): StateLog {
 interface Writer {
   /** Resolves to the revision that is on disk now. */
   write: () => Promise<number>;
-  /** Bytes of all segments. */
   size: () => number;
   close: () => Promise<void>;
 }

@@ -7,11 +7,7 @@ export interface ConnectionLimits {
   perAddress: number;
 }
 
-/**
- * Keeps the connections of a server few. The newest one is always served, because a probe or a scrape asks as soon as it is
- * connected: past a limit the oldest idle one is closed, of the same address or, past the total, of the address that has most.
- * So whoever holds many connections open closes its own, even where it shares its address with the kubelet.
- */
+/** Always serves the newest: past a limit closes the oldest idle connection of the same address, or of the one that has most. */
 export function limitConnections(server: Server, { total, perAddress }: ConnectionLimits): void {
   /** By remote address, each in the order in which they came. */
   const open = new Map<string, Set<Socket>>();

@@ -42,11 +42,7 @@ interface Pair {
   packets: number;
 }
 
-/**
- * Each packet is counted once: in the time series of its pair or, while all places are taken, in `other`. A pair that has twice the
- * packets of the least of those with a place takes that one's, and counts on its own from then on. So every time series only grows while
- * it lasts, as Prometheus expects.
- */
+/** A pair takes a place with twice the packets of the least, the rest is `other`: so each time series grows while it lasts. */
 export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
   const registry = new Registry();
   const counter = new Counter({

@@ -6,7 +6,6 @@ import { metricTable, type MetricTable, prefix } from './metric-table.ts';
 import { addProcessMetrics, processTable } from './process-metrics.ts';
 import type { MetricsText } from './server.ts';
 
-/** What a scrape shows, by full name. */
 export const allMetrics: readonly MetricRow[] = [...Object.values(metricTable).map(withPrefix), ...processTable];
 
 type MetricsByName = { readonly [Name in keyof MetricTable]: MetricOf<MetricTable[Name]> };

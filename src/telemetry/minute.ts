@@ -36,10 +36,7 @@ export interface MinuteOptions {
 /** Problems that one line names, the most frequent first. */
 const shown = 10;
 
-/**
- * One line for a minute in which something was counted, none for others: `12 packets dropped, 3 Events written`, with the
- * same numbers as fields.
- */
+/** One line for a minute in which anything was counted: `12 packets dropped, 3 Events written`, the same numbers as fields. */
 export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: MinuteOptions): { stop: () => void } {
   let last = { ...snapshot() };
   // No process stays alive for the sake of a summary.

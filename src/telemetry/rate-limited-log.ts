@@ -3,10 +3,7 @@ import type { Fields, Log } from './logger.ts';
 
 /** Logs once an hour what may go wrong a thousand times a second. Remembers 256 keys; what is past that has one key. */
 export interface RateLimitedLog {
-  /**
-   * Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were not logged since. All others
-   * are counted.
-   */
+  /** Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were only counted since. */
   report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
   /** The problem is over: logs so if it was reported, and forgets it. */
   resolve: (key: string, text?: string) => void;

@@ -14,7 +14,6 @@ export interface Health {
   ready: () => readonly string[];
 }
 
-/** The answer to a scrape. */
 export interface MetricsText {
   readonly contentType: string;
   text: () => Promise<string>;

@@ -45,10 +45,7 @@ export interface CauseRow {
 
   /** About how far apart its lines come while it lasts: what is retried every 30 s is not over after 40 s of silence. */
   retryInterval: Millis;
-  /**
-   * A sync of its program that succeeds ends it. Not so for what is logged beside a sync: a clean-up of another mode,
-   * what nft cannot list, one IPVS service, rules that another program overwrites between two syncs.
-   */
+  /** A sync that succeeds ends it. Not so for what is logged beside a sync: a clean-up, one IPVS service, overwritten rules. */
   endsWithSync?: true;
   /** No program ever ended because of it: it is logged at any time, also before a program is restarted for another reason. */
   neverFatal?: true;
@@ -56,10 +53,7 @@ export interface CauseRow {
   /** What is asked beside the lines. Default: FelixConfiguration, which kube-proxy's rules and Calico's depend on. */
   asks?: 'conntrack' | 'nothing';
 
-  /**
-   * Whole sentences of English without line breaks, each of the three at most 300 bytes. What is broken and whom it affects; why,
-   * as far as the details show; what to run.
-   */
+  /** English sentences without line breaks, each text at most 300 bytes: what is broken for whom; why, if known; what to run. */
   what: (details: IncidentDetails, node: string) => string;
   why: (details: IncidentDetails, node: string) => string;
   fix: (details: IncidentDetails, node: string) => string;

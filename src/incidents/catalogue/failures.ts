@@ -75,7 +75,6 @@ function isOfNft({ error }: ProgramRecord): boolean {
   return error.startsWith('/dev/stdin:');
 }
 
-/** Either of both. */
 export function programmingFailure(record: ProgramRecord): string | undefined {
   return iptablesFailure(record) ?? nftablesFailure(record);
 }

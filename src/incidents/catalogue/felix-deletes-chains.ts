@@ -66,10 +66,7 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/**
- * The FelixConfiguration in which a patch of the cleanup, or of `bpfEnabled`, holds for this node: the node's own goes over
- * `default`, so what it says of either hides what `default` says. It goes into a command: no name that is none, or that leaves no room.
- */
+/** The object whose patch holds here: `node.<name>` hides `default`. It goes into a command, so a name must be one, and short. */
 export function objectToPatch({ bpfFrom, cleanupFrom }: FelixSettings): string {
   const own = [cleanupFrom, bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';

@@ -67,10 +67,7 @@ export const felixRestoreFailed: CauseRow = {
   impact: unreachable,
 };
 
-/**
- * iptables-nft-save 1.8.9 ends with 3 (VERSION_PROBLEM) at a rule that it cannot parse; felix does not log what it prints, nor
- * the name of the command in the line before.
- */
+/** iptables-nft-save 1.8.9 ends with 3 (VERSION_PROBLEM) at a rule that it cannot parse; felix does not log what it prints. */
 const cannotParse = (record: ProgramRecord): boolean =>
   /^ip6?tables-nft-save command failed$/.test(record.message) &&
   isProblem(record) &&
@@ -107,10 +104,7 @@ const overwritten = [
   'Chain had unexpected inserts',
 ];
 
-/**
- * What felix itself means to delete has this in place of a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy,
- * which writes them again (KN101). Calico's rules are as they were then.
- */
+/** What felix itself deletes has this for a hash (felix/iptables/table.go): with eBPF the jumps of kube-proxy (KN101). */
 const isCleanup = ({ fields }: ProgramRecord): boolean =>
   fields['actualRuleIDs']?.includes('"OLD INSERT RULE"') === true;
 

@@ -1,11 +1,7 @@
 import { causes } from './catalogue.ts';
 import { syncNeedles } from './sign-of.ts';
 
-/**
- * One of these stands in every record of kube-proxy, felix, bird or confd that the catalogue, or `signOf`, answers, fatal records of
- * klog apart: what makes those is their first letter, which the sources look at. Printable ASCII, eight characters or more each, and
- * none a part of another.
- */
+/** One of these stands in each record that `signOf` answers, fatal ones of klog apart. ASCII, eight characters or more each. */
 export const programNeedles: readonly string[] = shortest([
   ...causes.flatMap(({ needles }) => needles),
   ...syncNeedles,

@@ -54,7 +54,6 @@ export function firstLine(record: ProgramRecord): string {
   return quotable(end === -1 ? record.message : record.message.slice(0, end));
 }
 
-/** Whether it is textOf loudly enough to be a failure. */
 export function isProblem(record: ProgramRecord): boolean {
   return record.severity !== 'info' && record.severity !== 'debug';
 }

@@ -63,10 +63,6 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
   return undefined;
 }
 
-/**
- * kube-proxy: `Sync failed` with the time of the next attempt, and `SyncProxyRules complete`. felix: that its rules were
- * accepted after a retry, or for the first time since its start.
- */
 function syncOf(record: ProgramRecord): Sign | undefined {
   const { message, program: failing, fields } = record;
   if (failing === 'kube-proxy') {

@@ -69,7 +69,7 @@ export function isStart({ program: writer, caller, message }: ProgramRecord): bo
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }
 
-/** felix ends so on purpose, or it has already textOf why. */
+/** felix ends so on purpose, or it has already logged why. */
 const orderly =
   /^(?:Exiting|Signal received|Graceful shutdown|Managed shutdown|Failed to wait for driver)|^panic: \(\*logrus\.Entry\)/;
 

@@ -32,7 +32,6 @@ export function list(names: readonly string[], more: number, limit = 2, width = 
   return shown.length > 1 ? `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}` : (shown[0] ?? '');
 }
 
-/** The incident's subjects in words. */
 export function subjects(details: IncidentDetails, limit = 2, width = 40): string {
   return list(details.subjects, details.moreSubjects, limit, width);
 }
@@ -91,7 +90,6 @@ export function felixSettings(details: IncidentDetails) {
   return felix?.kind === 'settings' ? felix.settings : undefined;
 }
 
-/** The command that sets a field of a FelixConfiguration. */
 export function felixPatch(name: string, setting: string): string {
   return `kubectl patch felixconfiguration ${name} --type=merge --patch='{"spec":{${setting}}}'`;
 }

@@ -44,10 +44,7 @@ export interface NextPodNotice {
   inPlaceOf: string | undefined;
 }
 
-/**
- * The Pod that is notified next; undefined when all that may be are. `notifiedPods`: those that were, in order. What is gone
- * keeps its place for an hour: a Pod that is replaced all the time must not make Events all the time.
- */
+/** Undefined when all have notices. Gone Pods keep their place for an hour: Pods replaced all the time must not make Events. */
 export function nextPodNotice(
   affectedPods: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

@@ -11,10 +11,7 @@ import { nextPodNotice, type NotifiedPod, type NextPodNotice } from './pod-notic
 
 export interface Output {
   count: (finding: Finding, time: Millis, weight: number) => void;
-  /**
-   * Whether objects are known as the API server has them. Without its uid an Event would be of another name than the one that
-   * an earlier run has begun; so nothing is published before.
-   */
+  /** Whether objects have their uids; without, an Event gets another name than an earlier run gave it, so none is published. */
   isReady: () => boolean;
 }
 

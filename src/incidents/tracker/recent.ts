@@ -27,7 +27,6 @@ export interface Recent {
   /** felix has logged that it uses eBPF, or that the kernel has none; undefined: it was restarted and has logged neither yet. */
   noteEbpf: (on: boolean | undefined) => void;
   readonly ebpf: boolean | undefined;
-  /** A packet dropped by the host's firewall. */
   noteFirewallDrop: (time: Millis) => void;
   /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
   firewallDropsSince: (at: Millis) => Millis | undefined;

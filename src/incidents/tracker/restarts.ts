@@ -75,10 +75,7 @@ function problemOf({ severity, message, error }: ProgramRecord): string | undefi
   return `${message}${first === '' ? '' : `: ${first}`}`.slice(0, longestWords);
 }
 
-/**
- * Why a container was restarted, as far as an incident of its programs shows: what is open before what is suspected, then
- * what failed last. Undefined where none does: then the restarts are the incident.
- */
+/** The incident that a restart is of, open ones and the latest first. Undefined: the restarts are the incident. */
 export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFailure | undefined {
   const [reason] = inContainer
     .filter(

@@ -31,10 +31,7 @@ export function retryOf(logged: Millis | undefined): Millis | undefined {
   return Math.min(Math.max(logged, shortestRetry), longestRetry);
 }
 
-/**
- * How long nothing must have failed until it is over. A fight (it failed again after it had been well) is over only when it
- * has been quiet for twice as long as it ever was before, or for as long as anything is remembered.
- */
+/** How long nothing must have failed until it is over; a fight (failed again after it was well) needs twice its longest gap. */
 export function quietPeriodOf(fight: boolean, longestGap: Millis, retryInterval: Millis): Millis {
   return Math.max(3 * retryInterval, leastSilence, fight ? Math.min(2 * longestGap, memory) : 0);
 }

@@ -65,10 +65,7 @@ const shape = z.looseObject({
   counts: z.object({ failures: numbers, opened: numbers, closed: numbers, flaps: numbers }),
 });
 
-/**
- * What an earlier tracker was, as a copy; nothing where it is damaged or something else. Never throws. A cause that only a newer
- * release has in its catalogue is left out.
- */
+/** A copy of an earlier tracker's state; empty where it is damaged. Causes of newer releases are left out. Never throws. */
 export function readTrackerState(kept: unknown): TrackerState {
   const { success, data } = shape.safeParse(kept);
   if (!success) return { incidents: [], syncs: {}, counts: { failures: {}, opened: {}, closed: {}, flaps: {} } };

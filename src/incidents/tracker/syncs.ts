@@ -21,10 +21,8 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
     retryOf: (failing: Failing): Millis | undefined => syncs.get(failing)?.retry,
-    /** Whether the program is known to log that an attempt failed. */
     reportsFailures: (failing: Failing): boolean =>
       completesWhatFailed(failing) && syncs.get(failing)?.reportsFailures === true,
-    /** A line has given the reason of a failure. */
     noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },

@@ -104,7 +104,6 @@ function noteSubject({ incident, pastSubjects }: TrackedFailure, subject: string
   incident.moreSubjects = pastSubjects.length;
 }
 
-/** A line logged a failure. */
 export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
   const { attempts, heard } = tracked;
   const gap = Math.abs(time - heard);
@@ -177,10 +176,7 @@ export function noteEnd(tracked: TrackedFailure, family: string): boolean {
   return true;
 }
 
-/**
- * An attempt of that family is complete, and nothing says that it failed; gives whether all families have succeeded now.
- * `reportsFailures`: whether a line would say so.
- */
+/** An attempt completed; gives whether all families have succeeded now. `reportsFailures`: a line would say that it failed. */
 export function noteSuccess(tracked: TrackedFailure, family: string, time: Millis, reportsFailures: boolean): boolean {
   const { incident, broken, heard } = tracked;
   if (incident.phase === 'over' || !broken.some((other) => isSameFamily(other, family))) return false;

@@ -120,10 +120,7 @@ export function createTracker({ restored, onChange, isNeeded = () => false }: Tr
     tick: (now) => settle([...table.values()], now),
   };
 
-  /**
-   * Does what was due up to then. It is done at the latest before the next line of the same container is looked at, so that
-   * it makes no difference how often `tick` is called.
-   */
+  /** Does what was due, also before each line of the same container: how often `tick` is called makes no difference. */
   function settle(all: readonly TrackedFailure[], now: Millis): void {
     for (const tracked of all) {
       const outcome = lifecycle.settle(tracked, now);
