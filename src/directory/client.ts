@@ -51,7 +51,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
     let failure = new Error(peers.length === 0 ? 'no replica is published' : 'all replicas failed a moment ago');
     for (const peer of peers.filter(({ restsUntil }) => restsUntil <= now()).slice(0, 2)) {
       try {
-        const owners = decodeAnswer(await ask(peer, address), address, clock);
+        const owners = decodeAnswer(await ask(peer, address, token, timeout), address, clock);
         peer.failures = 0;
         peers = [peer, ...peers.filter((other) => other !== peer)];
         return owners;
@@ -87,30 +87,6 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
     ];
   }
 
-  function ask({ replica, agent }: Peer, address: string): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const { host, port } = replica;
-    const headers = { authorization: `Bearer ${token}` };
-    const path = `/v1/owners/${encodeURIComponent(address)}`;
-    const signal = AbortSignal.timeout(timeout);
-    const asked = request({ host, port, path, agent, headers, signal }, (response) => {
-      const parts: Buffer[] = [];
-      let size = 0;
-      response.on('error', reject);
-      response.on('data', (part: Buffer) => {
-        size += part.length;
-        parts.push(part);
-        if (size > answerLimit) asked.destroy(new Error('the answer is too long'));
-      });
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(Buffer.concat(parts).toString());
-        else reject(new Error(`answers ${response.statusCode}`));
-      });
-    });
-    asked.on('error', reject).end();
-    return promise;
-  }
-
   async function look(): Promise<WayState> {
     if (folder === undefined) return { usable: false, why: 'none is configured' };
     try {
@@ -121,6 +97,31 @@ export function createDirectoryFinder(options: DirectoryClientOptions): PodFinde
       return { usable: false, why: `${folder}: ${reasonOf(error)}` };
     }
   }
+}
+
+/** The text of an answer. Rejects for any other status, one that is too long, and one that is late. */
+function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const { host, port } = replica;
+  const headers = { authorization: `Bearer ${token}` };
+  const path = `/v1/owners/${encodeURIComponent(address)}`;
+  const signal = AbortSignal.timeout(timeout);
+  const asked = request({ host, port, path, agent, headers, signal }, (response) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    response.on('error', reject);
+    response.on('data', (part: Buffer) => {
+      size += part.length;
+      parts.push(part);
+      if (size > answerLimit) asked.destroy(new Error('the answer is too long'));
+    });
+    response.on('end', () => {
+      if (response.statusCode === 200) resolve(Buffer.concat(parts).toString());
+      else reject(new Error(`answers ${response.statusCode}`));
+    });
+  });
+  asked.on('error', reject).end();
+  return promise;
 }
 
 /** For documentation (RFC 5737): no Pod has it. */

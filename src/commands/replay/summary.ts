@@ -41,10 +41,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
       ]),
     ],
     ['programs', some(statistics.programRecords, 'records of kube-proxy and calico-node')],
-    [
-      'incidents',
-      totals.incidents > 0 ? `${number(totals.incidents)} (single failures are not counted)` : undefined,
-    ],
+    ['incidents', totals.incidents > 0 ? `${number(totals.incidents)} (single failures are not counted)` : undefined],
     ...unrepeatedRows(totals.unrepeated),
     ['suppressed', some(statistics.suppressed, 'log lines never written: counts near them are lower bounds')],
     ['unparsable', number(statistics.unparsable)],
