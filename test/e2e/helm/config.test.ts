@@ -25,6 +25,7 @@ const everything = {
   healthAddress: '0.0.0.0:9998',
   stateDir: '/var/lib/tailer',
   procRoot: '/node/proc',
+  directory: '/node/directory',
   maxNodes: 999_999_999,
   timeZone: 'Europe/Berlin',
 };
@@ -40,7 +41,11 @@ test('every setting reaches the agent, in a file that it takes', async () => {
 });
 
 test('what the file sets is set by no variable, which would go over it', async () => {
-  const { daemonSet } = await withConfig(everything, { hostNetwork: true, conntrack: { details: true } });
+  const { daemonSet } = await withConfig(everything, {
+    hostNetwork: true,
+    conntrack: { details: true },
+    lookups: { directory: { enabled: true } },
+  });
   const set = Object.values(settings)
     .map(({ env }) => env)
     .filter((env) => env !== '' && env !== settings.node.env);
@@ -61,6 +66,8 @@ test('port and folders follow their settings', async () => {
   expect(mountOf(daemonSet, 'proc-net').mountPath).toBe('/node/proc/self/net');
   const { daemonSet: owners } = await withConfig(everything, { conntrack: { owners: true } });
   expect(mountOf(owners, 'proc').mountPath).toBe('/node/proc');
+  const { daemonSet: asking } = await withConfig(everything, { lookups: { directory: { enabled: true } } });
+  expect(mountOf(asking, 'directory').mountPath).toBe('/node/directory');
 });
 
 const changes = {
