@@ -27,14 +27,6 @@ export interface AttemptsOptions {
 
 type Verb = 'create' | 'update' | 'read';
 
-/** Attempts to write series, and what follows from how they end. */
-export interface Attempts {
-  /** Writes a series once. Gives the refusal if it must be tried again before any other series. Never rejects. */
-  write: (series: Series) => Promise<'done' | Refusal>;
-  /** Whether an attempt would be in vain; `muted`: for a reason that was not yet given for this series. */
-  isVain: (series: Series) => false | 'given up' | 'muted';
-}
-
 /** Cooldown of a namespace that is being deleted. */
 const mutedFor: Millis = 600_000;
 /** Cooldown of an Event that was refused for good: each packet that comes would have it refused again. */
@@ -51,12 +43,14 @@ const retryDelays: Partial<Record<WriteResult, Millis>> = {
   denied: 600_000,
 };
 
-export function createAttempts({ table, now, ...options }: AttemptsOptions): Attempts {
+/** Attempts to write series, and what follows from how they end. */
+export function createAttempts({ table, now, ...options }: AttemptsOptions) {
   const mutedNamespaces = createCooldown<string>(mutedFor, now);
   const givenUp = createCooldown<Series>(givenUpFor, now);
 
   return {
-    async write(series) {
+    /** Writes a series once. Gives the refusal if it must be tried again before any other series. Never rejects. */
+    async write(series: Series): Promise<'done' | Refusal> {
       const outcome = await options.write(series).catch(failedByItself);
       if (outcome.kind === 'written') {
         table.published(series, outcome.published);
@@ -74,7 +68,8 @@ export function createAttempts({ table, now, ...options }: AttemptsOptions): Att
       else abandon(series, result);
       return 'done';
     },
-    isVain(series) {
+    /** Whether an attempt would be in vain; `muted`: for a reason that was not yet given for this series. */
+    isVain(series: Series): false | 'given up' | 'muted' {
       if (givenUp.has(series)) return 'given up';
       return mutedNamespaces.has(namespaceOf(series.finding.regarding)) && 'muted';
     },

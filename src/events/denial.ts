@@ -8,11 +8,7 @@ export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
  * and a quota are both 403, a ValidatingAdmissionPolicy has 403, 413 or 422, and a webhook any. The texts are those of
  * Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy); what others may put into them comes after what is matched.
  */
-export function denierOf({
-  status,
-  reason,
-  message,
-}: Pick<Refusal, 'status' | 'reason' | 'message'>): Denier | undefined {
+export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {
   if (status === 0 || reason === 'NamespaceTerminating') return undefined;
   if (/^admission webhook "[^"]{1,300}" denied the request/.test(message)) return 'webhook';
   const why = /^[a-z.]{1,100}(?: "[^"]{0,300}")? is forbidden: (.{1,60})/.exec(message)?.[1];

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
@@ -68,17 +68,14 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
 
 /** `<object name>.<20 hex digits>`: a DNS subdomain of at most 253 characters. */
 function eventName(object: string, identity: string, node: string, window: number): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([identity, node, window]))
-    .digest('hex')
-    .slice(0, 20);
+  const digest = hash('sha256', JSON.stringify([identity, node, window])).slice(0, 20);
   const labels = object
     .toLowerCase()
     .slice(0, 253 - 21)
     .split('.')
     .map((label) => label.replace(/[^a-z0-9-]+/g, '-').replace(/^-+|(?<!-)-+$/g, ''));
   const head = labels.filter((label) => label !== '').join('.');
-  return `${head || 'object'}.${hash}`;
+  return `${head || 'object'}.${digest}`;
 }
 
 /** Events of objects without a namespace live in `default`. */

@@ -3,7 +3,7 @@ import type { Series } from '../model/series.ts';
 import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
 import { type AttemptsOptions, createAttempts } from './attempts.ts';
 import { namespaceOf } from './event.ts';
-import { createThrottling, jittered } from './throttling.ts';
+import { createThrottling, jittered, longestBackOff, shortestBackOff } from './throttling.ts';
 
 export interface PublisherOptions extends AttemptsOptions {
   budget?: { rate: number; burst: number };
@@ -18,8 +18,6 @@ export interface Publisher {
   stop: (grace: Millis) => Promise<void>;
 }
 
-const shortestBackOff: Millis = 1000;
-const longestBackOff: Millis = 60_000;
 /** A timer longer than 2^31 ms fires at once. */
 const longestSleep: Millis = 3_600_000;
 

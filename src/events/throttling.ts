@@ -1,30 +1,21 @@
 import type { Millis } from '../model/log-line.ts';
 
+export const shortestBackOff: Millis = 1000;
+export const longestBackOff: Millis = 60_000;
+
 /** Back-off after 429, of one namespace (EventRateLimit) or all (API Priority and Fairness): the answer does not say which. */
-export interface Throttling {
-  /** When a namespace may be written to again; undefined: now. */
-  until: (namespace: string) => Millis | undefined;
-  /** A write to it was refused. `retryAfter`: what the answer asked for. Returns when it may be tried again. */
-  refused: (namespace: string, retryAfter: Millis | undefined) => Millis;
-  /** A write to it was answered otherwise. */
-  answered: (namespace: string) => void;
-  /** Namespaces that were refused since anything was accepted: more than one means all. */
-  readonly refusedNamespaces: number;
-}
-
-const shortestBackOff: Millis = 1000;
-const longestBackOff: Millis = 60_000;
-
-export function createThrottling(now: () => Millis): Throttling {
+export function createThrottling(now: () => Millis) {
   const backOffs = new Map<string, { until: Millis; longest: Millis }>();
   const refused = new Set<string>();
 
   return {
-    until(namespace) {
+    /** When a namespace may be written to again; undefined: now. */
+    until(namespace: string): Millis | undefined {
       const until = backOffs.get(namespace)?.until;
       return until === undefined || until <= now() ? undefined : until;
     },
-    refused(namespace, retryAfter) {
+    /** A write to it was refused. `retryAfter`: what the answer asked for. Returns when it may be tried again. */
+    refused(namespace: string, retryAfter: Millis | undefined): Millis {
       const before = backOffs.get(namespace)?.longest ?? 0;
       const longest = Math.min(Math.max(shortestBackOff, before * 2), longestBackOff);
       const until = now() + jittered(retryAfter, longest);
@@ -32,11 +23,13 @@ export function createThrottling(now: () => Millis): Throttling {
       refused.add(namespace);
       return until;
     },
-    answered(namespace) {
+    /** A write to it was answered otherwise. */
+    answered(namespace: string): void {
       backOffs.delete(namespace);
       refused.clear();
     },
-    get refusedNamespaces() {
+    /** Namespaces that were refused since anything was accepted: more than one means all. */
+    get refusedNamespaces(): number {
       return refused.size;
     },
   };

@@ -1,5 +1,4 @@
-import type { Finding } from '../model/finding.ts';
-import type { Published, Series, SeriesState } from '../model/series.ts';
+import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
@@ -10,27 +9,13 @@ export interface SeriesView {
   past: ReadonlySet<Series>;
 }
 
-/** Notes what of the series of a table has changed since that was last written to disk. */
-export interface SeriesChanges {
-  changed: (series: Series) => void;
-  removed: (series: Series) => void;
-  /** Since the last call. */
-  take: (past: SeriesView['past']) => StateChange[];
-}
-
-/** What the disk has of a series, without its counts. */
-interface Noted {
-  finding: Finding;
-  isPast: boolean;
-  published: Published;
-  peers: number;
-  ports: number;
-}
-
 /** As the disk holds a series: what may become long, apart. */
 type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
-export function createSeriesChanges(restored: SeriesState | undefined): SeriesChanges {
+export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
+
+/** Notes what of the series of a table has changed since that was last written to disk. */
+export function createSeriesChanges(restored: SeriesState | undefined) {
   const noted = new Map<Series, Noted>();
   const changed = new Set<Series>();
   let removals: StateChange[] = [];
@@ -38,12 +23,13 @@ export function createSeriesChanges(restored: SeriesState | undefined): SeriesCh
   for (const series of restored?.past ?? []) noted.set(series, note(series, true));
 
   return {
-    changed: (series) => void changed.add(series),
-    removed(series) {
+    changed: (series: Series): void => void changed.add(series),
+    removed(series: Series): void {
       changed.delete(series);
       if (noted.delete(series)) removals.push(...removal(series));
     },
-    take(past) {
+    /** Since the last call. */
+    take(past: SeriesView['past']): StateChange[] {
       const changes = removals;
       removals = [];
       for (const series of changed) {
@@ -78,10 +64,13 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-function note(series: Series, isPast: boolean): Noted {
+/** What the disk has of a series, without its counts. */
+function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };
 }
+
+type Noted = ReturnType<typeof note>;
 
 function keyOf({ window, finding }: Series): string {
   return `${window} ${finding.identity}`;

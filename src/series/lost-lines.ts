@@ -6,25 +6,19 @@ import type { LossReports, Series, SeriesState } from '../model/series.ts';
 const reach: Millis = 10_000;
 
 /** When each node last reported that lines were lost. */
-export interface LostLines {
-  report: (affects: Suppressed['affects'], node: string, time: Millis) => void;
-  /** Whether lines of a series that begins at `time` may be among those that were lost before. */
-  bearOn: (series: Series, time: Millis) => boolean;
-  state: () => SeriesState['reports'];
-}
-
-export function createLostLines(restored: SeriesState['reports'] = []): LostLines {
+export function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
 
   return {
-    report(affects, node, time) {
+    report(affects: Suppressed['affects'], node: string, time: Millis): void {
       const last = reports.get(node) ?? { kernelWarnings: null, everything: null, felix: null };
       if (affects === 'everything') last.everything = time;
       if (affects === 'felix') last.felix = time;
       else last.kernelWarnings = time;
       reports.set(node, last);
     },
-    bearOn(series, time) {
+    /** Whether lines of a series that begins at `time` may be among those that were lost before. */
+    bearOn(series: Series, time: Millis): boolean {
       const lost = reports.get(series.finding.node);
       if (lost === undefined) return false;
       const { details } = series.finding;
@@ -37,7 +31,7 @@ export function createLostLines(restored: SeriesState['reports'] = []): LostLine
         (isNear(lost.felix) && areOf(series, 'felix'))
       );
     },
-    state: () => [...reports],
+    state: (): SeriesState['reports'] => [...reports],
   };
 }
 

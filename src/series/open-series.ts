@@ -14,26 +14,7 @@ export interface SeriesLimits extends SlotLimits {
 }
 
 /** The series that are held: those of the windows that are open, and those of past windows with something to publish. */
-export interface OpenSeries {
-  /** The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. */
-  of: (finding: Finding, time: Millis) => Series | undefined;
-  /** Of the windows that are open; some may be over, and not yet forgotten. */
-  current: () => Iterable<Series>;
-  isPast: (series: Series) => boolean;
-  /** All of it is published. */
-  settle: (series: Series) => void;
-  readonly size: number;
-  /** The latest time seen, and when series of past windows are next looked for; null: not yet. */
-  times: () => Pick<SeriesState, 'clock' | 'nextSweep'>;
-  takeChanges: () => StateChange[];
-  entries: () => Generator<StateChange>;
-}
-
-export function createOpenSeries(
-  limits: SeriesLimits,
-  restored: SeriesState | undefined,
-  changes: SeriesChanges,
-): OpenSeries {
+export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | undefined, changes: SeriesChanges) {
   /** By identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
@@ -43,22 +24,26 @@ export function createOpenSeries(
   let clock: Millis = restored?.clock ?? -Infinity;
 
   return {
-    of(finding, time) {
+    /** The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. */
+    of(finding: Finding, time: Millis): Series | undefined {
       if (time > clock) clock = time;
       if (clock >= nextSweep) sweep();
       return openOne(finding.identity) ?? open(finding, time);
     },
-    current: () => current.values(),
-    isPast: (series) => past.has(series),
-    settle(series) {
+    /** Of the windows that are open; some may be over, and not yet forgotten. */
+    current: (): Iterable<Series> => current.values(),
+    isPast: (series: Series): boolean => past.has(series),
+    /** All of it is published. */
+    settle(series: Series): void {
       if (past.delete(series)) changes.removed(series);
     },
-    get size() {
+    get size(): number {
       return current.size + past.size;
     },
+    /** The latest time seen, and when series of past windows are next looked for; null: not yet. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
-    takeChanges: () => [...changes.take(past), ...slots.takeChanges()],
-    *entries() {
+    takeChanges: (): StateChange[] => [...changes.take(past), ...slots.takeChanges()],
+    *entries(): Generator<StateChange> {
       yield* seriesEntries({ current: () => current.values(), past });
       yield* slots.entries();
     },

@@ -2,7 +2,6 @@ import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import { objectKey } from '../model/endpoint.ts';
 import type { ObjectSlots, SeriesState } from '../model/series.ts';
-import type { StateChange } from '../model/state-change.ts';
 import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './window.ts';
 
@@ -14,22 +13,13 @@ export interface SlotLimits {
 }
 
 /** How many Events each object has in its window, and how many of them are about one peer. */
-export interface Slots {
-  /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
-  hasRoom: (finding: Finding, clock: Millis) => boolean;
-  take: (finding: Finding) => void;
-  /** Forgets objects whose window is over at `clock`. */
-  sweep: (clock: Millis) => void;
-  takeChanges: () => StateChange[];
-  entries: () => Generator<StateChange>;
-}
-
-export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: SeriesState['objects'] = []): Slots {
+export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: SeriesState['objects'] = []) {
   const objects = new Map<string, ObjectSlots>(restored);
   const changes = createKeyedChanges('object', objects);
 
   return {
-    hasRoom({ regarding, details }, clock) {
+    /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
+    hasRoom({ regarding, details }: Finding, clock: Millis): boolean {
       const object = objectKey(regarding);
       const { number: window } = windowOf(clock, object);
       const known = objects.get(object);
@@ -37,7 +27,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: Se
       if (details.kind !== 'flow' || known?.window !== window) return true;
       return known.distinct < perObject && (known.peers?.[details.peer.identity] ?? 0) < perPeer;
     },
-    take({ regarding, details }) {
+    take({ regarding, details }: Finding): void {
       const object = objectKey(regarding);
       const slots = objects.get(object);
       if (slots === undefined) return;
@@ -48,7 +38,8 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: Se
       }
       changes.changed(object);
     },
-    sweep(clock) {
+    /** Forgets objects whose window is over at `clock`. */
+    sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {
         if (window === windowOf(clock, object).number) continue;
         objects.delete(object);

@@ -67,7 +67,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     },
     rest: () => ({ ...held.times(), reports: lostLines.state(), counts }),
     takeChanges: held.takeChanges,
-    entries: held.entries,
+    entries: () => held.entries(),
     due: pending.due,
     nextDue: pending.nextDue,
     postpone: pending.postpone,

@@ -74,7 +74,8 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     const found = findState(folder);
     if (found === undefined) return { ...fresh, problem: undefined, first: true };
     const state = found.state as AgentState;
-    const reason = unusableReason(found) ?? strangerReason(state, node);
+    const reason =
+      unusableReason(found) ?? (state.node === node ? undefined : `it is of node ${state.node}, this is ${node}`);
     if (reason !== undefined) return { ...fresh, problem: unusable(found.files, reason, now) };
     clampTimes([state.series, state.incidents, state.waiting], now.getTime());
     const problem =
@@ -121,10 +122,6 @@ export function unusableReason({ state, unusable: reason, damage }: Found): stri
   return reason ?? (shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent'));
 }
 
-function strangerReason(state: AgentState, node: string): string | undefined {
-  return state.node === node ? undefined : `it is of node ${state.node}, this is ${node}`;
-}
-
 /** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
 const longestAhead: Readonly<Record<string, Millis>> = {
   windowEnd: windowLength,
@@ -144,10 +141,7 @@ export function clampTimes(state: unknown, now: Millis): void {
 }
 
 /** When the last drop was logged and the last Event was written, of the problems that are still counted. */
-export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>): {
-  lastDrop: Millis | undefined;
-  lastEvent: Millis | undefined;
-} {
+export function lastTimes({ series, past }: Pick<SeriesState, 'series' | 'past'>) {
   const all = [...series, ...past];
   const drops = all.filter(({ finding }) => finding.details.kind !== 'incident');
   return {

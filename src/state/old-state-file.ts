@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Millis } from '../model/log-line.ts';
 import { reasonOf } from '../platform/system-error.ts';
@@ -58,7 +58,7 @@ function parse(text: string, saved: Millis): StateFile {
     if (header?.['format'] !== format) return refuse('it is no state file of this program');
     if (!versions.includes(header['version']))
       return refuse(`it has version ${String(header['version'])}, this program reads ${versions.join(', ')}`);
-    if (header['sha256'] !== digest(body)) return refuse('it is damaged: its checksum is another');
+    if (header['sha256'] !== hash('sha256', body)) return refuse('it is damaged: its checksum is another');
     return { kind: 'state', state: JSON.parse(body, renamed), saved };
   } catch {
     return refuse('it is no state file of this program');
@@ -73,8 +73,4 @@ function renamed(_: string, value: unknown): unknown {
 
 function refuse(reason: string): StateFile {
   return { kind: 'unusable', reason };
-}
-
-function digest(body: string): string {
-  return createHash('sha256').update(body).digest('hex');
 }

@@ -13,14 +13,7 @@ const name = /^state-(\d{10})\.log$/;
 const largest = 256 * 1024 * 1024;
 
 /** A file that batches of changes are appended to. */
-export interface Segment {
-  readonly number: number;
-  /** False once half a batch may stand at its end: what comes after it would not be read. */
-  readonly usable: boolean;
-  /** Appends what `encodeBatch` has made. When this resolves, it is on disk; when it rejects, it may be. */
-  append: (batch: Buffer) => Promise<void>;
-  close: () => Promise<void>;
-}
+export type Segment = ReturnType<typeof segmentOf>;
 
 /** What the segments of a folder hold together. */
 export interface Kept {
@@ -66,16 +59,18 @@ export async function removeSegment(folder: string, number: number): Promise<voi
   await rm(segmentFile(folder, number), { force: true });
 }
 
-function segmentOf(file: FileHandle, number: number, header: number): Segment {
+function segmentOf(file: FileHandle, number: number, header: number) {
   let usable = true;
   let end = header;
 
   return {
     number,
-    get usable() {
+    /** False once half a batch may stand at its end: what comes after it would not be read. */
+    get usable(): boolean {
       return usable;
     },
-    async append(batch) {
+    /** Appends what `encodeBatch` has made. When this resolves, it is on disk; when it rejects, it may be. */
+    async append(batch: Buffer): Promise<void> {
       try {
         await file.appendFile(batch);
         await file.datasync();
@@ -87,7 +82,7 @@ function segmentOf(file: FileHandle, number: number, header: number): Segment {
       }
       end += batch.length;
     },
-    close: () => file.close(),
+    close: (): Promise<void> => file.close(),
   };
 }
 

@@ -32,7 +32,7 @@ export interface StateLogOptions {
 
 /** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go and no write is large. */
 export interface StateLog {
-  /** Resolves when all changes before the call are on disk, or failed to be in time. Calls meanwhile share a write. Never rejects. */
+  /** Resolves when all changes before the call are on disk, or were too late. Calls meanwhile share a write. Never rejects. */
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
@@ -113,14 +113,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
   }
 }
 
-interface Writer {
-  /** Resolves to the revision that is on disk now. */
-  write: () => Promise<number>;
-  size: () => number;
-  close: () => Promise<void>;
-}
-
-function createWriter(options: StateLogOptions): Writer {
+function createWriter(options: StateLogOptions) {
   const { folder, state, create = createSegment, remove = removeSegment } = options;
   const { segmentSize = 1024 * 1024 } = options;
   let { replaced } = options;
@@ -134,7 +127,8 @@ function createWriter(options: StateLogOptions): Writer {
   let whole = 0;
 
   return {
-    async write() {
+    /** Resolves to the revision that is on disk now. */
+    async write(): Promise<number> {
       if (unwritten !== undefined) await writeBatch(await openSegment(), unwritten);
       const current = await openSegment();
       // What did not change is taken in the same step as what did: so a batch is true at one moment.
@@ -146,8 +140,8 @@ function createWriter(options: StateLogOptions): Writer {
       replaced = undefined;
       return revision;
     },
-    size: () => segments.values().reduce((sum, bytes) => sum + bytes, 0),
-    close: async () => await segment?.close(),
+    size: (): number => segments.values().reduce((sum, bytes) => sum + bytes, 0),
+    close: async (): Promise<void> => await segment?.close(),
   };
 
   async function writeBatch(current: Segment, batch: Buffer): Promise<void> {

@@ -1,14 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-export interface ConnectionLimits {
-  total: number;
-  /** Of one remote address. */
-  perAddress: number;
-}
-
 /** Always serves the newest: past a limit closes the oldest idle connection of the same address, or of the one that has most. */
-export function limitConnections(server: Server, { total, perAddress }: ConnectionLimits): void {
+export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
   /** By remote address, each in the order in which they came. */
   const open = new Map<string, Set<Socket>>();
   const answering = new Set<Socket>();
@@ -25,8 +19,8 @@ export function limitConnections(server: Server, { total, perAddress }: Connecti
       // Another set may have taken the place of one that was empty.
       if (own.size === 0 && open.get(address) === own) open.delete(address);
     });
-    if (own.size > perAddress) closeOne(own, socket);
-    else if (count > total) closeOne(largest(), socket);
+    if (own.size > limits.perAddress) closeOne(own, socket);
+    else if (count > limits.total) closeOne(largest(), socket);
   });
   server.on('request', ({ socket }, response) => {
     answering.add(socket);

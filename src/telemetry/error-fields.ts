@@ -1,12 +1,4 @@
-/** An error as it stands in the log. */
-export interface ErrorFields {
-  /** At most 1,000 characters. */
-  message: string;
-  code?: string | number;
-  cause?: unknown;
-  stack?: string;
-}
-
+/** Characters of a message. */
 const longest = 1000;
 /** Causes of causes; a chain may be a circle. */
 const deepest = 4;
@@ -16,11 +8,12 @@ export function errorFields(error: unknown, withStack: boolean, depth = 0): unkn
   if (!(error instanceof Error))
     return typeof error === 'object' && error !== null ? error : { message: String(error).slice(0, longest) };
   const { code, cause, stack } = error as NodeJS.ErrnoException;
-  const fields: ErrorFields = { message: messageOf(error).slice(0, longest) };
-  if (typeof code === 'string' || typeof code === 'number') fields.code = code;
-  if (cause !== undefined && depth < deepest) fields.cause = errorFields(cause, withStack, depth + 1);
-  if (withStack && stack !== undefined) fields.stack = stack;
-  return fields;
+  return {
+    message: messageOf(error).slice(0, longest),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+    ...(cause !== undefined && depth < deepest && { cause: errorFields(cause, withStack, depth + 1) }),
+    ...(withStack && stack !== undefined && { stack }),
+  };
 }
 
 /** A connection refused on every address of a host is an AggregateError that says nothing itself. */

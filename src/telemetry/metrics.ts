@@ -16,8 +16,9 @@ export interface Metrics extends MetricsByName, MetricsText {}
 export function createMetrics({ version }: { version: string }): Metrics {
   const registry = new Registry();
   addProcessMetrics(registry);
+  const entries = Object.entries(metricTable).map(([name, row]) => [name, createMetric(row, registry)]);
   const metrics: Metrics = {
-    ...createAll(registry),
+    ...(Object.fromEntries(entries) as MetricsByName),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };
@@ -35,11 +36,6 @@ export function scrapeOf(metrics: Metrics, legacyMetric: LegacyMetric | undefine
       return legacyMetric === undefined ? text : `${text}\n${await legacyMetric.text()}`;
     },
   };
-}
-
-function createAll(registry: Registry): MetricsByName {
-  const entries = Object.entries(metricTable).map(([name, row]) => [name, createMetric(row, registry)]);
-  return Object.fromEntries(entries) as MetricsByName;
 }
 
 function withPrefix(row: MetricRow): MetricRow {
