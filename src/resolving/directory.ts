@@ -68,7 +68,6 @@ export function createDirectory(objects: ClusterObjects): Directory {
   return directoryOf({ pods, nodes: () => objects.nodes, services: () => objects.services });
 }
 
-/** A directory of lists that may change. */
 export function directoryOf(lists: Lists): EditableDirectory {
   const { pods, remote } = lists;
   /** Made when first asked for after a change: a list that comes in changes them thousands of times. */
@@ -137,15 +136,9 @@ export function directoryOf(lists: Lists): EditableDirectory {
   }
 }
 
-interface NodeIndexes {
-  all: readonly Node[];
-  byName: (name: string) => Node | undefined;
-  byAddress: Map<string, Node>;
-  /** The node whose Pod range an address lies in. */
-  homeOf: (address: string) => string | undefined;
-}
+type NodeIndexes = ReturnType<typeof indexNodes>;
 
-function indexNodes(nodes: readonly Node[]): NodeIndexes {
+function indexNodes(nodes: readonly Node[]) {
   return { all: nodes, byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };
 }
 

@@ -18,14 +18,8 @@ export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?
 export function nodeEndpoint(node: Node, address: string): Endpoint {
   const { name } = node;
   const identity = `Node/${name}`;
-  return {
-    ...addressOnly(address),
-    kind: 'node',
-    evidence: 'node-address',
-    identity,
-    object: nodeRef(node),
-    node: name,
-  };
+  const object = nodeRef(node);
+  return { ...addressOnly(address), kind: 'node', evidence: 'node-address', identity, object, node: name };
 }
 
 export function serviceEndpoint(service: Service, address: string): Endpoint {

@@ -8,10 +8,7 @@ export interface Moment {
   exact: boolean;
 }
 
-/**
- * Whose interface it is. Two Pods can be named so that their interfaces have one name, which is 44 bits of a hash: then it is of
- * the Pod that has the address, never of a Pod without any, and of no Pod where neither has it.
- */
+/** Names hold 44 bits of a hash: of two Pods with one name it is that with the address, else the only one with any address. */
 export function ownerOf(index: PodIndex, name: string, address: string, at: Moment): Pod | undefined {
   const named = index.byInterface(name);
   if (named === undefined || isOne(named)) return holder(named, at);
@@ -41,10 +38,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 
-/**
- * A Pod starts some time before it gets its addresses, but keeps them to its end: of two that both seem to have one,
- * it is still with the one that ended first.
- */
+/** A Pod starts before it gets its addresses, but keeps them to its end: of two that seem to have one, it is the first to end. */
 function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {

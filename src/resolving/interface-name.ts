@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * Names that CNI plugins give the host's end of a Pod's veth pair: a prefix and the first 11 hex digits of
- * SHA-1("namespace.pod"). Calico: `cali`; the AWS VPC CNI: `eni`. The kernel allows 15 characters.
- */
+/** As Calico (`cali`) and the AWS VPC CNI (`eni`) name the host's end of a Pod's veth pair. The kernel allows 15 characters. */
 export function interfaceNames(namespace: string, pod: string): string[] {
   const hash = createHash('sha1').update(`${namespace}.${pod}`).digest('hex').slice(0, 11);
   return [`cali${hash}`, `eni${hash}`];

@@ -23,7 +23,6 @@ export interface LiveLists {
   podsByAddress: (address: string) => readonly Pod[];
   /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
   podsHere: (now: Millis) => Pod[];
-  /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
 }

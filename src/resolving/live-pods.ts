@@ -11,9 +11,7 @@ export interface LivePods {
   index: PodIndex;
   set: (pod: Pod, now: Millis) => void;
   remove: (namespace: string, name: string, now: Millis) => void;
-  /** The Pods that are on this node now. One with a restart in the last ten minutes is `restarting`. */
   here: (now: Millis) => Pod[];
-  /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   readonly sizes: { pods: number; tombstones: number };
 }
@@ -61,7 +59,9 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
     },
     here(now) {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
-      return here.map((pod) => (isRestartedAt(pod, now) ? Object.assign({}, pod, { problem: 'restarting' }) : pod));
+      return here.map((pod) =>
+        (pod.restarted ?? -Infinity) > now - recently ? Object.assign({}, pod, { problem: 'restarting' }) : pod,
+      );
     },
     sweep: tombstones.sweep,
   };
@@ -97,7 +97,3 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
 
 const intern = createInterner<string>();
 const internWorkload = createInterner<Workload>();
-
-function isRestartedAt({ restarted }: Pod, now: Millis): boolean {
-  return restarted !== undefined && restarted > now - recently;
-}

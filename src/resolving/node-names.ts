@@ -1,9 +1,6 @@
 import type { Node } from './objects.ts';
 
-/**
- * Finds a node by any name its log lines may carry: its own, its host names, either side's short form, in any case. A short
- * name that two nodes share finds neither.
- */
+/** Finds a node by its own or a host name, in full or short, in any case. A short name that two nodes share finds neither. */
 export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
   const full = new Map<string, Node>();
   const short = new Map<string, Node | undefined>();

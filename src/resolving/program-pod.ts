@@ -4,7 +4,7 @@ import type { Pod } from './objects.ts';
 
 /** The Pod of a node that runs a program, by the names that installers give; it is on the host's network, unlike who only borrows the name. */
 export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
-  const name = failing === 'kube-proxy' ? 'kube-proxy' : isOfCalicoNode(failing) ? 'calico-node' : undefined;
+  const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
   const pod = pods.find(
     (each) => each.hostNetwork && each.until === Infinity && (each.name === name || each.name.startsWith(`${name}-`)),
@@ -12,6 +12,4 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
   return pod === undefined ? undefined : podRef(pod);
 }
 
-function isOfCalicoNode(failing: Failing): boolean {
-  return failing === 'felix' || failing === 'confd' || failing === 'bird' || failing === 'calico-node';
-}
+const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);

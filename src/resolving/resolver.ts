@@ -12,10 +12,7 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
     : resolveMartian(observation, directory, at);
 }
 
-/**
- * Who the addresses of a packet were. A Pod's interface is the best evidence: it is the Pod's alone, even when its
- * address is another's by now or was never its own (spoofed, routed through).
- */
+/** A Pod's interface is the best evidence: the Pod's alone, even when the address is another's by now or never was its own. */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment): Ends {
   const { packet, inner, inInterface, outInterface, physIn, physOut } = observation;
   let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
@@ -23,18 +20,14 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   source ??= directory.byAddress(packet.source, at);
   destination ??= directory.byAddress(packet.destination, at);
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
-  // An error goes back to the sender of the packet that it is about, and conntrack translates both addresses at once: what is
-  // about the packet of another sender is forged, and only the error itself is believed.
+  // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
   return { source, destination, inner: { source: destination, destination: target }, ...interfaces };
 }
 
-/**
- * A martian's source address is what the kernel does not believe: only the interface shows who sent it. It comes as a
- * packet without anything but addresses, since that is all the kernel prints.
- */
+/** The kernel does not believe a martian's source, so only the interface shows who sent it. Only addresses are printed of it. */
 export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
   const sender = directory.podByInterface(device, source, at);
   const claimed = directory.byAddress(source, at);
@@ -59,11 +52,7 @@ export function resolveMartian({ source, destination, device }: Martian, directo
   };
 }
 
-/**
- * The node a line was logged on: the host name if it is a node's, else the node of the Pod whose interface is named
- * (interfaces exist on one node only), else the host name as it stands, if it is spelled as one, else the only node there is. '' when
- * all of that is unknown.
- */
+/** The node of a line: its host if that is a node, else of the interface, else a host so spelled, else the only node, else ''. */
 export function nodeOf(
   host: string | undefined,
   observation: PacketObservation | undefined,

@@ -5,10 +5,7 @@ export interface Owner {
   name: string;
 }
 
-/**
- * The controller a person would name for a Pod: the Deployment for `web-6c8d5f7b94` when that is the Pod's template
- * hash, the CronJob for a Job named by the minute it ran in (`report-29920440`).
- */
+/** The Deployment by the template hash of a Pod (`web-6c8d5f7b94`), the CronJob by the minute of its Job (`report-29920440`). */
 export function workloadOf(
   namespace: string,
   owner: Owner | undefined,
@@ -35,7 +32,6 @@ export function workloadOf(
   return { kind: owner.kind, namespace, name: owner.name };
 }
 
-/** One text for one workload. */
 export function workloadKey({ kind, namespace, name }: Workload): string {
   return `${kind}/${namespace}/${name}`;
 }

@@ -12,10 +12,7 @@ export interface Owners {
 /** One way to find the Pods of an address. */
 export interface PodFinder {
   readonly way: LookupWay;
-  /**
-   * Undefined where this way does not lead to the address: its network plugin is not there, or the address is none of its.
-   * Without Pods and node: the address is not in use. Rejects when it cannot be found out now, with `OverBudget` when it may not be.
-   */
+  /** Undefined: not an address of this way. No Pods, no node: not in use. Rejects when not known now; `OverBudget`: not asked. */
   find: (address: string) => Promise<Owners | undefined>;
   /** Whether this way leads anywhere in this cluster, for a log line and for doctor. Never rejects. */
   look: () => Promise<WayState>;

@@ -37,16 +37,10 @@ const namePolicy = {
 
 const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
-interface Found {
-  pods: readonly Pod[];
-  /** Node whose address it is. */
-  node: string | undefined;
-}
-
 export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions): RemoteLookups {
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
-  const pods: Lookup<Found> | undefined =
+  const pods: Lookup<Owners> | undefined =
     findPods &&
     createLookup({ ...common, ...podPolicy, find: async (address) => foundIn(await findPods(address), address) });
   const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
@@ -94,7 +88,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     return !confirmed && ask(pods, address);
   }
 
-  function foundIn({ pods: list, node }: Owners, address: string): Found | undefined {
+  function foundIn({ pods: list, node }: Owners, address: string): Owners | undefined {
     const all = list.filter((pod) => !pod.hostNetwork);
     for (const pod of all) {
       // What is seen now cannot have begun later: its node's clock is ahead of ours.
@@ -106,14 +100,14 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
       if (pod.until === Infinity)
         for (const each of pod.addresses) byAddress.set(each, [...(byAddress.get(each) ?? []), pod]);
     byAddress.delete(address);
-    for (const [other, owners] of byAddress) pods?.learn(other, { pods: owners, node: undefined });
+    for (const [other, owners] of byAddress) pods?.learn(other, { pods: owners });
 
     const own = all.filter(({ addresses }) => addresses.includes(address));
     if (own.length === 0) {
       const home = node ?? nodeOf(list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address)));
       return home === undefined ? undefined : { pods: [], node: home };
     }
-    return { pods: own, node: undefined };
+    return { pods: own };
   }
 }
 

@@ -2,27 +2,17 @@ import { Resolver } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 import type { Millis } from '../../model/log-line.ts';
 
-/**
- * A finding does not wait for a DNS that is itself what fails. Node.js looks only at each multiple of this whether it has
- * passed, and may miss the first by a hair.
- */
+/** A finding does not wait for a DNS that fails itself. Node.js looks only at multiples of this, and may miss the first. */
 const defaultTimeout: Millis = 900;
 
-/**
- * As a host name may be spelled (RFC 1123, underscores allowed; no name ends in a number, or it could pass for an address):
- * whoever owns the address writes this text.
- */
+/** RFC 1123 with underscores; no number at the end, lest it pass for an address: whoever owns the address writes this text. */
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
 /** Of the names of one address, so many are tried; more than one is rare. */
 const nameLimit = 3;
 
-/**
- * The host name of an address by its PTR record, which whoever has the address writes as he likes: it counts only if the name has
- * that address. Undefined if there is none. Rejects when no server answers. `servers` as `dns.setServers` takes them; by default
- * those of the system. Each is asked once, and then once for each of at most three names, for `timeout` to twice that.
- */
+/** By PTR record, which the owner of the address writes: a name counts only if it has the address. Rejects if none answers. */
 export function createReverseDns(
   servers?: readonly string[],
   timeout = defaultTimeout,

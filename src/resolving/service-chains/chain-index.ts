@@ -25,7 +25,6 @@ export interface ChainIndex extends ServiceChains {
   ownerOf: (chain: string) => OwnedChain | undefined;
   /** These chains are asked for next. */
   expect: (chains: readonly string[]) => void;
-  /** Forgets tombstones that are too old. */
   sweep: (now: Millis) => void;
   readonly sizes: { slices: number; tombstones: number };
 }
@@ -100,14 +99,12 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits): 
   }
 }
 
-/** What is hashed for the chains of each port. */
 function* portTexts(service: Service): Generator<readonly [string, PortOfService]> {
   const { namespace, name, ports } = service;
   for (const port of ports)
     for (const text of hashedTexts(namespace, name, port.name, port.protocol)) yield [text, { service, port }];
 }
 
-/** What is hashed for the chain of each endpoint. */
 function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, ChainPort]> {
   const { namespace, service, ports } = slice;
   const backends = unpackEndpoints(slice);

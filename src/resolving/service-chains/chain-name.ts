@@ -2,12 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
-/**
- * What the name of a chain says. In iptables mode kube-proxy names a Service's chains by a hash that cannot be inverted; in nftables
- * mode the name says it all.
- *
- * Format: kube-proxy's pkg/proxy/iptables/proxier.go, nftables/proxier.go and ipvs/proxier.go.
- */
+/** From a name: a hash that cannot be inverted, or all in nftables mode (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
 /** What a chain is made for. */
@@ -67,10 +62,7 @@ export function hostPort(address: string, port: number): string {
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/**
- * What is hashed for a port of a Service, and what the hash of an endpoint begins with: `kube-system/kube-dns:dnsudp`. A port
- * without a name has a second spelling: old releases left the colon.
- */
+/** Hashed for a port, or begins an endpoint's text: `kube-system/kube-dns:dnsudp`. Old releases kept the colon of no name. */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;
   return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];

@@ -1,10 +1,7 @@
 import type { Backend } from '../../model/service-chain.ts';
 import type { EndpointSlice } from '../objects.ts';
 
-/**
- * What the names of all Pods begin with, and those of all nodes; then for each endpoint its address, the rest of its Pod's name and
- * of its node's (0 where it has none) and whether it is ready. A Pod's name has its namespace only where that is not the slice's.
- */
+/** What all names begin with, then for each endpoint: address, the rest of `[NAMESPACE/]POD` and of its node or 0, readiness. */
 type Packed = [pods: string, nodes: string, ...(string | 0 | 1)[]];
 
 /** The endpoints of a slice as one text: a quarter of the memory of as many objects. */
@@ -47,10 +44,7 @@ function podOf(namespace: string, text: string): { namespace: string; name: stri
   return slash < 0 ? { namespace, name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-/**
- * Who is behind a Service, from all of its slices. A Pod counts once, by its first address, though it has one in each family and
- * stands in several slices where its ports have other numbers than others'; it is ready if any of them says so.
- */
+/** A Pod counts once, by its first address, though each family and set of ports has a slice; one slice is enough to be ready. */
 export function backendsIn(slices: Iterable<EndpointSlice>): Backend[] {
   const found = new Map<string, Backend>();
   for (const slice of slices) {
