@@ -24,16 +24,11 @@ export interface ClusterWatchOptions {
   ownNode: string;
   /** `node`: the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
-  /**
-   * Nodes, Services or EndpointSlices are watched only where there are no more of them; of Nodes then only our own. EndpointSlices
-   * are not even counted where their limit is 0.
-   */
+  /** Watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
   limits: { nodes: number; services: number; endpointSlices: number };
   onProblem: (resource: WatchedResource, problem: InformerProblem) => void;
-  /** A list is complete, or a watch goes on. */
   onSynced: (resource: WatchedResource) => void;
   onUnusable: (resource: WatchedResource, error: unknown) => void;
-  /** There are too many of them to be watched from every node. */
   onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
@@ -44,7 +39,6 @@ export interface ClusterWatch {
   stop: () => void;
   /** Everything that has to be known is known for the first time. EndpointSlices need not be. */
   readonly synced: boolean;
-  /** What is not. */
   readonly missing: readonly WatchedResource[];
   /** It is, and what there is of it is known: nothing of it has to be looked up. */
   watches: (resource: WatchedResource) => boolean;

@@ -1,10 +1,7 @@
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { reasonOf } from '../platform/system-error.ts';
 
-/**
- * The library makes a new connection pool for every request, that is a TLS handshake for each Event. This one keeps the
- * first pool for as long as the configuration lives.
- */
+/** The library makes a connection pool, so a TLS handshake, for each request: this keeps the first while the config lives. */
 class PooledConfig extends KubeConfig {
   #dispatcher: ReturnType<RequestContext['getDispatcher']>;
 
@@ -15,10 +12,7 @@ class PooledConfig extends KubeConfig {
   }
 }
 
-/**
- * Who we are to which API server: `kubeconfig` if given, else the ServiceAccount of the Pod, else what kubectl would use.
- * Throws with the path when a file cannot be read, or is no kubeconfig.
- */
+/** By `kubeconfig`, else the Pod's ServiceAccount, else as kubectl does. Throws with the path of a file that cannot be used. */
 export function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new PooledConfig();
   try {

@@ -9,7 +9,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
-import type { Json } from './slim.ts';
+import { type Json, parsed } from './json.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 
@@ -50,7 +50,6 @@ export interface ConnectionOptions {
   userAgent: string;
   onRequest: (report: RequestReport) => void;
   clock: Pick<Clock, 'now' | 'wall'>;
-  /** How long an answer is waited for. */
   timeout?: Millis;
 }
 
@@ -66,11 +65,7 @@ export class RefusedError extends Error {
 
 const reloadInterval: Millis = 5000;
 
-/**
- * Requests go through the library's authentication and transport, but not through its typed client: that turns every
- * object of a list into classes with dates, of which we keep a dozen fields (docs/decisions.md has the figures).
- * Throws when `load` does.
- */
+/** Without the library's typed client, which makes classes of every object (docs/decisions.md). Throws when `load` does. */
 export function createConnection({
   load,
   userAgent,
@@ -169,7 +164,7 @@ interface Status {
 
 async function refusalIn({ httpStatusCode, headers, body }: ResponseContext): Promise<Refusal> {
   const text = await body.text();
-  const { reason = '', message, details } = statusOf(text);
+  const { reason = '', message, details } = (parsed(text) ?? {}) as Status;
   const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
   return {
     kind: 'refused',
@@ -186,15 +181,6 @@ async function refusalIn({ httpStatusCode, headers, body }: ResponseContext): Pr
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
   return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
-}
-
-/** A proxy in between answers with a page of HTML. */
-function statusOf(text: string): Status {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
-  }
 }
 
 /** Seconds, as the API server sends it; at most ten minutes, whoever asks. */

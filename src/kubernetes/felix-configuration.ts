@@ -17,19 +17,12 @@ export interface FelixReader {
 
 type Felix = NonNullable<NodeFacts['felix']>;
 
-/**
- * Where the objects are: as custom resources that Calico calls its backing store, or by Calico's API server, which newer
- * releases replace by custom resources of the same group.
- */
+/** First custom resources of Calico's backing store, then Calico's API server, which newer releases replace by such resources. */
 const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 
 const cachedFor: Millis = 60_000;
 
-/**
- * Reads `default` and `node.<name>`, which wins field by field (felix/config/config_params.go, sources in descending order).
- * Two sources of felix are not seen here: its environment, which wins over both, and objects with a `nodeSelector` (Calico
- * since 2026), which stand between the two.
- */
+/** `node.<name>` wins by field (felix/config/config_params.go). Not seen: felix's environment, objects with a `nodeSelector`. */
 export function createFelixReader({ connection, node, now }: FelixReaderOptions): FelixReader {
   let known: { felix: Felix; at: Millis } | undefined;
   let running: Promise<Felix> | undefined;
@@ -79,10 +72,7 @@ export function createFelixReader({ connection, node, now }: FelixReaderOptions)
     return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
-  /**
-   * Without the right, the answer is 403 even where there is no Calico. Every authenticated client may list groups
-   * (system:discovery), so a missing right is reported only where it would change something.
-   */
+  /** Without the right, 403 comes even without Calico; but every authenticated client may list groups (system:discovery). */
   async function exists(group: string): Promise<boolean> {
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;

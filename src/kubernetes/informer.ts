@@ -27,7 +27,6 @@ export interface InformerOptions<T> extends ListOptions {
   onSynced: () => void;
   now: () => Millis;
   random: () => number;
-  /** How long a watch may be silent. */
   silence?: Millis | undefined;
   /** How the time between two watches is waited for; the default is a timer. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
@@ -73,10 +72,7 @@ interface Known {
   resourceVersion: string;
 }
 
-/**
- * Goes on where its watch ended, without a new list, unless the server has forgotten that point (410). Asks for bookmarks: without
- * them a quiet watch ends in 410 and a full list.
- */
+/** Lists again only if the server has forgotten where the watch ended (410). Without bookmarks a quiet watch always ends so. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
   const { connection, path, fieldSelector, now, random, pause = setTimeout, silence = defaultSilence } = options;
   const known: Known = { keys: new Set(), resourceVersion: '' };

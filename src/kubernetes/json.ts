@@ -3,6 +3,15 @@ import type { Millis } from '../model/log-line.ts';
 /** Any JSON value, looked into without trust. */
 export type Json = unknown;
 
+/** Undefined where the text is no JSON: a proxy in between may answer with a page of HTML. */
+export function parsed(line: string): Json {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
 export function at(value: Json, ...path: string[]): Json {
   let here = value;
   for (const key of path) {

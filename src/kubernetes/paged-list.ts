@@ -1,9 +1,9 @@
 import { type Connection, RefusedError } from './connection.ts';
-import type { Json } from './slim.ts';
+import type { Json } from './json.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;
-  /** Objects a page; undefined: all at once, from the API server's cache. */
+  /** Objects a page, where one answer would be too large; undefined: all at once, from the API server's cache, as the kubelet. */
   pageSize: number | undefined;
 }
 
@@ -17,14 +17,7 @@ interface Page {
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
 
-/**
- * A whole list, made slim page by page, so that memory holds one page of full objects at a time. Rejects with a
- * `RefusedError`.
- *
- * Without pages it is answered from the API server's cache (`resourceVersion=0`, as the kubelet does it): a selection by
- * node costs etcd nothing. The cache ignores page sizes, so a list that is too large for one answer has to be read from
- * behind it.
- */
+/** Made slim page by page, so that memory holds one page of full objects at a time. Rejects with a `RefusedError`. */
 export async function listAll<T>(
   { request }: Pick<Connection, 'request'>,
   path: string,

@@ -6,10 +6,7 @@ import { at, instant, type Json, list, text } from './json.ts';
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
   const phase = at(object, 'status', 'phase');
   const running = phase !== 'Succeeded' && phase !== 'Failed';
-  const containers = [
-    ...list(at(object, 'status', 'containerStatuses')),
-    ...list(at(object, 'status', 'initContainerStatuses')),
-  ];
+  const containers = containersOf(object);
   return {
     running,
     problem: !running
@@ -19,7 +16,7 @@ export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'resta
         : isUnready(object)
           ? 'unready'
           : undefined,
-    restarted: running ? lastRestart(containers) : undefined,
+    restarted: running ? lastEnd(containers, 'lastState') : undefined,
   };
 }
 
@@ -41,9 +38,12 @@ function isUnready(object: Json): boolean {
   return condition !== undefined && at(condition, 'status') !== 'True';
 }
 
-function lastRestart(containers: Json[]): Millis | undefined {
-  const ends = containers
-    .map((each) => instant(at(each, 'lastState', 'terminated', 'finishedAt')))
-    .filter((each) => each !== undefined);
+export function containersOf(pod: Json): Json[] {
+  return [...list(at(pod, 'status', 'containerStatuses')), ...list(at(pod, 'status', 'initContainerStatuses'))];
+}
+
+/** `lastState`: of the runs before the present ones. */
+export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis | undefined {
+  const ends = containers.flatMap((each) => instant(at(each, run, 'terminated', 'finishedAt')) ?? []);
   return ends.length === 0 ? undefined : Math.max(...ends);
 }

@@ -7,11 +7,9 @@ import { createInterner } from '../resolving/interner.ts';
 import type { Backend } from '../model/service-chain.ts';
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
 import { type Owner, workloadOf } from '../resolving/workload.ts';
-import { healthOf } from './pod-health.ts';
+import { containersOf, healthOf, lastEnd } from './pod-health.ts';
 import { podRole, serviceRole } from './roles.ts';
 import { at, instant, type Json, list, spelled, strings, text } from './json.ts';
-
-export type { Json } from './json.ts';
 
 /** An API object that lacks what makes it usable; the message says what. */
 export class UnusableObject extends Error {
@@ -84,15 +82,11 @@ function ownerIn(reference: Json): Owner | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 
-/**
- * As the kubelet names a static Pod: an MD5 in hexadecimal. Anybody may write the annotation; in the spelling of a uid it would
- * make one Pod pass for another.
- */
+/** An MD5 by the kubelet, of a static Pod. Anybody may write it: spelled as a uid, it would make one Pod pass for another. */
 function isConfigHash(annotation: string): boolean {
   return /^[0-9a-f]{32}$/.test(annotation);
 }
 
-/** v1 Node → the fields that are kept. */
 export function slimNode(object: Json): Node {
   const { name, uid, resourceVersion } = identity(object, false);
   const annotations = strings(at(object, 'metadata', 'annotations'));
@@ -111,7 +105,6 @@ export function slimNode(object: Json): Node {
   };
 }
 
-/** v1 Service → the fields that are kept. */
 export function slimService(object: Json): Service {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
@@ -191,21 +184,13 @@ const tunnelAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-/**
- * When a Pod gave up its addresses. A completed Pod still shows them in its status, though they may be another Pod's
- * by now; without a time of its end it is taken never to have had them.
- */
+/** A completed Pod shows addresses that may be another's by now; without a time of its end it is taken never to have had them. */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
   if (phase !== 'Succeeded' && phase !== 'Failed') return Infinity;
-  const ends = [
-    ...list(at(object, 'status', 'containerStatuses')),
-    ...list(at(object, 'status', 'initContainerStatuses')),
-  ]
-    .map((each) => instant(at(each, 'state', 'terminated', 'finishedAt')))
-    .filter((each) => each !== undefined);
+  const end = lastEnd(containersOf(object), 'state');
   // The API cuts its times to whole seconds, so it was still there in that second.
-  return ends.length === 0 ? from : Math.max(...ends) + 1000;
+  return end === undefined ? from : end + 1000;
 }
 
 function identity(

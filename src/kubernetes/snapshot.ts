@@ -3,7 +3,8 @@ import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import { settingsOf } from './felix-configuration.ts';
-import { type Json, slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
+import { type Json, parsed } from './json.ts';
+import { slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 
 export interface Snapshot {
   objects: ClusterObjects;
@@ -25,10 +26,7 @@ interface Brought {
   problems: string[];
 }
 
-/**
- * Reads saved lists of objects, as `kubectl get pods,nodes,services,namespaces -A -o json` prints them: a List, a
- * PodList, a single object, or several of these one after the other on lines of their own. Never throws.
- */
+/** Reads what `kubectl get … -o json` prints: a List, a PodList, an object, or several, each on its lines. Never throws. */
 export function readSnapshot(files: readonly string[]): Snapshot {
   const snapshot: Snapshot = {
     objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
@@ -91,24 +89,16 @@ function readDocuments(file: string, text: string, brought: Brought): void {
 function readLines(file: string, content: string, error: Error, brought: Brought): void {
   // A log of gigabytes that was named by mistake is not to be split into its lines.
   const [first = ''] = content.trim().split('\n', 1);
-  if (parseObject(first) === undefined || first === content.trim()) {
+  if (parsed(first) === undefined || first === content.trim()) {
     throw new UnusableFile(
       `${file}${placeOf(error, content)}: is not JSON as \`kubectl get … -o json\` prints it${hint(content, error)} (${withoutPlace(error.message)})`,
     );
   }
   for (const [index, line] of content.split('\n').entries()) {
     const place = `${file}: line ${index + 1}`;
-    const object = parseObject(line);
+    const object = parsed(line);
     if (object !== undefined) takeObject(object, place, brought);
     else if (line.trim() !== '') throw new UnusableFile(`${place} is not JSON`);
-  }
-}
-
-function parseObject(line: string): Json {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
-import type { Json } from './json.ts';
+import { type Json, parsed } from './json.ts';
 
 /** A watch brought nothing for too long: its connection may be dead without knowing it. */
 export class SilentWatchError extends Error {}
@@ -11,10 +11,7 @@ export interface WatchEvent {
   object?: Json;
 }
 
-/**
- * One watch until the server ends it in good order: undefined when it begins to answer, then its events. Throws a `RefusedError`, a
- * `SilentWatchError`, or what broke the connection. `silence`: longest time without a byte, from the request on.
- */
+/** Undefined when the answer begins, then events. Throws what broke it; after `silence` without a byte a `SilentWatchError`. */
 export async function* watchEvents(
   { stream }: Pick<Connection, 'stream'>,
   path: string,
@@ -35,7 +32,7 @@ export async function* watchEvents(
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        const event = parse(line);
+        const event = parsed(line);
         if (typeof event === 'object' && event !== null) yield event;
       }
     }
@@ -44,14 +41,5 @@ export async function* watchEvents(
   } finally {
     clearTimeout(timer);
     silent.abort();
-  }
-}
-
-/** A proxy in between may answer with a page of HTML. */
-function parse(line: string): Json {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
