@@ -53,10 +53,7 @@ export interface UsableConfig extends Pick<LoadedConfig, 'config' | 'warnings'> 
   readonly problems: readonly string[];
 }
 
-/**
- * Options go over variables, those over the file, that over variables of kube-iptables-tailer, these over `assumed`. Throws a
- * `ConfigError` that lists all that is wrong, each with the place it is from.
- */
+/** Options go over variables, file, kube-iptables-tailer's variables, `assumed`. Throws a `ConfigError` of all that is wrong. */
 export function loadConfig(inputs: ConfigInputs, assumed?: Layer): LoadedConfig {
   const { given, warnings, file, problems, wrong, config } = readLayers(inputs, assumed);
   if (config === undefined || problems.length > 0)
@@ -101,15 +98,11 @@ export function checkConfigFile(path: string, readText = readConfigText): readon
   }
 }
 
-/** Where programs are, as in the environment. */
 export function searchPath(env: NodeJS.ProcessEnv = process.env): string {
   return env['PATH'] ?? '';
 }
 
-/**
- * For a caller that passes it on. Not `env` of `node:process`: importing that module looks at standard input, too, which makes a
- * pipe there one that cannot be read as a file.
- */
+/** Not `env` of `node:process`: importing that looks at standard input, so that a pipe there cannot be read as a file. */
 export function environment(): NodeJS.ProcessEnv {
   return process.env;
 }

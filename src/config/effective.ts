@@ -36,7 +36,6 @@ export function printJson(given: Layer, warnings: readonly string[]): string {
   return `${printableJson(JSON.stringify({ config, from, warnings }, undefined, 2))}\n`;
 }
 
-/** What is set by option, variable or file. */
 export function withoutDefaults(given: Layer): Layer {
   return Object.fromEntries(entriesOf(given).filter(([, { origin }]) => origin.kind !== 'default'));
 }

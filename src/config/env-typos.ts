@@ -7,10 +7,7 @@ const variables = [configFile.env, ...settingNames.map((name) => settingOf(name)
   name.includes('_'),
 );
 
-/**
- * Warnings of variables that are nearly ours: an environment is full of others, so a typo shows only by its likeness to a
- * variable that is not set.
- */
+/** An environment is full of other variables: a typo shows only by its likeness to one of ours that is not set. */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {
     if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];

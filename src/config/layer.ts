@@ -16,7 +16,6 @@ export type Layer = { readonly [Name in SettingName]?: Given };
 
 export type Flags = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** `flags`: values by name of the flag. */
 export function layerOfFlags(flags: Flags): Layer {
   return layerOf((setting) => {
     const value = flags[setting.flag];
@@ -36,7 +35,6 @@ export const defaults: Layer = layerOf((setting) =>
   setting.default === undefined ? undefined : given(setting, setting.default, { kind: 'default' }),
 );
 
-/** The path of the config file. */
 export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   const flag = flags[configFile.flag];
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);

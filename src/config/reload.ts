@@ -20,10 +20,7 @@ export interface ReloadOptions {
   apply: (config: Config) => void;
 }
 
-/**
- * A change is taken when two looks in a row have seen the same text, so that a file is not read while it is written. Each text is
- * judged and reported once. A wrong one changes nothing.
- */
+/** A change counts when two looks in a row see it, lest it be half written. Each text is judged once; a wrong one is ignored. */
 export function createReload({ loaded, log, apply }: ReloadOptions): Reload {
   const { file } = loaded;
   const counts = { ok: 0, failed: 0 };

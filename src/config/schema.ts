@@ -16,7 +16,6 @@ export type SourceSetting =
   | { kind: 'file'; path: string }
   | { kind: 'program'; program: string; path: string };
 
-/** The value of each setting, by its name. */
 export type Config = Readonly<z.output<typeof schema>>;
 
 export type SettingName = keyof Config;

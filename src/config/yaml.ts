@@ -46,10 +46,7 @@ const maxEvents = 10_000;
 /** Keys stay as they are written, in their order. */
 const schema = CORE_SCHEMA.withTags(realMapTag);
 
-/**
- * One document of YAML 1.2 (JSON is one, too); undefined if there are but comments. Aliases are refused: a few of them can stand for
- * gigabytes. Throws a `YamlError`.
- */
+/** A document of YAML 1.2, or JSON; undefined if empty. Refuses aliases: a few can stand for gigabytes. Throws a `YamlError`. */
 export function parseYaml(text: string): YamlNode | undefined {
   try {
     const events = parseEvents(text, { maxDepth });
