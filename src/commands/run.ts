@@ -14,10 +14,7 @@ const roundsBetweenPositions = 6;
 /** Rounds in which no source can be read, until the agent ends. */
 const unreadableRounds = 2;
 
-/**
- * The agent of one node, from start until `stop` is signalled. Resolves to the exit status: 1 when there is nothing that it could
- * read. Rejects when it cannot begin.
- */
+/** Runs until `stop`. Resolves to the exit status: 1 when there is nothing that it could read. Rejects when it cannot begin. */
 export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
   const { config } = loaded;
   const log = await createLogger({ level: config.logLevel, terminal, node: config.node });

@@ -5,10 +5,7 @@ import { UsageError } from './options/usage-error.ts';
 /** The command whose output `--pods` takes. */
 export const saveCommand = 'kubectl get pods,nodes,services,namespaces -A -o json > cluster.json';
 
-/**
- * What the files of `--pods` hold. Throws a `UsageError` where one is not what it should be: gigabytes of log may follow,
- * and nothing would be shown of them.
- */
+/** Throws a `UsageError` where a file is not what it should be: gigabytes of log may follow, and nothing would be shown. */
 export function readSavedObjects(files: readonly string[]): Snapshot {
   const snapshot = readSnapshot(files);
   if (snapshot.unusable.length === 0) return snapshot;

@@ -1,4 +1,5 @@
 import { createFelixReader } from '../../kubernetes/felix-configuration.ts';
+import { at } from '../../kubernetes/json.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Api } from './api.ts';
@@ -22,17 +23,12 @@ export async function lookAtFelix(
     connection: {
       async request(verb, path, options) {
         const answer = await request(verb, path, options);
-        const prefix = answer.kind === 'answered' ? logPrefixOf(answer.body) : undefined;
-        if (prefix !== undefined) prefixes.set(path.endsWith('/default') ? 'default' : 'node', prefix);
+        const prefix = answer.kind === 'answered' ? at(answer.body, 'spec', 'logPrefix') : undefined;
+        if (typeof prefix === 'string') prefixes.set(path.endsWith('/default') ? 'default' : 'node', prefix);
         return answer;
       },
     },
   });
   const felix = await reader.read();
   return { felix, logPrefix: prefixes.get('node') ?? prefixes.get('default') };
-}
-
-function logPrefixOf(body: unknown): string | undefined {
-  const prefix = (body as { spec?: { logPrefix?: unknown } } | null)?.spec?.logPrefix;
-  return typeof prefix === 'string' ? prefix : undefined;
 }

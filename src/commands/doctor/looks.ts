@@ -54,10 +54,7 @@ export function createLooks({ config, api, ownPod, prefixes, system }: DoctorCon
       const named = sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
       const isRead = new Set(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
       const found = sources.some(({ kind }) => kind === 'auto') ? system.findPrograms() : [];
-      return [...named, ...found.filter(({ path }) => !isRead.has(path))].map(({ program, path }) => ({
-        program,
-        path,
-      }));
+      return [...named, ...found.filter(({ path }) => !isRead.has(path))];
     },
   };
 

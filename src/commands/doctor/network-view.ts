@@ -1,9 +1,6 @@
 import { hostProcess, namespaceOf } from '../../platform/proc/host-namespace.ts';
 
-/**
- * Whose network this process sees: `initial` is the kernel's first namespace, that of the node unless the node is itself a container;
- * `node` the node's, which is not the first; `pod` that of a Pod, where the node's rules cannot be seen.
- */
+/** `initial`: the kernel's first namespace; `node`: of a node that is a container; `pod`: a Pod's, without the node's rules. */
 export type NetworkView = 'initial' | 'node' | 'pod';
 
 export interface NetworkViewOptions {

@@ -13,10 +13,7 @@ export function isInPod(): boolean {
   return existsSync(accountFolder);
 }
 
-/**
- * The Pod that this process is in, by POD_NAME and POD_NAMESPACE, else by the name of the host, which only with hostNetwork is
- * another. Undefined outside of Pods. Whether there is such a Pod is for the API server to say.
- */
+/** By POD_NAME and POD_NAMESPACE, else by the host's name, which differs only with hostNetwork. Undefined outside of Pods. */
 export function ownPod(env: NodeJS.ProcessEnv): PodName | undefined {
   const name = env['POD_NAME'] || (isInPod() ? hostname() : undefined);
   const namespace = env['POD_NAMESPACE'] || accountNamespace();

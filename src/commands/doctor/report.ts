@@ -5,7 +5,6 @@ import type { Check, Status } from './check.ts';
 export interface Report {
   version: string;
   node: string;
-  /** When it was made. */
   time: Millis;
   checks: readonly Check[];
 }

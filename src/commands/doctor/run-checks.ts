@@ -10,7 +10,6 @@ export interface Task {
 
 export interface RunChecksOptions {
   tasks: readonly Task[];
-  /** For each check. */
   timeout: Millis;
   /** Calls once, `delay` from now; returns how to call it off. */
   schedule: (task: () => void, delay: Millis) => () => void;

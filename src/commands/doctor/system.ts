@@ -31,10 +31,8 @@ export interface System {
   lookAtNetwork: (options: Omit<NetworkViewOptions, 'isPod'>) => Promise<NetworkView>;
 }
 
-/** What the checks go by. */
 export interface DoctorContext {
   config: Config;
-  /** Of the config. */
   problems: readonly string[];
   warnings: readonly string[];
   api: Api;

@@ -10,8 +10,7 @@ import { denierOf } from '../../events/denial.ts';
 import { eventOf, namespaceOf } from '../../events/event.ts';
 import type { Refusal } from '../../events/event-store.ts';
 import { createEventWriter } from '../../events/event-writer.ts';
-import { createDirectory } from '../../resolving/directory.ts';
-import { nodeRef } from '../../resolving/endpoints.ts';
+import { externalEndpoint, nodeRef } from '../../resolving/endpoints.ts';
 import { createSeriesTable } from '../../series/table.ts';
 import { type Api, refusalText } from './api.ts';
 import { findNode, findPod } from './cluster-look.ts';
@@ -37,10 +36,7 @@ interface Failed {
   advice: string;
 }
 
-/**
- * Writes one harmless Event as the agent writes those of drops, of type Normal with the reason `TestEvent`. Each call makes
- * another one, because exporters announce only new ones. Never rejects.
- */
+/** Writes one of type Normal, as the agent does; another each time, because exporters announce only new ones. Never rejects. */
 export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOptions): Promise<TestEventResult> {
   const found = await findObject();
   if (!('object' in found)) return found;
@@ -100,14 +96,9 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-const nothing = { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] };
-
 /** A finding without a packet: its message is not made of its details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
-  const noEndpoint = createDirectory(nothing).byAddress('0.0.0.0', {
-    time: now,
-    exact: true,
-  });
+  const noEndpoint = externalEndpoint('0.0.0.0', undefined);
   return {
     identity: `test-event ${now} ${randomUUID()}`,
     reason: 'TestEvent',

@@ -18,10 +18,7 @@ export const settingsHelp = all
 
 const settingForms: OptionForms = Object.fromEntries(all.map(({ flag }) => [flag, { type: 'string' }]));
 
-/**
- * Parses the options of `command`, of which `own` are no settings, and loads the settings by `load`. Throws a `UsageError` that lists
- * all that is wrong with either.
- */
+/** Reads the options of `command`; `own` are no settings. Throws a `UsageError` that lists all that is wrong with either. */
 export function readSettingOptions<Loaded>(
   args: readonly string[],
   command: string,

@@ -18,10 +18,7 @@ interface Candidate extends ReplayInput, Pick<Peek, 'start'> {
   first: number;
 }
 
-/**
- * The logs, each once, and oldest first, so that `kern.log kern.log.1 kern.log.2.gz` is read in the order it was written. `onRepeat`
- * gets a sentence for each file that has two of the names, or is another's copy, byte for byte when both are unpacked.
- */
+/** Each log once, oldest first. `onRepeat` gets a sentence for each that is another's file, or its copy when unpacked. */
 export async function chooseInputs(
   options: ReplayOptions,
   onRepeat: (sentence: string) => void,

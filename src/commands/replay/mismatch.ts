@@ -9,10 +9,7 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 /** So many names are shown, of perhaps thousands. */
 const shown = 5;
 
-/**
- * For a `--node` that neither an object nor a line knows, such as one with a typo; undefined when it is known, or when they name no
- * node at all. `hosts`: the host names in the lines.
- */
+/** For a `--node` that neither an object nor a line (`hosts`) knows; undefined when it is known, or when they name no node. */
 export function unknownNode(
   { node }: Pick<ReplayOptions, 'node'>,
   { nodes, pods }: ClusterObjects,

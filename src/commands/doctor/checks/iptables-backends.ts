@@ -8,14 +8,15 @@ export function checkIptablesBackends({ sets, saw, failures }: Rules, view: Netw
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
   if (view === 'pod') return unknown("not to be seen from a Pod without the node's network", byHand);
-  const [legacy, nft] = (['legacy', 'nft'] as const).map((backend) => {
+  const look = (backend: 'legacy' | 'nft') => {
     const own = sets.filter((set) => set.backend === backend);
     return {
       rules: own.reduce((sum, { rules }) => sum + rules, 0),
       hasClusterChains: own.some((set) => set.hasClusterChains),
       isKnown: own.length > 0 || (backend === 'legacy' && saw.legacy),
     };
-  }) as [Backend, Backend];
+  };
+  const [legacy, nft] = [look('legacy'), look('nft')];
   const counts = `legacy has ${plural(legacy.rules)}, nft ${plural(nft.rules)}`;
   if (legacy.rules > 0 && nft.rules > 0) {
     if (legacy.hasClusterChains && nft.hasClusterChains)
@@ -35,12 +36,6 @@ export function checkIptablesBackends({ sets, saw, failures }: Rules, view: Netw
     );
   if (legacy.rules + nft.rules === 0) return ok('no rules of iptables');
   return ok(`only ${legacy.rules > 0 ? `legacy (${plural(legacy.rules)})` : `nft (${plural(nft.rules)})`}`);
-}
-
-interface Backend {
-  rules: number;
-  hasClusterChains: boolean;
-  isKnown: boolean;
 }
 
 function plural(rules: number): string {

@@ -28,7 +28,6 @@ export interface LocateOptions {
   findJournal: (directory: string | undefined) => { directory: string } | { reason: string };
 }
 
-/** Finds out what a setting stands for on this node. */
 export function locate(setting: KernelSetting, { choose, findJournal }: LocateOptions): Located {
   switch (setting.kind) {
     case 'auto': {

@@ -12,10 +12,7 @@ const families = [
 /** `nf_log_ipv4`, `nf_log_ipv6`, or of newer kernels' one module, `nf_log_syslog`. */
 const toSyslog = /^nf_log_(?:syslog|ipv[46])$/;
 
-/**
- * What writes for those who do not say where to: TRACE, and what connection tracking finds invalid. A LOG rule loads and uses the
- * kernel's log whatever stands here (net/netfilter/nf_log.c, nf_log_packet and nf_log_trace).
- */
+/** For TRACE and invalid packets: LOG rules use the kernel's log whatever stands here (nf_log_packet, net/netfilter/nf_log.c). */
 export function checkLogBackend(readFile: ReadFile, view: NetworkView): Check[] {
   if (view === 'pod')
     return [

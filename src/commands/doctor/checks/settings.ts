@@ -21,7 +21,6 @@ export function inOneLine(problems: readonly string[]): string {
   return [...problems.slice(0, most), ...more].join('; ');
 }
 
-/** As it is set. */
 export function sourceName(setting: SourceSetting): string {
   if (setting.kind === 'file') return `file:${setting.path}`;
   if (setting.kind === 'program') return `program:${setting.program}=${setting.path}`;

@@ -1,10 +1,7 @@
 import type { LogRule } from './log-rule.ts';
 import { nftWordsOf, type Word } from './words.ts';
 
-/**
- * The rules with a `log` statement in what `nft list ruleset` prints: `log prefix "x" group 2 level warn flags all`, in any order
- * (nft(8), LOG STATEMENT). With a group it is NFLOG.
- */
+/** The rules of `nft list ruleset` with a `log` statement, options in any order (nft(8), LOG STATEMENT). A group means NFLOG. */
 export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {
     if (!/\blog\b/.test(line)) return [];
