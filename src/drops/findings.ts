@@ -62,10 +62,7 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
   };
 }
 
-/**
- * A dropped ICMP error is bad for who sent the packet it is about. The peer is what could not be reached; the reporter is only
- * the messenger, and has a finding of its own if it is a Pod.
- */
+/** The peer is what could not be reached; the reporter is only the messenger, and has its own finding if it is a Pod. */
 function explainError(
   observation: PacketObservation,
   inner: Packet,
@@ -74,7 +71,6 @@ function explainError(
   node: string,
 ): Finding[] {
   const { packet, mtu } = observation;
-  const { port, reply } = orient(inner);
   const error = {
     reporter: ends.source,
     protocol: packet.protocol,
@@ -87,12 +83,7 @@ function explainError(
   if (victim.kind === 'pod') {
     const details: FlowDetails = {
       ...flow(observation, ends, 'receiving', innerEnds.destination, victim),
-      protocol: inner.protocol,
-      port,
-      reply,
-      laterFragment: inner.laterFragment,
-      icmpType: inner.icmpType,
-      icmpCode: inner.icmpCode,
+      ...serviceOf(inner),
       error,
     };
     findings.push(finding('receiving', victim, innerEnds.destination, details, node));
@@ -113,15 +104,9 @@ function flow(
   own: Endpoint,
 ): FlowDetails {
   const { packet, inInterface, outInterface } = observation;
-  const { port, reply } = orient(packet);
   return {
     ...bareFlow(direction, peer, own),
-    protocol: packet.protocol,
-    port,
-    reply,
-    laterFragment: packet.laterFragment,
-    icmpType: packet.icmpType,
-    icmpCode: packet.icmpCode,
+    ...serviceOf(packet),
     verdict: observation.verdict === 'rejected' ? 'rejected' : 'dropped',
     prefix: observation.prefix,
     enforcer: observation.enforcer,
@@ -129,6 +114,11 @@ function flow(
     refusedBy: refusedBy(ends),
     path: pathOf(inInterface, outInterface),
   };
+}
+
+function serviceOf(packet: Packet): Partial<FlowDetails> {
+  const { protocol, laterFragment, icmpType, icmpCode } = packet;
+  return { protocol, ...orient(packet), laterFragment, icmpType, icmpCode };
 }
 
 /** Policies act at a Pod's interface: what came from one and left by none was refused at its sender, else at its receiver. */

@@ -45,15 +45,12 @@ function readDocker(line: string): ContainerRecord | undefined {
   const stamp = readRfc3339(time);
   if (stamp?.length !== time.length) return undefined;
   const partial = !log.endsWith('\n');
-  return { time: stamp.time, stream, partial, text: encodeText(partial ? log : log.slice(0, -1)) };
+  // JSON is text already; everything here is bytes.
+  const text = Buffer.from(partial ? log : log.slice(0, -1)).toString('latin1');
+  return { time: stamp.time, stream, partial, text };
 }
 
 /** latin1 text as the UTF-8 that it is; bytes that are none become U+FFFD. */
 export function decodeText(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
-}
-
-/** JSON is text already; everything here is bytes. */
-function encodeText(text: string): string {
-  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }

@@ -72,10 +72,7 @@ const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );
 
-/**
- * `undefined` when no format claims it. `origin` (as in `Envelope`) and `program` name its writer: any program can take the names
- * of the kernel and of ulogd, so these two count only with the origin `kernel`.
- */
+/** `undefined`: no format. Any program can take the kernel's and ulogd's names, so these count only with the origin `kernel`. */
 export function parse(
   text: string,
   prefixes: PrefixTable,

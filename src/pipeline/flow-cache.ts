@@ -27,10 +27,7 @@ interface Entry {
   meaning: FlowMeaning;
 }
 
-/**
- * A refused flow comes back with every retransmission. Answers hold for one epoch of the directory and are forgotten with it.
- * No Map or LRU: their keys would be strings put together for each packet, which costs more than all the rest (`npm run bench`).
- */
+/** For one epoch of the directory. An LRU's keys, made for each packet, cost more than all the rest (`npm run bench`). */
 export function createFlowMemo(
   directory: Directory,
   fixedNode: string | undefined,

@@ -29,15 +29,8 @@ export const longestWait: Millis = 2000;
 
 const reviewInterval: Millis = 250;
 
-export function createLookupGate({
-  queue,
-  remote,
-  isSynced,
-  endsOf,
-  resume,
-  onFull,
-  now,
-}: LookupGateOptions): LookupGate {
+export function createLookupGate(options: LookupGateOptions): LookupGate {
+  const { queue, remote, isSynced, endsOf, resume, onFull, now } = options;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   /** When the lists were complete. Lookups begin then, so the wait is measured from then. */

@@ -49,14 +49,14 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       const key = keyOf(line, observation);
       const weight = weightOf(observation);
       const known = waiting.get(key);
-      if (known || waiting.size < limit) changes.changed(key);
+      if (!known && waiting.size >= limit) return false;
+      changes.changed(key);
       if (known) {
         known.weight += weight;
         known.first = Math.min(known.first, line.time);
         known.last = Math.max(known.last, line.time);
         return true;
       }
-      if (waiting.size >= limit) return false;
       // A text may have 64 KiB, and all that it says is in the observation.
       const kept = { ...line, text: '' };
       waiting.set(key, { line: kept, observation, weight, first: line.time, last: line.time, since: now });

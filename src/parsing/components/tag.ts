@@ -19,10 +19,7 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/**
- * Without a name it is kube-proxy: no other klog is read but the kubelet's, which keeps chains with the same words. With a name
- * such as `k3s`, which has all of Kubernetes in one program, the source file decides.
- */
+/** Without a name it is kube-proxy, unless its file is the kubelet's; in `k3s`, which has all in one, the file decides. */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
   if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';

@@ -64,7 +64,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       const thisYear = new Date(latest + day).getUTCFullYear();
       for (let year = thisYear; year > thisYear - 9; year--) {
         const time = zone(year, month, date, hours, minutes, seconds);
-        if (time <= latest + day && isDate(year, month, date)) return time;
+        if (time <= latest + day && date <= new Date(Date.UTC(year, month + 1, 0)).getUTCDate()) return time;
       }
       return undefined;
     },
@@ -76,8 +76,4 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       return { time: guessedBoot + seconds * 1000, exact: false };
     },
   };
-}
-
-function isDate(year: number, month: number, date: number): boolean {
-  return date >= 1 && date <= new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
 }

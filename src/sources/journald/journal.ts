@@ -14,10 +14,7 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
 /** Longest record taken, in bytes. One of the kernel has 8 KiB at most, but as an array of bytes takes several times that. */
 const longestRecord = 1024 * 1024;
 
-/**
- * Reads the records of the kernel and of units, of earlier boots too, by journalctl. Lines are numbered from where this began.
- * Limit: if the clock is stepped back and the journal emptied before a restart, records older than the last one read are missed.
- */
+/** Limit: if the clock steps back and the journal is emptied before a restart, records older than the last read are missed. */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];

@@ -25,10 +25,7 @@ export interface KernelRingOptions {
 /** Priority, number, microseconds since boot (Linux Documentation/ABI/testing/dev-kmsg). */
 const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
-/**
- * Reads /dev/kmsg; lines are numbered as the kernel numbers its records. Needs a privileged container.
- * It is polled: a read that waits, in whatever thread, keeps the process from ending.
- */
+/** Lines have the kernel's numbers. It is polled: a read that waits, in whatever thread, keeps the process from ending. */
 export function createKernelRing(options: KernelRingOptions): Source {
   const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = clockMonotonic } = options;
   const { bootId = readBootId, device = kmsgDevice } = options;

@@ -1,6 +1,6 @@
 import type { Millis } from '../../model/log-line.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
-import { type Json, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 import type { CreateLog } from './container-log.ts';
 import { createDiscovery } from './discovery.ts';
 import { createOpenLogs, type OpenLogs } from './open-logs.ts';
@@ -29,14 +29,10 @@ const lookInterval: Millis = 500;
 /** At every so many looks all folders are listed, whether or not they seem to have changed. */
 const looksPerList = 20;
 
-/**
- * Logs that are there at the very first start are read from their ends, all others from their starts. The log of a container
- * that was restarted or deleted is read to its end. Limit: a container that comes and goes between two looks (0.5 s) is not seen.
- */
+/** Logs there at the very first start are read from their ends. Limit: what comes and goes between two looks is not seen. */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
-  const { root = '/var/log/pods', rules = defaultRules, saved, timeout, maxLogs = 256 } = options;
+  const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
   const { createLog = createRotatedLog, folders = systemFolders, timing = systemTiming } = options;
-  const { listener } = options;
   const discovery = createDiscovery({
     root,
     matcher: createContainerMatcher(rules),
@@ -45,7 +41,7 @@ export function createContainerLogs(options: ContainerLogsOptions): ContainerLog
   });
   const logs = createOpenLogs({
     root,
-    saved: (saved?.['logs'] ?? {}) as { readonly [key: string]: Json },
+    saved: (saved?.['logs'] ?? {}) as Position,
     maxLogs,
     listener,
     log: { createLog, timeout, timing },

@@ -1,6 +1,5 @@
-import { podOf } from '../../log-formats/container-path.ts';
+import { podOf, type PodName } from '../../log-formats/container-path.ts';
 import type { ContainerMatcher } from './rules.ts';
-import type { PodName } from '../../log-formats/container-path.ts';
 import { createFolderWatch, type Folders, type FolderWatch } from './watched-folder.ts';
 
 type From = 'start' | 'end';

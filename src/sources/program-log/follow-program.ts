@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from '../envelopes/clock.ts';
 import { createClockOfNow } from '../envelopes/clock-of-now.ts';
-import { isFatal } from '../records/record-kinds.ts';
+import { isFatal, opensBlock } from '../records/record-kinds.ts';
 import { decodeText } from '../../log-formats/cri.ts';
 import { readOwnStamp } from '../kubelet/saved-text.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
@@ -10,7 +10,6 @@ import type { FollowFileOptions } from '../tail/follow-file.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { type Source, systemTiming } from '../source.ts';
 import { createRecordJoiner, type RecordLine } from '../records/joiner.ts';
-import { opensBlock } from '../records/record-kinds.ts';
 
 export interface FollowProgramOptions extends FollowFileOptions {
   /** latin1; records none of whose lines has one of these may be passed over. */

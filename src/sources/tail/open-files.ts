@@ -32,8 +32,6 @@ const coalescing: Millis = 20;
 /** Each is a descriptor, and perhaps space on disk that is not given back. */
 export const maxFiles = 256;
 
-type Start = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
-
 export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
   const { path, order, report, done, turns } = options;
   const files = order.all;
@@ -56,7 +54,10 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     retry() {
       const again = [...failed].filter((file) => files.includes(file));
       failed.clear();
-      for (const file of again) replace(file, resumed(file));
+      for (const file of again) {
+        const { log, isPacked, reader } = file;
+        replace(file, { log, isPacked, head: reader.head, place: reader.place });
+      }
     },
   };
 
@@ -103,7 +104,7 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
   }
 
-  function replace(file: LogFile, by: Start): void {
+  function replace(file: LogFile, by: Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>): void {
     try {
       order.replace(file, createLogFile({ ...common, ...by }));
       turns.setEarliest(0);
@@ -120,8 +121,4 @@ function reportTruncation(report: Report, unread: number, hasCopy: boolean): voi
   } else if (!hasCopy) {
     report.lost(undefined, 'was truncated: what was written just before may not have been read');
   }
-}
-
-function resumed({ log, isPacked, reader }: LogFile): Start {
-  return { log, isPacked, head: reader.head, place: reader.place };
 }

@@ -40,20 +40,16 @@ export function lookAt(path: string): Seen | Obstacle {
 export function openLog(path: string): OpenLog | Obstacle {
   const there = lookAt(path);
   if ('kind' in there) return there;
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    return obstacle(path, error);
-  }
+  let fd: number | undefined;
   let identity: Identity | Obstacle;
   try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     identity = identityOf(path, fstatSync(fd, { bigint: true }));
+    if (!('kind' in identity)) return { fd, identity };
   } catch (error) {
     identity = obstacle(path, error);
   }
-  if (!('kind' in identity)) return { fd, identity };
-  closeSync(fd);
+  if (fd !== undefined) closeSync(fd);
   return identity;
 }
 

@@ -33,10 +33,7 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
       published = undefined;
       notify('info', 'well', `${path} is read now`);
     },
-    waiting({ kind, text }) {
-      if (kind === 'missing') unwell('waiting', kind, text);
-      else unwell('failed', kind, text);
-    },
+    waiting: ({ kind, text }) => unwell(kind === 'missing' ? 'waiting' : 'failed', kind, text),
     failed: (what) => unwell('failed', 'read', `${path} cannot be read ${what}`),
     tooLong(line, count) {
       if (count > 1) return;

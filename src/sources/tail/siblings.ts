@@ -16,15 +16,12 @@ const maxLinks = 40;
 
 /** The rotated files beside a log, the oldest first. Where the path is a symbolic link, also those beside its target. */
 export function siblingsOf(path: string): Sibling[] {
-  const places = [path, targetOf(path)].filter((place) => place !== undefined);
-  return places.flatMap((place) => siblingsBeside(place));
+  return placesOf(path).flatMap((place) => siblingsBeside(place));
 }
 
 /** Changes whenever a file beside the log comes, goes or is renamed; undefined while it may still change unseen. */
 export function stampOf(path: string, now: number): string | undefined {
-  const times = [path, targetOf(path)]
-    .filter((place) => place !== undefined)
-    .map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  const times = placesOf(path).map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   // Clocks of file systems go in steps of some milliseconds: two changes may have the same time.
   return times.every((time) => Math.abs(now - time) > 1000) ? times.join(' ') : undefined;
 }
@@ -55,8 +52,8 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Where a symbolic link points to, also if nothing is there: while a log is rotated there may be none for a moment. */
-function targetOf(path: string): string | undefined {
+/** The path, and where a symbolic link points to, also if nothing is there: so it is for a moment while a log is rotated. */
+function placesOf(path: string): string[] {
   let place = path;
   for (let links = 0; links < maxLinks; links++) {
     try {
@@ -66,5 +63,5 @@ function targetOf(path: string): string | undefined {
       break;
     }
   }
-  return place === path ? undefined : place;
+  return place === path ? [path] : [path, place];
 }

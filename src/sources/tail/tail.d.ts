@@ -5,18 +5,13 @@ declare module 'tail' {
 
   export interface TailOptions {
     separator?: RegExp | string | null;
-    encoding?: BufferEncoding;
     fromBeginning?: boolean;
     follow?: boolean;
-    useWatchFile?: boolean;
-    fsWatchOptions?: { interval?: number };
   }
 
   export class Tail extends EventEmitter {
     constructor(path: string, options?: TailOptions);
-    protected filename: string;
     protected encoding: BufferEncoding | undefined;
-    protected useWatchFile: boolean;
     protected watcher: FSWatcher | undefined;
     /** Up to where reading has been asked for. */
     protected currentCursorPos: number;
@@ -26,7 +21,6 @@ declare module 'tail' {
     protected rename(name: string | null): void;
     protected change(): void;
     protected latestPosition(): number;
-    protected watchFileEvent(): void;
     unwatch(): void;
   }
 }
