@@ -1,11 +1,10 @@
 import { type Config, version } from '../config/config.ts';
-import { type ClusterWatch, createClusterWatch } from '../kubernetes/cluster-watch.ts';
+import { createClusterWatch } from '../kubernetes/cluster-watch.ts';
 import { loadConfig } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
 import type { Clock } from '../platform/clock.ts';
-import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
-import { createRemoteLookups, type RemoteLookups } from '../resolving/lookups/remote.ts';
-import type { FinderChain } from '../resolving/lookups/finder-chain.ts';
+import { createLiveLists } from '../resolving/live-lists.ts';
+import { createRemoteLookups } from '../resolving/lookups/remote.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -14,13 +13,7 @@ import { createPodLookups } from './pod-lookups.ts';
 import type { ProblemCounts } from './problem-counts.ts';
 
 /** All that the agent knows of its cluster, and how it comes to know it. */
-export interface ClusterContext {
-  connection: Connection;
-  lists: LiveLists;
-  remote: RemoteLookups;
-  podLookups: FinderChain | undefined;
-  cluster: ClusterWatch;
-}
+export type ClusterContext = ReturnType<typeof createClusterContext>;
 
 export interface ClusterContextOptions {
   config: Config;
@@ -52,7 +45,7 @@ export function connect({ config, metrics, counts, clock }: ConnectOptions): Con
   });
 }
 
-export function createClusterContext(options: ClusterContextOptions): ClusterContext {
+export function createClusterContext(options: ClusterContextOptions) {
   const { config, connection, log, problems, onChange, clock } = options;
   const { now } = clock;
   const podLookups = createPodLookups({ config, connection, lists: () => lists, log, clock });

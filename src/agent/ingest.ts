@@ -1,36 +1,22 @@
 import type { Config } from '../config/config.ts';
-import { createLookupGate, type LookupGate } from '../pipeline/lookup-gate.ts';
+import { createLookupGate } from '../pipeline/lookup-gate.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
-import { createSeriesTable, type SeriesTable } from '../series/table.ts';
-import type { Source } from '../sources/source.ts';
+import { createSeriesTable } from '../series/table.ts';
 import type { Restored } from '../state/agent-state.ts';
-import { createStatistics, type Statistics } from '../pipeline/statistics.ts';
-import { createLegacyMetric, type LegacyMetric } from '../telemetry/legacy-metric.ts';
+import { createStatistics } from '../pipeline/statistics.ts';
+import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createLookupQueue, type LookupQueue } from '../pipeline/lookup-queue.ts';
+import { createLookupQueue } from '../pipeline/lookup-queue.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
-import type { SourceDedup } from './source-dedup.ts';
 import { openSources } from './open-sources.ts';
 import type { Problems } from './problems.ts';
 
 /** The hot path: from lines to counts, without ever waiting. */
-export interface Ingest {
-  sources: readonly Source[];
-  once: SourceDedup['once'];
-  statistics: Statistics;
-  legacyMetric: LegacyMetric | undefined;
-  queue: LookupQueue;
-  lookupGate: LookupGate;
-  table: SeriesTable;
-  incidents: NodeIncidents;
-  /** Holds from the next line on. */
-  change: (config: Pick<Config, 'prefixes' | 'includeNoise'>) => void;
-}
+export type Ingest = ReturnType<typeof createIngest>;
 
 export interface IngestOptions {
   config: Config;
@@ -42,13 +28,15 @@ export interface IngestOptions {
   clock: Clock;
 }
 
+type PipelineConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
+
 /** About 9 Events for each of 250 Pods are 2,250; what is past the limit is counted in the metrics. */
 const seriesLimits = { perObject: 8, total: 5000 };
 
 /** A node whose API server is away for long; 1.5 KB each. */
 const waitingFlows = 4096;
 
-export function createIngest(options: IngestOptions): Ingest {
+export function createIngest(options: IngestOptions) {
   const { config, context, restored, metrics, problems, onEarlier, clock } = options;
   const { now } = clock;
   const { lists, remote, cluster } = context;
@@ -99,12 +87,13 @@ export function createIngest(options: IngestOptions): Ingest {
     lookupGate,
     table,
     incidents,
-    change(changed) {
+    /** Holds from the next line on. */
+    change(changed: PipelineConfig): void {
       pipeline = pipelineFor(changed);
     },
   };
 
-  function pipelineFor({ prefixes, includeNoise }: Pick<Config, 'prefixes' | 'includeNoise'>): Pipeline {
+  function pipelineFor({ prefixes, includeNoise }: PipelineConfig): Pipeline {
     return createPipeline({
       prefixes: createPrefixTable(prefixes),
       directory: lists.directory,

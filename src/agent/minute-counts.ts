@@ -1,16 +1,12 @@
 import type { MinuteCounts } from '../telemetry/minute.ts';
-import type { ClusterContext } from './cluster.ts';
-import type { Ingest } from './ingest.ts';
-import type { ProblemCounts } from './problem-counts.ts';
-
-interface Counted {
-  problems: { counts: ProblemCounts };
-  context: ClusterContext;
-  ingest: Ingest;
-}
+import type { Agent } from './agent.ts';
 
 /** Totals since the start, for the line of each minute. */
-export function minuteCounts({ problems, context, ingest }: Counted): MinuteCounts {
+export function minuteCounts({
+  problems,
+  context,
+  ingest,
+}: Pick<Agent, 'problems' | 'context' | 'ingest'>): MinuteCounts {
   const { statistics, table, sources, incidents } = ingest;
   const { pods, hostNames } = context.remote.counts;
   return {

@@ -3,20 +3,17 @@ import { messageOf } from '../pipeline/message.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
-import { createPublisher, type Publisher } from '../events/publisher.ts';
+import { createPublisher } from '../events/publisher.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createKeptState } from '../state/kept-state.ts';
-import { createStateLog, type StateLog } from '../state/state-log.ts';
+import { createStateLog } from '../state/state-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then published. */
-export interface Publishing {
-  stateLog: StateLog;
-  publisher: Publisher;
-}
+export type Publishing = ReturnType<typeof createPublishing>;
 
 export interface PublishingOptions {
   config: Config;
@@ -28,7 +25,7 @@ export interface PublishingOptions {
   clock: Clock;
 }
 
-export function createPublishing(options: PublishingOptions): Publishing {
+export function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, metrics, problems, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const stateLog = createStateLog({

@@ -1,15 +1,6 @@
 import { hasKlogHeader, klogJsonTime } from '../log-formats/klog.ts';
-import { createDedup, type Dedup } from '../sources/dedup.ts';
+import { createDedup } from '../sources/dedup.ts';
 import type { Json } from '../sources/source.ts';
-
-/** What comes through several sources, taken for one: lines of the kernel, and records of programs. */
-export interface SourceDedup {
-  kernel: Dedup['isFirst'];
-  /** By text alone: the sources may stamp in different zones. */
-  program: (source: string, text: string) => boolean;
-  /** Of both: what the metrics show, and what belongs to the positions. */
-  once: Pick<Dedup, 'counts' | 'state'>;
-}
 
 export interface SourceDedupOptions {
   kernelSources: readonly string[];
@@ -21,25 +12,30 @@ export interface SourceDedupOptions {
 /** Most of what one source has of kube-proxy the other has not, or has at once. */
 const maxProgramRecords = 1024;
 
-export function createSourceDedup({ kernelSources, programSources, saved }: SourceDedupOptions): SourceDedup {
+export type SourceDedup = ReturnType<typeof createSourceDedup>;
+
+/** What comes through several sources, taken for one: lines of the kernel, and records of programs. */
+export function createSourceDedup({ kernelSources, programSources, saved }: SourceDedupOptions) {
   const kernel = createDedup({ sources: kernelSources, saved });
   const earlier = (saved as { readonly [key: string]: Json } | undefined)?.['programs'];
   const programs = createDedup({ sources: programSources, saved: earlier, max: maxProgramRecords });
   return {
     kernel: kernel.isFirst,
-    program:
-      programSources.length < 2 ? () => true : (source, text) => !isKlog(text) || programs.isFirst(source, text, 0),
+    /** By text alone: the sources may stamp in different zones. */
+    program: (source: string, text: string): boolean =>
+      programSources.length < 2 || !isKlog(text) || programs.isFirst(source, text, 0),
+    /** Of both: what the metrics show, and what belongs to the positions. */
     once: {
       counts: {
-        get repeats() {
+        get repeats(): number {
           return kernel.counts.repeats + programs.counts.repeats;
         },
         // What one program's log never had is not missed.
-        get forgotten() {
+        get forgotten(): number {
           return kernel.counts.forgotten;
         },
       },
-      state: () => ({ ...(kernel.state() as { readonly [key: string]: Json }), programs: programs.state() }),
+      state: (): Json => ({ ...(kernel.state() as { readonly [key: string]: Json }), programs: programs.state() }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import { containerOf, type PodName } from '../log-formats/container-path.ts';
+import { containerOf } from '../log-formats/container-path.ts';
 import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { ConntrackFull, NeighbourOverflow } from '../model/observation.ts';
@@ -82,7 +82,10 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       let pod: ObjectRef | undefined;
       if (observation.kind === 'program-record') {
         const container = containerOf(source);
-        pod = container === undefined ? podOf(observation.program, source) : podOfLog(container);
+        pod =
+          container === undefined
+            ? podOf(observation.program, source)
+            : podRef({ ...container, name: container.pod, resourceVersion: undefined });
         takeRestart(restarts.take(container, source, observation, time), pod, time);
         const ebpf = ebpfOf(observation);
         if (ebpf !== undefined) recent.noteEbpf(ebpf);
@@ -118,10 +121,6 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
   function confirmReload(): void {
     tracker.confirm((incident) => isReload(incident, recent));
   }
-}
-
-function podOfLog({ namespace, pod, uid }: PodName): ObjectRef {
-  return podRef({ namespace, name: pod, uid, resourceVersion: undefined });
 }
 
 /** felix logs first why its rules are refused, then that they are; the second is nothing new. */

@@ -34,7 +34,7 @@ export const felixDeletesChains: CauseRow = {
       details.facts.ebpf === true ? '' : ', unless the kernel lacks eBPF and felix does without'
     }.`,
   fix: (details) =>
-    `Run: ${felixPatch(patched(details), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
+    `Run: ${felixPatch(objectToPatch(felixSettings(details)), '"bpfKubeProxyIptablesCleanupEnabled":false')} ` +
     `Or, without eBPF, the same with "bpfEnabled":false. Or, if Calico's eBPF is to replace kube-proxy, remove kube-proxy.`,
   impact: unreachable,
 };
@@ -67,8 +67,8 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
 }
 
 /** The object whose patch holds here: `node.<name>` hides `default`. It goes into a command, so a name must be one, and short. */
-export function objectToPatch({ bpfFrom, cleanupFrom }: FelixSettings): string {
-  const own = [cleanupFrom, bpfFrom].find((name) => name?.startsWith('node.'));
+export function objectToPatch(settings: FelixSettings | undefined): string {
+  const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
 }
 
@@ -76,11 +76,6 @@ function cleanup(details: IncidentDetails): string {
   const { bpfFrom, cleanupFrom } = felixSettings(details) ?? {};
   if (cleanupFrom === undefined) return 'does not turn off the cleanup';
   return cleanupFrom === bpfFrom ? 'turns on the cleanup' : `${objectName(cleanupFrom)} turns on the cleanup`;
-}
-
-function patched(details: IncidentDetails): string {
-  const settings = felixSettings(details);
-  return settings === undefined ? 'default' : objectToPatch(settings);
 }
 
 function objectName(name = ''): string {

@@ -90,9 +90,9 @@ export function familyOf(record: ProgramRecord, text: string): string {
 
 /** Which kernel interface iptables used, by the version it prints or by the name it was called by. */
 export function backendOf(text: string): 'legacy' | 'nf_tables' | undefined {
-  const version = /\bip6?tables[\w-]{0,16} v[\d.]{1,12} \((legacy|nf_tables)\)/.exec(text);
-  if (version !== null) return version[1] === 'legacy' ? 'legacy' : 'nf_tables';
-  const command = /\b(?:xtables-|ip6?tables-)(legacy|nft)\b/.exec(text);
-  if (command === null) return undefined;
-  return command[1] === 'legacy' ? 'legacy' : 'nf_tables';
+  const found =
+    /\bip6?tables[\w-]{0,16} v[\d.]{1,12} \((legacy|nf_tables)\)/.exec(text) ??
+    /\b(?:xtables-|ip6?tables-)(legacy|nft)\b/.exec(text);
+  if (found === null) return undefined;
+  return found[1] === 'legacy' ? 'legacy' : 'nf_tables';
 }

@@ -63,34 +63,26 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
   return undefined;
 }
 
+/** Successful syncs: of felix its first, or one after a retry. kube-proxy logs its own after a failed one, too. */
+const completions: Partial<Record<Failing, RegExp>> = {
+  'kube-proxy': /^[Ss]yncProxyRules (?:complete|took)\b/,
+  felix: /^(?:Succeeded after retry|Completed first update to dataplane)/,
+};
+
 function syncOf(record: ProgramRecord): Sign | undefined {
   const { message, program: failing, fields } = record;
-  if (failing === 'kube-proxy') {
-    if (message.startsWith('Sync failed')) {
-      const retry = fields['retryingTime'] ?? /^Sync failed; retrying in ([\w.]{1,30})/.exec(message)?.[1];
-      return {
-        kind: 'sync-failed',
-        failing,
-        family: familyOf(record, ''),
-        retry: retry === undefined ? undefined : duration(retry),
-      };
-    }
-    return /^[Ss]yncProxyRules (?:complete|took)\b/.test(message)
-      ? { kind: 'sync-complete', failing, family: familyOf(record, ''), retry: undefined }
-      : undefined;
+  if (failing === 'kube-proxy' && message.startsWith('Sync failed')) {
+    const retry = fields['retryingTime'] ?? /^Sync failed; retrying in ([\w.]{1,30})/.exec(message)?.[1];
+    return { kind: 'sync-failed', failing, family: familyOf(record, ''), retry: duration(retry) };
   }
-  if (
-    failing !== 'felix' ||
-    !(message.startsWith('Succeeded after retry') || message.startsWith('Completed first update to dataplane'))
-  )
-    return undefined;
+  if (completions[failing]?.test(message) !== true) return undefined;
   return { kind: 'sync-complete', failing, family: familyOf(record, ''), retry: undefined };
 }
 
 const units: Readonly<Record<string, Millis>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /** `30s`, `1m30.5s`, as Go prints a time.Duration; undefined for anything else. */
-function duration(text: string): Millis | undefined {
+function duration(text = ''): Millis | undefined {
   if (!/^(?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s)){1,4}$/.test(text)) return undefined;
   let sum = 0;
   for (const [, number, unit] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s)/g))

@@ -36,20 +36,6 @@ interface Account {
 /** Accounts by incident. Plain JSON. */
 export type ReporterState = Record<string, Account>;
 
-/** Makes findings of incidents: all details where they belong, short notices on the Pods that are affected. */
-export interface Reporter {
-  /** An incident has changed: publishes what is unpublished as soon as it can be explained. */
-  report: (incident: Incident) => void;
-  /** Publishes what could not be before, notifies more Pods of what lasts, and those that were notified of its end. */
-  tick: (now: Millis) => void;
-  /** When `tick` has something to do; Infinity. */
-  nextTick: () => Millis;
-  /** Whether Pods that were notified of it are still to be notified of its end. */
-  hasPodNotices: (incident: Incident) => boolean;
-  readonly revision: number;
-  state: () => ReporterState;
-}
-
 /** Facts may change while an incident lasts: FelixConfiguration is patched, the table is made larger. */
 const factsAge: Millis = 300_000;
 /** `tick` comes every few seconds; what was due in between is not lost. */
@@ -57,7 +43,10 @@ const tickInterval: Millis = 5000;
 /** Far more objects than one incident is about at a time: the failing Pod and the Node are replaced now and then, Services deleted. */
 const reportedLimit = 32;
 
-export function createReporter(options: ReporterOptions): Reporter {
+export type Reporter = ReturnType<typeof createReporter>;
+
+/** Makes findings of incidents: all details where they belong, short notices on the Pods that are affected. */
+export function createReporter(options: ReporterOptions) {
   const { tracker, isReady } = options;
   const publisher: Publisher = { ...options, builder: createFindingBuilder(options) };
   const accounts = new Map(Object.entries(options.restored ?? {}));
@@ -65,18 +54,21 @@ export function createReporter(options: ReporterOptions): Reporter {
   let revision = 0;
 
   return {
-    get revision() {
+    get revision(): number {
       return revision;
     },
-    hasPodNotices: (incident) => hasNotices(accounts.get(keyOf(incident))),
-    state: () => Object.fromEntries(accounts),
-    report(incident) {
+    /** Whether Pods that were notified of it are still to be notified of its end. */
+    hasPodNotices: (incident: Incident): boolean => hasNotices(accounts.get(keyOf(incident))),
+    state: (): ReporterState => Object.fromEntries(accounts),
+    /** An incident has changed: publishes what is unpublished as soon as it can be explained. */
+    report(incident: Incident): void {
       const account = accountOf(incident);
       const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
       if (account.facts === undefined || isStale) ask(incident, account);
       publish(incident, account);
     },
-    tick(now) {
+    /** Publishes what could not be before, notifies more Pods of what lasts, and those that were notified of its end. */
+    tick: (now: Millis): void => {
       const incidents = new Map(tracker.incidents.map((incident) => [keyOf(incident), incident]));
       for (const key of accounts.keys()) if (!incidents.has(key)) accounts.delete(key);
       for (const [key, incident] of incidents) {
@@ -87,7 +79,8 @@ export function createReporter(options: ReporterOptions): Reporter {
         if (notifyPods(publisher, incident, account, now)) revision++;
       }
     },
-    nextTick: () => Math.min(Infinity, ...tracker.incidents.map(dueOf)),
+    /** When `tick` has something to do; Infinity. */
+    nextTick: (): Millis => Math.min(Infinity, ...tracker.incidents.map(dueOf)),
   };
 
   function dueOf(incident: Incident): Millis {

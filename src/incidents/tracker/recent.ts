@@ -3,36 +3,6 @@ import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Failing } from '../../model/program-record.ts';
 
-/** A time in which the host's firewall dropped packets without a pause of five minutes. */
-interface Run {
-  first: Millis;
-  last: Millis;
-  drops: number;
-}
-
-/** Plain JSON. */
-export interface RecentState {
-  backends: Partial<Record<Failing, { backend: 'legacy' | 'nf_tables'; time: Millis }>>;
-  /** In order of time. */
-  runs: Run[];
-  /** Whether felix uses eBPF, as it logged last. */
-  ebpf?: boolean | undefined;
-}
-
-/** What was logged on this node lately that may explain an incident. Times are those of the log. */
-export interface Recent {
-  noteBackend: (failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis) => void;
-  /** Of each program the last one, if it was seen in the hour before. */
-  backends: (now: Millis) => NodeFacts['backends'];
-  /** felix has logged that it uses eBPF, or that the kernel has none; undefined: it was restarted and has logged neither yet. */
-  noteEbpf: (on: boolean | undefined) => void;
-  readonly ebpf: boolean | undefined;
-  noteFirewallDrop: (time: Millis) => void;
-  /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
-  firewallDropsSince: (at: Millis) => Millis | undefined;
-  state: () => RecentState;
-}
-
 const minute: Millis = 60_000;
 const hour = 60 * minute;
 /** A pause this long ends a run. */
@@ -44,32 +14,42 @@ const rareDrops = 3;
 
 const shape = z.object({
   backends: z.record(z.string(), z.object({ backend: z.enum(['legacy', 'nf_tables']), time: z.number() })),
+  /** Times, in their order, in which the host's firewall dropped packets without a pause of five minutes. */
   runs: z.array(z.object({ first: z.number(), last: z.number(), drops: z.number() })),
+  /** Whether felix uses eBPF, as it logged last. */
   ebpf: z.optional(z.boolean()),
 });
 
+/** Plain JSON. */
+export type RecentState = z.infer<typeof shape>;
+
+/** What was logged on this node lately that may explain an incident. Times are those of the log. */
+export type Recent = ReturnType<typeof createRecent>;
+
 /** Begins with nothing where `restored` is of another version. */
-export function createRecent(restored?: RecentState): Recent {
+export function createRecent(restored?: RecentState) {
   const { data } = shape.safeParse(restored);
   const backends: RecentState['backends'] = { ...data?.backends };
-  const runs: Run[] = data?.runs.slice(-runLimit) ?? [];
+  const runs: RecentState['runs'] = data?.runs.slice(-runLimit) ?? [];
   let ebpf = data?.ebpf;
 
   return {
-    noteBackend(failing, backend, time) {
+    noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void {
       if (time >= (backends[failing]?.time ?? -Infinity)) backends[failing] = { backend, time };
     },
-    backends(now) {
+    /** Of each program the last one, if it was seen in the hour before. */
+    backends(now: Millis): NodeFacts['backends'] {
       const seen: Partial<Record<Failing, 'legacy' | 'nf_tables'>> = {};
       for (const [failing, { backend, time }] of Object.entries(backends))
         if (now - time <= hour) seen[failing as Failing] = backend;
       return seen;
     },
-    noteEbpf: (on) => void (ebpf = on),
-    get ebpf() {
+    /** felix has logged that it uses eBPF, or that the kernel has none; undefined: neither since its restart. */
+    noteEbpf: (on: boolean | undefined): void => void (ebpf = on),
+    get ebpf(): boolean | undefined {
       return ebpf;
     },
-    noteFirewallDrop(time) {
+    noteFirewallDrop(time: Millis): void {
       // Almost always the last; logs may be a little out of order among each other.
       const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
       if (run === undefined) return begin(time);
@@ -77,13 +57,14 @@ export function createRecent(restored?: RecentState): Recent {
       run.last = Math.max(run.last, time);
       run.drops++;
     },
-    firewallDropsSince(at) {
+    /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
+    firewallDropsSince(at: Millis): Millis | undefined {
       const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
       if (run === undefined) return undefined;
       const before = runs.filter(({ first, last }) => first < run.first && last >= run.first - hour);
       return before.reduce((sum, { drops }) => sum + drops, 0) >= rareDrops ? undefined : run.first;
     },
-    state: () => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
+    state: (): RecentState => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
   };
 
   function begin(time: Millis): void {

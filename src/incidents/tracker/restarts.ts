@@ -18,28 +18,23 @@ export interface Restart {
   lastWords: string | undefined;
 }
 
-/** Notices restarts of programs: by the number of a container's log, without a container by the record that a program begins with. */
-export interface Restarts {
-  /** The restart that a record shows. `container`: whose log it is from; undefined where `source` is no container's log. */
-  take: (
-    container: ContainerName | undefined,
-    source: string,
-    record: ProgramRecord,
-    time: Millis,
-  ) => Restart | undefined;
-  state: () => RestartsState;
-}
-
 /** A node has a kube-proxy and a calico-node; whoever reads more containers may set rules for it. */
 const limit = 64;
 const longestWords = 200;
 /** Begins the keys of logs that are no container's; no uid does. */
 const bare = 'log:';
 
-export function createRestarts(restored: RestartsState = {}): Restarts {
+/** Notices restarts of programs: by the number of a container's log, else by the record that a program begins with. */
+export function createRestarts(restored: RestartsState = {}) {
   const containers = new Map(Object.entries(restored));
   return {
-    take(container, source, record, time) {
+    /** The restart that a record shows. `container`: whose log it is from; undefined where `source` is no container's log. */
+    take(
+      container: ContainerName | undefined,
+      source: string,
+      record: ProgramRecord,
+      time: Millis,
+    ): Restart | undefined {
       if (container !== undefined)
         return note(`${container.uid}/${container.container}`, container.restarts, record, time);
       const { program } = record;
@@ -49,7 +44,7 @@ export function createRestarts(restored: RestartsState = {}): Restarts {
       const key = `${bare}${source}/${program}`;
       return note(key, (containers.get(key)?.restarts ?? 0) + (isStart(record) ? 1 : 0), record, time);
     },
-    state: () => Object.fromEntries(containers),
+    state: (): RestartsState => Object.fromEntries(containers),
   };
 
   function note(key: string, restarts: number, record: ProgramRecord, time: Millis): Restart | undefined {
