@@ -4,14 +4,7 @@ import type { Log } from '../telemetry/logger.ts';
 import { type Config, ConfigError, type LoadedConfig } from './config.ts';
 import { settingNames, settingOf } from './settings.ts';
 
-export interface Reload {
-  /** Reads the file again; to be called every few seconds. Throws nothing. */
-  look: () => void;
-  /** Changes of the file that are followed, and that are refused. */
-  readonly counts: Readonly<Record<'ok' | 'failed', number>>;
-  /** False while the file is wrong, cannot be read, or needs a restart. */
-  readonly inForce: boolean;
-}
+export type Reload = ReturnType<typeof createReload>;
 
 export interface ReloadOptions {
   loaded: LoadedConfig;
@@ -21,8 +14,9 @@ export interface ReloadOptions {
 }
 
 /** A change counts when two looks in a row see it, lest it be half written. Each text is judged once; a wrong one is ignored. */
-export function createReload({ loaded, log, apply }: ReloadOptions): Reload {
+export function createReload({ loaded, log, apply }: ReloadOptions) {
   const { file } = loaded;
+  /** Changes of the file that are followed, and that are refused. */
   const counts = { ok: 0, failed: 0 };
   let running = loaded.config;
   let judged = file?.text;
@@ -35,11 +29,13 @@ export function createReload({ loaded, log, apply }: ReloadOptions): Reload {
   return {
     look,
     counts,
-    get inForce() {
+    /** False while the file is wrong, cannot be read, or needs a restart. */
+    get inForce(): boolean {
       return followed && unreadable === undefined;
     },
   };
 
+  /** Reads the file again; to be called every few seconds. Throws nothing. */
   function look(): void {
     if (file === undefined) return;
     let text;

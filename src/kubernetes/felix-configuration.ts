@@ -9,11 +9,7 @@ export interface FelixReaderOptions {
   now: () => Millis;
 }
 
-/** What FelixConfiguration says for this node. */
-export interface FelixReader {
-  /** At most a minute old; calls at the same time share the requests. Never rejects. */
-  read: () => Promise<Felix>;
-}
+export type FelixReader = ReturnType<typeof createFelixReader>;
 
 type Felix = NonNullable<NodeFacts['felix']>;
 
@@ -23,14 +19,15 @@ const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 const cachedFor: Millis = 60_000;
 
 /** `node.<name>` wins by field (felix/config/config_params.go). Not seen: felix's environment, objects with a `nodeSelector`. */
-export function createFelixReader({ connection, node, now }: FelixReaderOptions): FelixReader {
+export function createFelixReader({ connection, node, now }: FelixReaderOptions) {
   let known: { felix: Felix; at: Millis } | undefined;
   let running: Promise<Felix> | undefined;
   /** Where the objects were found last. */
   let home = groups[0];
 
   return {
-    read() {
+    /** At most a minute old; calls at the same time share the requests. Never rejects. */
+    read(): Promise<Felix> {
       if (known !== undefined && now() - known.at < cachedFor) return Promise.resolve(known.felix);
       return (running ??= readAgain());
     },

@@ -44,8 +44,8 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
     get sizes() {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
     },
-    setPod: pods.set,
-    removePod: pods.remove,
+    setPod: (pod, now) => pods.set(pod, now),
+    removePod: (namespace, name, now) => pods.remove(namespace, name, now),
     setNode(node) {
       if (isSame(nodes.get(node.name), node)) return;
       nodes.set(node.name, node);
@@ -66,7 +66,7 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
       directory.changed('services');
     },
     podsByAddress: (address) => pods.index.byAddress(address) ?? [],
-    podsHere: pods.here,
+    podsHere: (now) => pods.here(now),
     sweep(now) {
       chains.sweep(now);
       pods.sweep(now);

@@ -2,25 +2,15 @@ import type { Workload } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createInterner } from './interner.ts';
 import { isEqual, keyOf, type Pod } from './objects.ts';
-import { createPodIndex, type PodIndex } from './pod-index.ts';
+import { createPodIndex } from './pod-index.ts';
 import { createTombstones, type TombstoneLimits } from './tombstones.ts';
 import { workloadKey } from './workload.ts';
-
-/** The Pods that there are, and for a while those that were. */
-export interface LivePods {
-  index: PodIndex;
-  set: (pod: Pod, now: Millis) => void;
-  remove: (namespace: string, name: string, now: Millis) => void;
-  here: (now: Millis) => Pod[];
-  sweep: (now: Millis) => void;
-  readonly sizes: { pods: number; tombstones: number };
-}
 
 /** How long a Pod that was restarted counts as restarting. */
 const recently: Millis = 600_000;
 
-/** `onChange`: others are found now. */
-export function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void): LivePods {
+/** The Pods that there are, and for a while those that were. `onChange`: others are found now. */
+export function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
   const tombstones = createTombstones<Pod, true>(limits, (pod) => {
@@ -30,10 +20,10 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
 
   return {
     index,
-    get sizes() {
+    get sizes(): { pods: number; tombstones: number } {
       return { pods: pods.size, tombstones: tombstones.size };
     },
-    set(pod, now) {
+    set(pod: Pod, now: Millis): void {
       const key = keyOf(pod.namespace, pod.name);
       const before = pods.get(key);
       const after = seen(pod, before, now);
@@ -49,7 +39,7 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
       index.add(after);
       onChange();
     },
-    remove(namespace, name, now) {
+    remove(namespace: string, name: string, now: Millis): void {
       const key = keyOf(namespace, name);
       const before = pods.get(key);
       if (before === undefined) return;
@@ -57,7 +47,7 @@ export function createLivePods(ownNode: string, limits: TombstoneLimits, onChang
       leave(before, undefined, now);
       onChange();
     },
-    here(now) {
+    here(now: Millis): Pod[] {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
       return here.map((pod) =>
         (pod.restarted ?? -Infinity) > now - recently ? Object.assign({}, pod, { problem: 'restarting' }) : pod,

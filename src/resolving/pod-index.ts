@@ -6,20 +6,10 @@ import type { Pod } from './objects.ts';
 export const slack: Millis = 2000;
 
 /** Pods, past ones too, by what a packet shows of them. Several may have had the same address one after the other. */
-export interface PodIndex {
-  /** `lost`: addresses that a Pod which is still there had once; it is found by nothing else of what it was then. */
-  add: (pod: Pod, lost?: readonly string[]) => void;
-  /** `pod` must be an object that was added, with its addresses unchanged. */
-  remove: (pod: Pod) => void;
-  byAddress: (address: string) => readonly Pod[] | undefined;
-  byInterface: (name: string) => readonly Pod[] | undefined;
-  readonly size: number;
-  /** The span of time around `time` in which no Pod takes or leaves an address. */
-  epoch: (time: Millis) => { from: Millis; until: Millis };
-}
+export type PodIndex = ReturnType<typeof createPodIndex>;
 
 /** `ownNode`: only Pods there are found by an interface; undefined: Pods of any node, for saved logs. */
-export function createPodIndex(ownNode: string | undefined): PodIndex {
+export function createPodIndex(ownNode: string | undefined) {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
@@ -30,10 +20,11 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
   let changes: Millis[] | undefined;
 
   return {
-    get size() {
+    get size(): number {
       return all.size;
     },
-    add(pod, lost) {
+    /** `lost`: addresses that a Pod which is still there had once; it is found by nothing else of what it was then. */
+    add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
       changes = undefined;
@@ -46,7 +37,8 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
         }
       }
     },
-    remove(pod) {
+    /** `pod` must be an object that was added, with its addresses unchanged. */
+    remove(pod: Pod): void {
       if (!all.delete(pod)) return;
       changes = undefined;
       for (const [map, keys] of keysOf(pod)) {
@@ -58,9 +50,10 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
       }
       lostBy.delete(pod);
     },
-    byAddress: (address) => addresses.get(address),
-    byInterface: (name) => interfaces.get(name),
-    epoch(time) {
+    byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
+    byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
+    /** The span of time around `time` in which no Pod takes or leaves an address. */
+    epoch(time: Millis): { from: Millis; until: Millis } {
       // What a node's agent asks nearly always: everybody's time began before the packet's.
       if (time >= latestChange) return { from: latestChange, until: Infinity };
       changes ??= [...new Set([...all].flatMap(({ from, until }) => [from - slack, from, until]))].toSorted(

@@ -7,36 +7,25 @@ export interface TombstoneLimits {
 }
 
 /** What is gone, but may still be asked for. */
-export interface Tombstones<K, V> {
-  put: (key: K, value: V, now: Millis) => void;
-  get: (key: K) => V | undefined;
-  entries: () => Iterable<[K, V]>;
-  /** Forgets what is too old. */
-  sweep: (now: Millis) => void;
-  readonly size: number;
-}
-
-export function createTombstones<K, V>(
-  { age, count }: TombstoneLimits,
-  onForgotten?: (key: K) => void,
-): Tombstones<K, V> {
+export function createTombstones<K, V>({ age, count }: TombstoneLimits, onForgotten?: (key: K) => void) {
   /** Oldest first. */
   const all = new Map<K, { value: V; since: Millis }>();
   return {
-    get size() {
+    get size(): number {
       return all.size;
     },
-    put(key, value, since) {
+    put(key: K, value: V, since: Millis): void {
       all.delete(key);
       all.set(key, { value, since });
       const [oldest] = all.size > count ? all.keys() : [];
       if (oldest !== undefined) forget(oldest);
     },
-    get: (key) => all.get(key)?.value,
-    *entries() {
+    get: (key: K): V | undefined => all.get(key)?.value,
+    *entries(): Iterable<[K, V]> {
       for (const [key, { value }] of all) yield [key, value];
     },
-    sweep(now) {
+    /** Forgets what is too old. */
+    sweep: (now: Millis): void => {
       for (const [key, { since }] of all) {
         if (since > now - age) return;
         forget(key);

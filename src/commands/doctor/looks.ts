@@ -1,34 +1,19 @@
 import { zoneTime } from '../../sources/envelopes/clock.ts';
 import type { ProgramLog } from '../../sources/program-log/find-logs.ts';
-import type { Pod } from '../../resolving/objects.ts';
 import { type KernelSetting, type Located, locate } from './checks/kernel-source.ts';
-import { findNode, findPod, type FoundNode, type Looked, podsOn } from './cluster-look.ts';
+import { findNode, findPod, podsOn } from './cluster-look.ts';
 import { type KernelLog, readKernelLog } from './kernel-log.ts';
-import type { NetworkView } from './network-view.ts';
-import { distinctLogs, readRules, type Rules } from './rules/read-rules.ts';
+import type { LogRule } from './rules/log-rule.ts';
+import { distinctLogs, readRules } from './rules/read-rules.ts';
 import type { DoctorContext } from './system.ts';
-
-/** What several checks look at; each is looked at once, when the first of them asks. */
-export interface Looks {
-  pods: () => Promise<Pod[] | undefined>;
-  ownNode: () => Promise<Looked<FoundNode>>;
-  view: () => Promise<NetworkView>;
-  rules: () => Promise<Rules>;
-  /** Rules of this node that log; none where only a Pod's own network is seen. */
-  logRules: () => Promise<ReturnType<typeof distinctLogs>>;
-  kernelLogs: readonly { setting: KernelSetting; look: () => Promise<KernelLogLook> }[];
-  /** Of several sources that have the same lines, the one with the most. */
-  kernelLog: () => Promise<KernelLog | undefined>;
-  /** Logs that programs write themselves: those that are named, and those that `auto` finds. */
-  programLogs: () => ProgramLog[];
-}
 
 interface KernelLogLook {
   located: Located;
   log: KernelLog | { reason: string } | undefined;
 }
 
-export function createLooks({ config, api, ownPod, prefixes, system }: DoctorContext): Looks {
+/** What several checks look at; each is looked at once, when the first of them asks. */
+export function createLooks({ config, api, ownPod, prefixes, system }: DoctorContext) {
   const { node, sources, procRoot } = config;
   const { now, run, readFile } = system;
   const view = once(() => system.lookAtNetwork({ procRoot, hostNetwork }));
@@ -42,15 +27,16 @@ export function createLooks({ config, api, ownPod, prefixes, system }: DoctorCon
     view,
     rules,
     kernelLogs,
-    async logRules() {
-      return (await view()) === 'pod' ? [] : distinctLogs(await rules());
-    },
-    async kernelLog() {
+    /** Rules of this node that log; none where only a Pod's own network is seen. */
+    logRules: async (): Promise<LogRule[]> => ((await view()) === 'pod' ? [] : distinctLogs(await rules())),
+    /** Of several sources that have the same lines, the one with the most. */
+    kernelLog: async (): Promise<KernelLog | undefined> => {
       const looks = await Promise.all(kernelLogs.map(({ look }) => look()));
       const readable = looks.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
       return readable.toSorted((a, b) => b.packets.length - a.packets.length || b.lines - a.lines)[0];
     },
-    programLogs() {
+    /** Logs that programs write themselves: those that are named, and those that `auto` finds. */
+    programLogs: (): ProgramLog[] => {
       const named = sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
       const isRead = new Set(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
       const found = sources.some(({ kind }) => kind === 'auto') ? system.findPrograms() : [];

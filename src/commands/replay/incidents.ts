@@ -20,20 +20,6 @@ export interface ReplayIncidentsOptions {
   advance: (node: string, time: Millis) => void;
 }
 
-export interface ReplayIncidents {
-  of: (node: string) => NodeIncidents;
-  /** Lets time go by on a node: what it ends and makes due, in order. */
-  advance: (node: string, time: Millis) => void;
-  /** The end of the logs ends no incident, but Pod notices that are still due are written. */
-  finish: () => void;
-  /** The node that the log of a container is from. */
-  nodeOfLog: (path: string) => string | undefined;
-  /** How many have been opened. */
-  opened: () => number;
-  /** Attempts that failed and made no incident, by code. */
-  unrepeated: () => Readonly<Record<string, number>>;
-}
-
 /** The agent looks as often for what is due. */
 const step: Millis = 5000;
 /** Thousands of lines may be of one second. */
@@ -41,7 +27,7 @@ const lookInterval: Millis = 1000;
 /** Pod notices are spread over less. */
 const afterwards: Millis = 600_000;
 
-export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIncidents {
+export function createReplayIncidents(options: ReplayIncidentsOptions) {
   const { objects, directory, felixOf, series } = options;
   const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis; asked: Millis }>();
   const ownerOf = createLogOwners(objects.pods);
@@ -50,18 +36,21 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
   for (const slice of objects.endpointSlices) chains.setSlice(slice, 0);
 
   return {
-    of: (node) => stateOf(node).incidents,
+    of: (node: string): NodeIncidents => stateOf(node).incidents,
     advance,
-    finish() {
+    /** The end of the logs ends no incident, but Pod notices that are still due are written. */
+    finish(): void {
       for (const [node, { incidents, latest }] of nodes)
         run(node, latest + afterwards, incidents.nextPodNotice, (at) => incidents.notifyPods(Math.max(at, latest)));
     },
-    nodeOfLog: (path) => ownerOf(path)?.node,
-    opened() {
+    /** The node that the log of a container is from. */
+    nodeOfLog: (path: string): string | undefined => ownerOf(path)?.node,
+    opened(): number {
       const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.tracker.counts.opened));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    unrepeated() {
+    /** Attempts that failed and made no incident, by code. */
+    unrepeated(): Readonly<Record<string, number>> {
       const all: Record<string, number> = {};
       for (const { incidents } of nodes.values())
         for (const [code, count] of Object.entries(incidents.tracker.unrepeated)) all[code] = (all[code] ?? 0) + count;
@@ -76,6 +65,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     return known;
   }
 
+  /** Lets time go by on a node: what it ends and makes due, in order. */
   function advance(node: string, time: Millis): void {
     const known = nodes.get(node);
     if (known !== undefined && time - known.asked >= lookInterval) {

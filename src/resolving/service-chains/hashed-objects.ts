@@ -3,42 +3,29 @@ import type { Millis } from '../../model/log-line.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash } from './chain-name.ts';
 
-/** Objects of one kind, found by the hashes of texts that follow from each. */
-export interface HashedObjects<T, V> {
-  readonly objects: ReadonlyMap<string, T>;
-  /** `after` undefined: it is gone. */
-  replace: (key: string, after: T | undefined, now: Millis) => void;
-  /** That hash is asked for soon: one pass is enough for several. */
-  expect: (hash: string) => void;
-  /** What was hashed stands for; it may be gone. */
-  find: (hash: string) => V | undefined;
-  /** What a text stood for that is gone. */
-  past: (text: string) => V | undefined;
-  sweep: (now: Millis) => void;
-  readonly tombstones: number;
-}
-
 /** Hashes that are looked for together: incidents name 16 chains each at most. */
 const asked = 256;
 
-/** No index of the hashes is kept, as few are ever asked for: a pass over all texts finds those asked for lately at once. */
+/** Objects found by hashes of texts. No index of these is kept, as few are ever asked for: a pass over all texts finds those asked for lately at once. */
 export function createHashedObjects<T, V>(
   textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,
-): HashedObjects<T, V> {
+) {
   const objects = new Map<string, T>();
   const past = createTombstones<string, V>(limits);
   const found = new LRUCache<string, { value: V | undefined }>({ max: asked });
   let isStale = false;
 
   return {
-    objects,
+    objects: objects as ReadonlyMap<string, T>,
     expect,
+    /** What a text stood for that is gone. */
     past: past.get,
-    get tombstones() {
+    get tombstones(): number {
       return past.size;
     },
-    replace(key, after, now) {
+    /** `after` undefined: it is gone. */
+    replace(key: string, after: T | undefined, now: Millis): void {
       const before = objects.get(key);
       if (after === undefined) objects.delete(key);
       else objects.set(key, after);
@@ -48,17 +35,19 @@ export function createHashedObjects<T, V>(
       if (after !== undefined) for (const [text] of textsOf(after)) gone.delete(text);
       for (const [text, value] of gone) past.put(text, value, now);
     },
-    find(hash) {
+    /** What was hashed stands for; it may be gone. */
+    find(hash: string): V | undefined {
       expect(hash);
       if (isStale) findAll();
       return found.get(hash)?.value;
     },
-    sweep(now) {
+    sweep(now: Millis): void {
       past.sweep(now);
       isStale = true;
     },
   };
 
+  /** That hash is asked for soon: one pass is enough for several. */
   function expect(hash: string): void {
     if (found.has(hash)) return;
     found.set(hash, { value: undefined });
