@@ -61,7 +61,7 @@ export function createReporter(options: ReporterOptions) {
     hasPodNotices: (incident: Incident): boolean => hasNotices(accounts.get(keyOf(incident))),
     state: (): ReporterState => Object.fromEntries(accounts),
     /** An incident has changed: publishes what is unpublished as soon as it can be explained. */
-    report(incident: Incident): void {
+    report: (incident: Incident): void => {
       const account = accountOf(incident);
       const isStale = incident.phase === 'open' && incident.last - account.asked >= factsAge;
       if (account.facts === undefined || isStale) ask(incident, account);
