@@ -12,7 +12,11 @@ const hostName =
 /** Of the names of one address, so many are tried; more than one is rare. */
 const nameLimit = 3;
 
-/** By PTR record, which the owner of the address writes: a name counts only if it has the address. Rejects if none answers. */
+/**
+ * The host name of an address by its PTR record, which the owner of the address writes: a name counts only if it has the address.
+ * Undefined if there is none; rejects when no server answers. `servers`: as `dns.setServers` takes them, by default the system's.
+ * Each is asked once, and then once for each of at most three names, for `timeout` to twice that.
+ */
 export function createReverseDns(
   servers?: readonly string[],
   timeout = defaultTimeout,

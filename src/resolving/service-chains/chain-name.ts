@@ -62,7 +62,10 @@ export function hostPort(address: string, port: number): string {
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Hashed for a port, or begins an endpoint's text: `kube-system/kube-dns:dnsudp`. Old releases kept the colon of no name. */
+/**
+ * What is hashed for a port, and begins the text of an endpoint: `kube-system/kube-dns:dnsudp`. Old releases wrote the colon also
+ * before a port without a name.
+ */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;
   return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];
