@@ -79,16 +79,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (stopping.signal.aborted) return;
       if (refusal.status === 429) {
         table.retry(series, throttling.refused(namespace, refusal.retryAfter));
-        if (throttling.refusedNamespaces > 1) await backOff.wait(jittered(refusal.retryAfter, allThrottled()));
+        if (throttling.refusedNamespaces > 1)
+          await backOff.wait(jittered(refusal.retryAfter, longestOfAll(throttling.refusedNamespaces)));
         return;
       }
       await backOff.wait(jittered(refusal.retryAfter, longest));
     }
-  }
-
-  /** Longest wait of all namespaces: the more of them were refused in a row, the longer. */
-  function allThrottled(): Millis {
-    return Math.min(shortestBackOff * 2 ** Math.min(throttling.refusedNamespaces, 6), longestBackOff);
   }
 
   /** What is due at the end is written once, without waiting for a server that is away. */
@@ -103,6 +99,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
   function mayBeWritten(series: Series): boolean {
     return attempts.isVain(series) === false && throttling.until(namespaceOf(series.finding.regarding)) === undefined;
   }
+}
+
+/** Longest wait of all namespaces: the more of them were refused in a row, the longer. */
+function longestOfAll(refusedNamespaces: number): Millis {
+  return Math.min(shortestBackOff * 2 ** Math.min(refusedNamespaces, 6), longestBackOff);
 }
 
 function createPause(): { wait: (duration: Millis) => Promise<void>; end: () => void } {

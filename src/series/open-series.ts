@@ -67,10 +67,8 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
 
   function overflow(finding: Finding, example: FlowDetails, time: Millis): Series {
     const identity = `overflow|${objectKey(finding.regarding)}|${finding.node}`;
-    return (
-      openOne(identity) ??
-      insert({ ...finding, identity, related: undefined, details: { kind: 'overflow', example } }, time)
-    );
+    const details = { kind: 'overflow', example } as const;
+    return openOne(identity) ?? insert({ ...finding, identity, related: undefined, details }, time);
   }
 
   function insert(finding: Finding, time: Millis): Series {

@@ -116,10 +116,9 @@ export function createReporter(options: ReporterOptions) {
     publish(incident, account);
   }
 
-  function learn(incident: Incident, account: Account, facts: NodeFacts): void {
+  function learn({ last }: Incident, account: Account, facts: NodeFacts): void {
     revision++;
-    account.facts = facts;
-    account.asked = incident.last;
+    Object.assign(account, { facts, asked: last });
   }
 
   /** Facts that are asked for again are waited for: by the old explanation it would be another problem. */

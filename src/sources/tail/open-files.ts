@@ -65,10 +65,8 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     if (files.length >= maxFiles) {
       // It is reported as lost, so it must not be read later either.
       done.add(passOver(entry));
-      return report.lost(
-        Number.isFinite(entry.size) ? entry.size : undefined,
-        'was replaced more often than it could be read',
-      );
+      const size = Number.isFinite(entry.size) ? entry.size : undefined;
+      return report.lost(size, 'was replaced more often than it could be read');
     }
     try {
       order.insert(createLogFile({ ...common, ...entry }), next);
