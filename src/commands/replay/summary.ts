@@ -61,7 +61,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     [
       'joined',
       overflowed + uncounted > 0
-        ? `${number(overflowed)} packets beyond 8 Events per object per hour${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`
+        ? `${number(overflowed)} packets beyond 8 Events per object per hour, 3 of them per peer${uncounted > 0 ? `; ${number(uncounted)} past the memory limit` : ''}`
         : undefined,
     ],
     ['Events', number(totals.events) + ages],
