@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type AgentRig, createAgentRig, nodeObject, podObject, type StoredEvent, sumOf } from './agent-rig.ts';
+import { type AgentRig, createAgentRig, nodeObject, podObject, type StoredEvent } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { createNetwork, type Network } from './network/network.ts';
@@ -19,7 +19,7 @@ afterEach(() => rig.killAll());
 // Other addresses in each run: an agent's first look reaches back ten minutes, to what an earlier run has sent.
 const run = randomInt(1, 100);
 const row = randomInt(1, 256);
-const first = randomInt(1, 255);
+const first = randomInt(1, 252);
 
 describe.each<[Backend, number]>([
   ['iptables-legacy', run],
@@ -27,26 +27,28 @@ describe.each<[Backend, number]>([
 ])('%s', (backend, net) => {
   const namespace = `kernel-${backend}`;
   const node = `node-${backend}`;
-  const client = {
+  const pod = (name: string, last: number) => ({
     namespace,
-    name: `client-${run}`,
-    addresses: [`10.${net}.${row}.${first}`, `fd00:${net}:${row}::${first}`],
-  };
-  const server = {
-    namespace,
-    name: `server-${run}`,
-    addresses: [`10.${net}.${row}.${first + 1}`, `fd00:${net}:${row}::${first + 1}`],
-  };
-  const [from, to] = [`${namespace}/${client.name}`, `${namespace}/${server.name}`];
+    name: `${name}-${run}`,
+    addresses: [`10.${net}.${row}.${last}`, `fd00:${net}:${row}::${last}`],
+  });
+  const server = pod('server', first);
+  const to = `${namespace}/${server.name}`;
+  // At most three Events of a Pod are about one peer.
+  const clients = ['a', 'b', 'c'].map((name, each) => pod(`client-${name}`, first + 1 + each));
+  const [web, resolver, probe] = clients as [typeof server, typeof server, typeof server];
   let network: Network;
   let stateDir: string;
 
   beforeAll(async () => {
     stateDir = rig.newFolder();
     await createObjects(controlPlane, {
-      items: [nodeObject(node, `192.168.${net}.1`), podObject({ ...client, node }), podObject({ ...server, node })],
+      items: [
+        nodeObject(node, `192.168.${net}.1`),
+        ...[...clients, server].map((each) => podObject({ ...each, node })),
+      ],
     });
-    network = await createNetwork({ backend, pods: [client, server] });
+    network = await createNetwork({ backend, pods: [...clients, server] });
     await network.refuse();
   });
   afterAll(() => network.destroy());
@@ -54,32 +56,34 @@ describe.each<[Backend, number]>([
   test('a dropped packet is an Event on both Pods', async () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
+    const from = `${namespace}/${web.name}`;
     await network.send({ from, to, family: 4, protocol: 'tcp', port: 5432, count: 1 });
     await rig.untilEvents(namespace, (events) => both(events, '5432/TCP'));
 
     const shown = await describePod(server.name);
     expect(shown).toMatch(
       new RegExp(
-        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +Packet dropped when receiving traffic from ${from} \\(10\\.${net}\\.${row}\\.${first}\\) on port 5432/TCP`,
+        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +Packet dropped when receiving traffic from ${from} \\(10\\.${net}\\.${row}\\.${first + 1}\\) on port 5432/TCP`,
       ),
     );
-    expect(await describePod(client.name)).toMatch(
+    expect(await describePod(web.name)).toMatch(
       new RegExp(
-        `PacketDrop .* Packet dropped when sending traffic to ${to} \\(10\\.${net}\\.${row}\\.${first + 1}\\) on port 5432/TCP`,
+        `PacketDrop .* Packet dropped when sending traffic to ${to} \\(10\\.${net}\\.${row}\\.${first}\\) on port 5432/TCP`,
       ),
     );
   });
 
   test.each([
-    [4, 'tcp', 8080, 'on port 8080/TCP'],
-    [4, 'udp', 5353, 'on port 5353/UDP'],
-    [4, 'icmp', 0, 'ICMP echo request'],
-    [6, 'tcp', 9443, 'on port 9443/TCP'],
-    [6, 'udp', 4789, 'on port 4789/UDP'],
-    [6, 'icmp', 0, 'ICMPv6 echo request'],
+    [4, 'tcp', 8080, 'on port 8080/TCP', web],
+    [4, 'udp', 5353, 'on port 5353/UDP', web],
+    [4, 'icmp', 0, 'ICMP echo request', resolver],
+    [6, 'tcp', 9443, 'on port 9443/TCP', resolver],
+    [6, 'udp', 4789, 'on port 4789/UDP', resolver],
+    [6, 'icmp', 0, 'ICMPv6 echo request', probe],
   ] as const)(
     'IPv%i %s: every packet is counted, on both Pods',
-    async (family, protocol, port, what) => {
+    async (family, protocol, port, what, client) => {
+      const from = `${namespace}/${client.name}`;
       const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
       await agent.untilReady();
       await network.send({ from, to, family, protocol, port, count: 37 });
@@ -97,6 +101,7 @@ describe.each<[Backend, number]>([
   test('kubectl events --for shows the same', async () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
+    const from = `${namespace}/${probe.name}`;
     await network.send({ from, to, family: 4, protocol: 'udp', port: 514, count: 3 });
     const events = await rig.untilEvents(namespace, (all) => both(all, '514/UDP', 3));
     const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', `pod/${server.name}`]);
@@ -119,9 +124,13 @@ function about(events: readonly StoredEvent[], what: string): StoredEvent[] {
   return events.filter(({ message }) => message.includes(what));
 }
 
-/** Whether both Pods have Events of that, with that count: at some minute of every hour a Pod's new packets get a new one. */
+/** Whether server and client have Events of that, with that count: at some minute of every hour a Pod's new packets get a new one. */
 function both(events: readonly StoredEvent[], what: string, count = 1): boolean {
-  return ['client', 'server'].every((name) => sumOf(about(events, what), `${name}-${run}`) === count);
+  const ofThat = about(events, what);
+  return ['client', 'server'].every((name) => {
+    const own = ofThat.filter(({ involvedObject }) => involvedObject.name.startsWith(name));
+    return own.reduce((sum, event) => sum + event.count, 0) === count;
+  });
 }
 
 /** As kubectl shows it. */
