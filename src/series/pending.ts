@@ -5,15 +5,8 @@ import { byUrgency } from './urgency.ts';
 /** Series with something to publish, each with the time at which that is due. */
 export type Pending = ReturnType<typeof createPending>;
 
-/**
- * `restored`: those of them with a time are pending. `all`: series, also those that are not pending. `onEarlier`: `nextDue` is
- * earlier than it was.
- */
-export function createPending(
-  restored: readonly Series[],
-  all: () => Iterable<Series>,
-  onEarlier: (() => void) | undefined,
-) {
+/** `restored`: those of them with a time are pending. `onEarlier`: `nextDue` is earlier than it was. */
+export function createPending(restored: readonly Series[], onEarlier: (() => void) | undefined) {
   const pending = new Set(restored.filter(({ due }) => due !== null));
   let earliest = [...pending].reduce((least, series) => Math.min(least, dueOf(series)), Infinity);
 
@@ -41,7 +34,7 @@ export function createPending(
         if (due <= now) ready.push(series);
         else if (due < earliest) earliest = due;
       }
-      return byUrgency(ready, all(), now);
+      return ready.toSorted(byUrgency(now));
     },
     /** Earliest time at which `due` will have something; Infinity when there is nothing to publish. */
     nextDue: (): Millis => earliest,

@@ -52,7 +52,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   const { limits = defaultSeriesLimits, restored, now, onEarlier } = options;
   const changes = createSeriesChanges(restored);
   const held = createOpenSeries(limits, restored, changes);
-  const pending = createPending(restored ? [...restored.series, ...restored.past] : [], held.current, onEarlier);
+  const pending = createPending(restored ? [...restored.series, ...restored.past] : [], onEarlier);
   const lostLines = createLostLines(restored?.reports);
   const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
   let revision = 0;

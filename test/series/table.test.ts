@@ -219,49 +219,6 @@ describe('a series', () => {
   });
 });
 
-const inNamespace = (namespace: string, name: string, port: number, address = '203.0.113.1'): Finding =>
-  finding({
-    identity: `${namespace}/${name} ${port} ${address}`,
-    regarding: podRef(name, namespace),
-    details: flow({ port, peer: externalEnd({ address }) }),
-  });
-
-/** Writes as a node with one write a second does: objects, in order. */
-function writeOneBySecond(table: SeriesTable, seconds: number): string[] {
-  return Array.from({ length: seconds }, (_, each) => {
-    const [series] = table.due(at(10 + each));
-    if (series === undefined) return '';
-    const { count, published } = series;
-    table.published(series, { ...published, count, writes: published.writes + 1, at: at(10 + each) });
-    return `${series.finding.regarding.namespace}/${series.finding.regarding.name}`;
-  });
-}
-
-describe('who is written first', () => {
-  test('in a storm, each Pod has its first Event before any has its second', () => {
-    const table = createSeriesTable();
-    for (let port = 1; port <= 8; port++)
-      for (let pod = 0; pod < 110; pod++)
-        table.count(inNamespace(`team-${pod % 7}`, `web-${pod}`, port, `203.0.113.${port}`), at(port / 10));
-    expect(new Set(writeOneBySecond(table, 110)).size).toBe(110);
-  });
-
-  test('a tenant with hundreds of problems does not hold up one with a few, which come later', () => {
-    const table = createSeriesTable();
-    for (let pod = 0; pod < 300; pod++) table.count(inNamespace('noisy', `web-${pod}`, 80), at(0));
-    for (let pod = 0; pod < 3; pod++) table.count(inNamespace('quiet', `db-${pod}`, 5432, '203.0.113.9'), at(5));
-    expect(writeOneBySecond(table, 6).filter((object) => object.startsWith('quiet/'))).toHaveLength(3);
-  });
-
-  test('a peer that scans Pods of all namespaces does not hold up the Event about another peer', () => {
-    const table = createSeriesTable();
-    for (let pod = 0; pod < 100; pod++)
-      table.count(inNamespace(`team-${pod}`, `web-${pod}`, 80, '203.0.113.66'), at(0));
-    table.count(inNamespace('team-100', 'db', 5432, '203.0.113.9'), at(5));
-    expect(writeOneBySecond(table, 2)).toContain('team-100/db');
-  });
-});
-
 describe('limits', () => {
   test('eight of one object and window, and one for all the others', () => {
     const table = createSeriesTable();
