@@ -61,7 +61,7 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
       sweep();
       if (current.size + past.size >= limits.total) return undefined;
     }
-    slots.take(finding);
+    slots.take(finding, clock);
     return insert(finding, time);
   }
 

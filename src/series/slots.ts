@@ -21,16 +21,15 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: Se
     /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
     hasRoom({ regarding, details }: Finding, clock: Millis): boolean {
       const object = objectKey(regarding);
-      const { number: window } = windowOf(clock, object);
       const known = objects.get(object);
-      if (known?.window !== window) objects.set(object, { window, distinct: 0, peers: {} });
-      if (details.kind !== 'flow' || known?.window !== window) return true;
+      if (details.kind !== 'flow' || known?.window !== windowOf(clock, object).number) return true;
       return known.distinct < perObject && (known.peers?.[details.peer.identity] ?? 0) < perPeer;
     },
-    take({ regarding, details }: Finding): void {
+    take({ regarding, details }: Finding, clock: Millis): void {
       const object = objectKey(regarding);
-      const slots = objects.get(object);
-      if (slots === undefined) return;
+      const { number: window } = windowOf(clock, object);
+      let slots = objects.get(object);
+      if (slots?.window !== window) objects.set(object, (slots = { window, distinct: 0, peers: {} }));
       slots.distinct++;
       if (details.kind === 'flow') {
         const { identity } = details.peer;
