@@ -27,7 +27,6 @@ export interface StateLogOptions {
   /** Bytes after which a segment is followed by another one, at least. */
   segmentSize?: number;
   create?: typeof createSegment;
-  remove?: typeof removeSegment;
 }
 
 /** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go and no write is large. */
@@ -114,7 +113,7 @@ export function createStateLog(options: StateLogOptions): StateLog {
 }
 
 function createWriter(options: StateLogOptions) {
-  const { folder, state, create = createSegment, remove = removeSegment } = options;
+  const { folder, state, create = createSegment } = options;
   const { segmentSize = 1024 * 1024 } = options;
   let { replaced } = options;
   /** Bytes by number, oldest first. */
@@ -177,7 +176,7 @@ function createWriter(options: StateLogOptions) {
     round = undefined;
     whole = bytes;
     for (const number of [...segments.keys()].filter((each) => each < began)) {
-      await remove(folder, number);
+      await removeSegment(folder, number);
       segments.delete(number);
     }
   }
