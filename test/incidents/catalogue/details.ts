@@ -1,22 +1,11 @@
 import fc from 'fast-check';
 import type { IncidentDetails, NodeFacts } from '../../../src/model/incident.ts';
 import { causes } from '../../../src/incidents/catalogue/catalogue.ts';
-
-const noFacts: NodeFacts = {
-  felix: undefined,
-  kubeProxyHere: undefined,
-  conntrack: undefined,
-  topSources: [],
-  backends: {},
-  firewallDropsSince: undefined,
-};
+import { incidentDetails, noFacts } from '../../builders.ts';
 
 /** An incident of kube-proxy, with what a test is about in `parts`. */
 export function detailsOf(parts: Partial<IncidentDetails> = {}): IncidentDetails {
-  return {
-    kind: 'incident',
-    role: 'full',
-    phase: 'open',
+  return incidentDetails({
     code: 'KN102',
     diagnosis: 'KN102',
     failing: 'kube-proxy',
@@ -24,19 +13,10 @@ export function detailsOf(parts: Partial<IncidentDetails> = {}): IncidentDetails
     since: 1_795_226_670_836,
     last: 1_795_226_730_836,
     failures: 3,
-    endedBy: undefined,
-    ended: undefined,
     families: ['IPv4'],
-    subjects: [],
-    moreSubjects: 0,
-    restarts: 0,
     quote: '',
-    services: [],
-    moreServices: 0,
-    facts: noFacts,
-    affected: { count: 0, names: [] },
     ...parts,
-  };
+  });
 }
 
 export function factsOf(parts: Partial<NodeFacts>): NodeFacts {
