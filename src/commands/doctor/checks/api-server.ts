@@ -47,7 +47,7 @@ export async function checkApiServer(api: Api, now: () => Millis): Promise<Check
       case 401:
         return problem(
           `${api.server} does not accept the token or certificate (401)`,
-          'check that the ServiceAccount still exists; start the Pod anew, or renew the kubeconfig',
+          'check that the ServiceAccount still exists; start the Pod again, or renew the kubeconfig',
         );
       // Some API servers show their version to administrators only.
       case 403:

@@ -37,12 +37,12 @@ export function checkState({ folder: path, node, lookAtFolder, readKeptState, no
     case 'unreadable':
       return problem(
         `${path} cannot be read: ${state.reason}`,
-        'let the user of the agent read it, or remove it: counting starts anew then',
+        'let the user of the agent read it, or remove it: counting begins again then',
       );
     case 'unusable':
       return warning(
         `${path} cannot be used: ${state.reason}`,
-        'nothing needs to be done: the agent will set it aside and start anew',
+        'nothing needs to be done: the agent will set it aside and begin again',
       );
     case 'kept':
       if (node !== '' && state.node !== node)
