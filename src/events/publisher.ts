@@ -1,5 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
 import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
 import { type AttemptsOptions, createAttempts } from './attempts.ts';
 import { namespaceOf } from './event.ts';
@@ -7,6 +8,10 @@ import { createThrottling, jittered, longestBackOff, shortestBackOff } from './t
 
 export interface PublisherOptions extends AttemptsOptions {
   budget?: { rate: number; burst: number };
+  /** Timers of the time that `now` is of; by default the process's. */
+  schedule?: Schedule;
+  /** At least 0 and less than 1. */
+  random?: () => number;
 }
 
 export interface Publisher {
@@ -23,11 +28,11 @@ const longestSleep: Millis = 3_600_000;
 
 /** The cold path: one write at a time, within the node's budget, most urgent first, and never given up while there is hope. */
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { table, onAbandoned, now } = options;
+  const { table, onAbandoned, now, schedule = systemSchedule, random = Math.random } = options;
   const bucket = createTokenBucket(options.budget ?? nodeBudget);
   const attempts = createAttempts(options);
-  const throttling = createThrottling(now);
-  const [untilDue, backOff] = [createPause(), createPause()];
+  const throttling = createThrottling(now, random);
+  const [untilDue, backOff] = [createPause(schedule), createPause(schedule)];
   const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
 
@@ -40,9 +45,9 @@ export function createPublisher(options: PublisherOptions): Publisher {
       untilDue.end();
       backOff.end();
       const timeOut = Promise.withResolvers<void>();
-      const timer = setTimeout(timeOut.resolve, grace);
+      const cancel = schedule(timeOut.resolve, grace);
       await Promise.race([finished.then(() => flush(deadline)), timeOut.promise]);
-      clearTimeout(timer);
+      cancel();
     },
   };
 
@@ -80,10 +85,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
       if (refusal.status === 429) {
         table.retry(series, throttling.refused(namespace, refusal.retryAfter));
         if (throttling.refusedNamespaces > 1)
-          await backOff.wait(jittered(refusal.retryAfter, longestOfAll(throttling.refusedNamespaces)));
+          await backOff.wait(jittered(refusal.retryAfter, longestOfAll(throttling.refusedNamespaces), random));
         return;
       }
-      await backOff.wait(jittered(refusal.retryAfter, longest));
+      await backOff.wait(jittered(refusal.retryAfter, longest, random));
     }
   }
 
@@ -106,15 +111,15 @@ function longestOfAll(refusedNamespaces: number): Millis {
   return Math.min(shortestBackOff * 2 ** Math.min(refusedNamespaces, 6), longestBackOff);
 }
 
-function createPause(): { wait: (duration: Millis) => Promise<void>; end: () => void } {
+function createPause(schedule: Schedule): { wait: (duration: Millis) => Promise<void>; end: () => void } {
   let resolve: (() => void) | undefined;
   return {
     async wait(duration) {
       const ended = Promise.withResolvers<void>();
       resolve = ended.resolve;
-      const timer = setTimeout(ended.resolve, duration);
+      const cancel = schedule(ended.resolve, duration);
       await ended.promise;
-      clearTimeout(timer);
+      cancel();
     },
     end: () => resolve?.(),
   };

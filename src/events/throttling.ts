@@ -4,7 +4,7 @@ export const shortestBackOff: Millis = 1000;
 export const longestBackOff: Millis = 60_000;
 
 /** Back-off after 429, of one namespace (EventRateLimit) or all (API Priority and Fairness): the answer does not say which. */
-export function createThrottling(now: () => Millis) {
+export function createThrottling(now: () => Millis, random: () => number) {
   const backOffs = new Map<string, { until: Millis; longest: Millis }>();
   const refused = new Set<string>();
 
@@ -18,7 +18,7 @@ export function createThrottling(now: () => Millis) {
     refused(namespace: string, retryAfter: Millis | undefined): Millis {
       const before = backOffs.get(namespace)?.longest ?? 0;
       const longest = Math.min(Math.max(shortestBackOff, before * 2), longestBackOff);
-      const until = now() + jittered(retryAfter, longest);
+      const until = now() + jittered(retryAfter, longest, random);
       backOffs.set(namespace, { until, longest });
       refused.add(namespace);
       return until;
@@ -36,6 +36,6 @@ export function createThrottling(now: () => Millis) {
 }
 
 /** Agents that were refused together must not come again together. */
-export function jittered(retryAfter: Millis | undefined, longest: Millis): Millis {
-  return (retryAfter ?? 0) + Math.random() * longest;
+export function jittered(retryAfter: Millis | undefined, longest: Millis, random: () => number): Millis {
+  return (retryAfter ?? 0) + random() * longest;
 }

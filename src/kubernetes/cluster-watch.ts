@@ -2,7 +2,13 @@ import { backOff } from 'exponential-backoff';
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection, RefusedError } from './connection.ts';
-import { createInformer, type Informer, type InformerProblem, retryIntervals } from './informer.ts';
+import {
+  createInformer,
+  type Informer,
+  type InformerOptions,
+  type InformerProblem,
+  retryIntervals,
+} from './informer.ts';
 import { countAll } from './paged-list.ts';
 import { onSteadyClock, slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
 
@@ -32,6 +38,9 @@ export interface ClusterWatchOptions {
   onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
   clock: Pick<Clock, 'now' | 'fromWall'>;
   random: () => number;
+  /** As of an informer. */
+  pause?: InformerOptions<never>['pause'];
+  silence?: InformerOptions<never>['silence'];
 }
 
 export interface ClusterWatch {
@@ -108,7 +117,17 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
 function informerOf(
   resource: WatchedResource,
   all: boolean,
-  { connection, lists, ownNode, podCache, clock: { now, fromWall }, random, ...on }: ClusterWatchOptions,
+  {
+    connection,
+    lists,
+    ownNode,
+    podCache,
+    clock: { now, fromWall },
+    random,
+    pause,
+    silence,
+    ...on
+  }: ClusterWatchOptions,
   giveUp: () => void,
 ): Informer {
   const common = {
@@ -116,6 +135,8 @@ function informerOf(
     path: paths[resource],
     now,
     random,
+    pause,
+    silence,
     onProblem(problem: InformerProblem) {
       on.onProblem(resource, problem);
       if (isFinal(resource, problem.refusal?.status)) giveUp();

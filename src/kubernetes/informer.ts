@@ -28,7 +28,7 @@ export interface InformerOptions<T> extends ListOptions {
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
-  /** How the time between two watches is waited for; the default is a timer. */
+  /** How the time before another watch or list is waited for; the default is a timer that keeps no process alive. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
@@ -74,7 +74,7 @@ interface Known {
 
 /** Lists again only if the server has forgotten where the watch ended (410). Without bookmarks a quiet watch always ends so. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
-  const { connection, path, fieldSelector, now, random, pause = setTimeout, silence = defaultSilence } = options;
+  const { connection, path, fieldSelector, now, random, pause = sleep, silence = defaultSilence } = options;
   const known: Known = { keys: new Set(), resourceVersion: '' };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -141,8 +141,12 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     options.onProblem({ verb, refusal });
     if (refusal === undefined) return;
     const interval = Math.min(retryIntervals.startingDelay * 2 ** failures++, retryIntervals.maxDelay);
-    await setTimeout((refusal.retryAfter ?? 0) + random() * interval, undefined, { ref: false });
+    await pause((refusal.retryAfter ?? 0) + random() * interval);
   }
+}
+
+async function sleep(duration: Millis): Promise<void> {
+  await setTimeout(duration, undefined, { ref: false });
 }
 
 /** A complete list: what is not in it is gone. */

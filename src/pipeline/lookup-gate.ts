@@ -2,6 +2,8 @@ import type { Ends } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
+import { createTimer } from '../platform/timer.ts';
 import type { RemoteLookups } from '../resolving/lookups/remote.ts';
 import type { QueuedFlow, LookupQueue } from './lookup-queue.ts';
 
@@ -16,6 +18,8 @@ export interface LookupGateOptions {
   /** The queue is full: the packet is counted at once, with the owners that are known. */
   onFull: () => void;
   now: () => Millis;
+  /** Timers of the time that `now` is of; by default the process's. */
+  schedule?: Schedule;
 }
 
 export interface LookupGate {
@@ -30,8 +34,8 @@ export const longestWait: Millis = 2000;
 const reviewInterval: Millis = 250;
 
 export function createLookupGate(options: LookupGateOptions): LookupGate {
-  const { queue, remote, isSynced, endsOf, resume, onFull, now } = options;
-  let timer: NodeJS.Timeout | undefined;
+  const { queue, remote, isSynced, endsOf, resume, onFull, now, schedule = systemSchedule } = options;
+  const timer = createTimer(schedule, now, review);
   let stopped = false;
   /** When the lists were complete. Lookups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
@@ -44,24 +48,23 @@ export function createLookupGate(options: LookupGateOptions): LookupGate {
         onFull();
         return false;
       }
-      timer ??= setTimeout(review, reviewInterval);
+      timer.setEarliest(reviewInterval);
       return true;
     },
     review,
     stop() {
       stopped = true;
-      clearTimeout(timer);
+      timer.cancel();
     },
   };
 
   function review(): void {
-    clearTimeout(timer);
-    timer = undefined;
+    timer.cancel();
     if (stopped) return;
     if (isSynced()) syncedAt ??= now();
     if (queue.size === 0) return;
     if (syncedAt !== undefined) for (const flow of queue.release(isDone)) resume(flow);
-    if (queue.size > 0) timer = setTimeout(review, reviewInterval);
+    if (queue.size > 0) timer.set(reviewInterval);
   }
 
   function isDone(flow: QueuedFlow): boolean {
