@@ -42,11 +42,11 @@ export function createPublishing(options: PublishingOptions) {
   });
   const publisher = createPublisher({
     table,
+    keep: stateLog.keep,
     write: createEventWriter({
       store: createEventStore(context.connection),
       messageOf: (series) => messageOf(series, clock.toWall),
       stateId: restored.id,
-      keep: stateLog.keep,
       now: clock.now,
       toWall: clock.toWall,
     }),

@@ -15,6 +15,7 @@ export interface PublisherTable extends Publishable {
 
 export interface AttemptsOptions {
   table: PublisherTable;
+  /** Writes a series as it is at the call. */
   write: (series: Series) => Promise<Outcome>;
   onResult: (verb: Verb, result: WriteResult, series: Series, refusal: Refusal | undefined) => void;
   onWritten: (packets: number) => void;
@@ -49,9 +50,9 @@ export function createAttempts({ table, now, ...options }: AttemptsOptions) {
   const givenUp = createCooldown<Series>(givenUpFor, now);
 
   return {
-    /** Writes a series once. Gives the refusal if it must be tried again before any other series. Never rejects. */
-    async write(series: Series): Promise<'done' | Refusal> {
-      const outcome = await options.write(series).catch(failedByItself);
+    /** Writes a series once, as it was when it was `taken`. Gives the refusal if others would be refused, too. Never rejects. */
+    async write(series: Series, taken: Series): Promise<'done' | Refusal> {
+      const outcome = await options.write(taken).catch(failedByItself);
       if (outcome.kind === 'written') {
         table.published(series, outcome.published);
         options.onWritten(outcome.packets);

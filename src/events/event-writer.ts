@@ -18,8 +18,6 @@ export interface EventWriterOptions {
   messageOf: (series: Series) => string;
   /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
   stateId: string;
-  /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. */
-  keep: () => Promise<void>;
   now: () => Millis;
   /** What the wall clock, which stamps Events, showed at a time; without it `now` is the wall clock. */
   toWall?: (time: Millis) => Millis;
@@ -37,7 +35,7 @@ interface Attempt {
 }
 
 /**
- * Writes one series as an Event, once. Counts are absolute and names depend on nothing but the problem and the hour, so a
+ * Writes one series, all of which is on disk, as an Event, once. Counts are absolute and names depend on nothing but the problem and the hour, so a
  * write that is repeated after a crash changes nothing:
  *
  *     POST ── 201 ─▶ done        PATCH ── 200 ─▶ done
@@ -46,7 +44,7 @@ interface Attempt {
  *     adopt: GET, see whose count it is, PATCH with its resourceVersion
  */
 export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<Outcome> {
-  const { store, messageOf, stateId, keep, now, toWall = (time) => time } = options;
+  const { store, messageOf, stateId, now, toWall = (time) => time } = options;
 
   return async (given) => {
     const at = now();
@@ -55,8 +53,6 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const base = baseOf(series);
     const published = { ...series.published, base, at: at + ahead, suppressed: series.suppressed };
     const event = eventOf({ ...series, published: { ...series.published, base } }, messageOf(given), published.at);
-    // What the API server gets is on disk first: after a crash nothing published is counted again.
-    await keep();
     const outcome = await write({ series, event, published, tries: maxTries });
     return outcome.kind === 'written' ? { ...outcome, published: publishedAt(outcome.published, at, -ahead) } : outcome;
   };

@@ -1,17 +1,10 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Series } from '../model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
-import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
-import { type AttemptsOptions, createAttempts } from './attempts.ts';
-import { namespaceOf } from './event.ts';
-import { createThrottling, jittered, longestBackOff, shortestBackOff } from './throttling.ts';
+import { type BatchesOptions, createBatches } from './batches.ts';
 
-export interface PublisherOptions extends AttemptsOptions {
-  budget?: { rate: number; burst: number };
+export interface PublisherOptions extends BatchesOptions {
   /** Timers of the time that `now` is of; by default the process's. */
   schedule?: Schedule;
-  /** At least 0 and less than 1. */
-  random?: () => number;
 }
 
 export interface Publisher {
@@ -26,12 +19,10 @@ export interface Publisher {
 /** A timer longer than 2^31 ms fires at once. */
 const longestSleep: Millis = 3_600_000;
 
-/** The cold path: one write at a time, within the node's budget, most urgent first, and never given up while there is hope. */
+/** The cold path: one batch after another, most urgent first, and never given up while there is hope. */
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { table, onAbandoned, now, schedule = systemSchedule, random = Math.random } = options;
-  const bucket = createTokenBucket(options.budget ?? nodeBudget);
-  const attempts = createAttempts(options);
-  const throttling = createThrottling(now, random);
+  const { table, now, schedule = systemSchedule } = options;
+  const batches = createBatches(options);
   const [untilDue, backOff] = [createPause(schedule), createPause(schedule)];
   const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
@@ -51,64 +42,27 @@ export function createPublisher(options: PublisherOptions): Publisher {
     },
   };
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const wait = table.nextDue() - now();
-      if (wait > 0) await untilDue.wait(Math.min(wait, longestSleep));
-      else await publishDue();
-    }
+  function isStopping(): boolean {
+    return stopping.signal.aborted;
   }
 
-  async function publishDue(): Promise<void> {
-    for (const series of table.due(now())) {
-      if (stopping.signal.aborted) return;
-      const vain = attempts.isVain(series);
-      if (vain !== false) {
-        table.abandon(series);
-        if (vain === 'muted') onAbandoned('muted');
+  async function run(): Promise<void> {
+    while (!isStopping()) {
+      const wait = table.nextDue() - now();
+      if (wait > 0) {
+        await untilDue.wait(Math.min(wait, longestSleep));
         continue;
       }
-      const throttledUntil = throttling.until(namespaceOf(series.finding.regarding));
-      if (throttledUntil !== undefined) table.retry(series, throttledUntil);
-      else if (bucket.take(now())) await publish(series);
-      else return table.postpone(bucket.availableAt(now()));
-    }
-  }
-
-  /** Tries until the server has answered with something that trying again would not change, or has refused the namespace. */
-  async function publish(series: Series): Promise<void> {
-    const namespace = namespaceOf(series.finding.regarding);
-    for (let longest = shortestBackOff; !stopping.signal.aborted; longest = Math.min(longest * 2, longestBackOff)) {
-      const refusal = await attempts.write(series);
-      if (refusal === 'done') return throttling.answered(namespace);
-      if (stopping.signal.aborted) return;
-      if (refusal.status === 429) {
-        table.retry(series, throttling.refused(namespace, refusal.retryAfter));
-        if (throttling.refusedNamespaces > 1)
-          await backOff.wait(jittered(refusal.retryAfter, longestOfAll(throttling.refusedNamespaces), random));
-        return;
-      }
-      await backOff.wait(jittered(refusal.retryAfter, longest, random));
+      const refusedFor = await batches.write(() => !isStopping());
+      if (refusedFor !== undefined && !isStopping()) await backOff.wait(refusedFor);
     }
   }
 
   /** What is due at the end is written once, without waiting for a server that is away. */
   async function flush(deadline: Millis): Promise<void> {
-    if (now() >= deadline) return;
-    for (const series of table.due(now()).filter(mayBeWritten)) {
-      if (now() >= deadline || !bucket.take(now())) return;
-      if ((await attempts.write(series)) !== 'done') return;
-    }
+    const mayGoOn = (): boolean => now() < deadline;
+    while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) return;
   }
-
-  function mayBeWritten(series: Series): boolean {
-    return attempts.isVain(series) === false && throttling.until(namespaceOf(series.finding.regarding)) === undefined;
-  }
-}
-
-/** Longest wait of all namespaces: the more of them were refused in a row, the longer. */
-function longestOfAll(refusedNamespaces: number): Millis {
-  return Math.min(shortestBackOff * 2 ** Math.min(refusedNamespaces, 6), longestBackOff);
 }
 
 function createPause(schedule: Schedule): { wait: (duration: Millis) => Promise<void>; end: () => void } {

@@ -3,6 +3,8 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface TokenBucket {
   take: (now: Millis) => boolean;
+  /** How many times `take` would succeed now. */
+  available: (now: Millis) => number;
   /** When the next token will be there. */
   availableAt: (now: Millis) => Millis;
 }
@@ -20,6 +22,10 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       if (tokens < 1) return false;
       tokens -= 1;
       return true;
+    },
+    available(now) {
+      fill(now);
+      return Math.floor(tokens);
     },
     availableAt(now) {
       fill(now);

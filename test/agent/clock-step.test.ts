@@ -41,11 +41,11 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
   const table = createSeriesTable({ now: clock.now, onEarlier: () => publisher.wake() });
   const publisher = createPublisher({
     table,
+    keep: async () => {},
     write: createEventWriter({
       store,
       messageOf: () => '',
       stateId: 'ours',
-      keep: async () => {},
       now: clock.now,
       toWall: clock.toWall,
     }),
@@ -141,7 +141,6 @@ test('a state that was saved while the clock was eight hours ahead makes nothing
     store,
     messageOf: () => '',
     stateId: 'ours',
-    keep: async () => {},
     now: () => now,
   });
   const publishDue = async (table: ReturnType<typeof createSeriesTable>): Promise<void> => {

@@ -26,15 +26,14 @@ interface RigOptions {
   mishaps?: Mishap[];
   given?: Partial<Series>;
   stateId?: string;
-  keep?: () => Promise<void>;
   store?: MemoryStore;
 }
 
-function rig({ mishaps = [], given = {}, stateId = 'ours', keep = async () => {}, ...rest }: RigOptions = {}): Rig {
+function rig({ mishaps = [], given = {}, stateId = 'ours', ...rest }: RigOptions = {}): Rig {
   const series = seriesOf({ count: 3, ...given });
   const store = rest.store ?? createMemoryStore(() => mishaps.shift() ?? {});
   let time = nine;
-  const write = createEventWriter({ store, messageOf: () => 'a message', stateId, keep, now: () => time });
+  const write = createEventWriter({ store, messageOf: () => 'a message', stateId, now: () => time });
   const key = keyOf(eventOf(series, '', nine));
   return {
     store,
@@ -488,42 +487,13 @@ describe('an Event that another run counted, whose memory is lost', () => {
   });
 });
 
-describe('before anything is published', () => {
-  test('the state is kept, and what is counted meanwhile is published another time', async () => {
-    const requestsWhenKept: number[] = [];
-    const one = rig({
-      keep: async () => {
-        requestsWhenKept.push(one.store.requests.length);
-        await Promise.resolve();
-        one.count(5);
-      },
-    });
-    expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3, at: nine + second } });
-    expect(one.event()).toMatchObject({ count: 3, lastTimestamp: timestamp(nine + second) });
-    expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
-    expect(one.event()).toMatchObject({ count: 8 });
-    expect(requestsWhenKept).toEqual([0, 1]);
-  });
-
-  test('what is counted during the requests is published another time', async () => {
-    const mishaps: Mishap[] = [{ before: () => one.count(5) }];
-    const one = rig({ mishaps });
-    expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });
-    one.store.touch(one.key);
-    mishaps.push({ before: () => one.count(1) }, { before: () => one.count(1) }, { before: () => one.count(1) });
-    expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
-    expect(one.event()).toMatchObject({ count: 8, source: { component } });
-    expect(one.series.count).toBe(11);
-  });
-
-  test('nothing is asked as long as it is not kept', async () => {
-    const kept = Promise.withResolvers<void>();
-    const { store, write } = rig({ keep: () => kept.promise });
-    const written = write();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(store.requests).toEqual([]);
-    kept.resolve();
-    await written;
-    expect(store.requests).toEqual(['create']);
-  });
+test('what is counted during the requests is published another time', async () => {
+  const mishaps: Mishap[] = [{ before: () => one.count(5) }];
+  const one = rig({ mishaps });
+  expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });
+  one.store.touch(one.key);
+  mishaps.push({ before: () => one.count(1) }, { before: () => one.count(1) }, { before: () => one.count(1) });
+  expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
+  expect(one.event()).toMatchObject({ count: 8, source: { component } });
+  expect(one.series.count).toBe(11);
 });

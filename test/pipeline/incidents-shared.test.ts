@@ -69,7 +69,7 @@ async function play(nodes: number, duration: Millis): Promise<MemoryStore> {
 
 function createAgent(store: MemoryStore, node: string, now: () => Millis) {
   const table: SeriesTable = createSeriesTable({ now });
-  const write = createEventWriter({ store, messageOf, stateId: `state of ${node}`, keep: async () => {}, now });
+  const write = createEventWriter({ store, messageOf, stateId: `state of ${node}`, now });
   return async (counted: readonly Counted[]): Promise<void> => {
     for (const { finding, time, weight } of counted)
       table.count({ ...finding, node, related: nodeRef(node) }, time, weight);

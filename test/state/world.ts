@@ -181,12 +181,13 @@ export function createWorld(
       store: guarded,
       messageOf: nameOf,
       stateId,
-      keep,
       now: clock.now,
       toWall: clock.toWall,
     });
-    for (const series of table.due(time)) {
-      const outcome = await writeOne(series);
+    const batch = table.due(time).map((series) => ({ series, copy: structuredClone(series) }));
+    if (batch.length > 0) await keep();
+    for (const { series, copy } of batch) {
+      const outcome = await writeOne(copy);
       if (outcome.kind === 'written') table.published(series, outcome.published);
       else table.retry(series, time + second);
     }

@@ -48,7 +48,6 @@ export async function sendTestEvent({ api, node, pod, ownPod, now }: TestEventOp
     store: createEventStore(api),
     messageOf: () => messageFor(node),
     stateId: randomUUID(),
-    keep: () => Promise.resolve(),
     now,
   });
   const outcome = await write(series);
