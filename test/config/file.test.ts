@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkConfigFile } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { subjectsOf } from '../subject.ts';
 import { problemsOf, readConfig, readFileOf } from './reading.ts';
 
 const base = readConfig({ node: 'node-a' }, {});
@@ -59,100 +60,42 @@ describe('a file', () => {
 });
 
 describe('what is wrong in a config file is reported with its place', () => {
-  const sources =
-    'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths';
-
-  test.each<[string, ...string[]]>([
-    ['statDir: /a', '1:1: statDir: there is no such setting; did you mean stateDir?'],
-    ['MAX_NODES: 1', '1:1: MAX_NODES: there is no such setting; did you mean maxNodes?'],
-    ['time-zone: UTC', '1:1: time-zone: there is no such setting; did you mean timeZone?'],
-    ['colour: red', '1:1: colour: there is no such setting'],
-    ['# a\n\nlogLevel:   inof', '3:13: logLevel "inof": must be debug, info, warn or error; did you mean info?'],
-    ['logLevel: warning', '1:11: logLevel "warning": must be debug, info, warn or error; did you mean warn?'],
-    ['podCache: nodes', '1:11: podCache "nodes": must be node or cluster; did you mean node?'],
-    ['includeNoise: yes', '1:15: includeNoise "yes": must be true or false'],
-    ['includeNoise: "true"', '1:15: includeNoise "true": must be true or false, without quotes'],
-    ['maxNodes: "5"', '1:11: maxNodes "5": must be a whole number, without quotes'],
-    ['maxNodes: 1.5', '1:11: maxNodes 1.5: must be a whole number'],
-    ['maxNodes: -1', '1:11: maxNodes -1: must be a whole number'],
-    ['maxNodes: .inf', '1:11: maxNodes Infinity: must be a whole number'],
-    ['maxNodes: 1234567890', '1:11: maxNodes 1234567890: must be a whole number of at most nine digits'],
-    ['stateDir: 5', '1:11: stateDir 5: must be text; put it in quotes'],
-    ['stateDir: [/a]', '1:11: stateDir: must be text; put it in quotes'],
-    ['stateDir: {a: 1}', '1:11: stateDir: must be text; put it in quotes'],
-    ['sources: kernel', '1:10: sources "kernel": must be a list: a line "- VALUE" each, or [VALUE, VALUE]'],
-    [
-      'sources: [kernl, 5]',
-      `1:11: sources[0] "kernl": ${sources}; did you mean kernel?`,
-      '1:18: sources[1] 5: must be text; put it in quotes',
-    ],
-    ['sources:\n  - kernel\n  - - a', '3:5: sources[1]: must be text; put it in quotes'],
-    ['sources: []', '1:10: sources: names nothing to read'],
-    ['sources: {a: 1}', '1:10: sources: must be a list: a line "- VALUE" each, or [VALUE, VALUE]'],
-    ['stateDir:', '1:1: stateDir: has no value; leave the line out for the default'],
-    ['kubeconfig: null', '1:1: kubeconfig: has no value; leave the line out for the default'],
-    [
-      'prefixes:\n  a: DROP',
-      '2:6: prefixes.a "DROP": must be dropped, rejected, logged or accepted; did you mean dropped?',
-    ],
-    ['prefixes:\n  "a b": true', '2:10: prefixes."a b" true: must be dropped, rejected, logged or accepted'],
-    [
-      'prefixes:\n  " ": dropped',
-      '2:3: prefixes." " " =dropped": must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
-    ],
-    ['maxNodes: 1\n"maxNodes": 2', '2:2: is there twice: leave one out'],
-    ['? [a]\n: 1', '1:3: a list or a map cannot be a key here'],
-    ['a: &x [b]\nb: *x', '2:4: aliases (*name) are not understood here: write the value out'],
-    ['a: 1\n---\nb: 2', ' holds several documents (---): one is expected'],
-    ['- a', '1:1: is a list where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    [
-      'just text',
-      '1:1: is a single value where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"',
-    ],
-    ['null', '1:1: is a single value where settings should be: one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    [' \n', ' is empty; settings are one "KEY: VALUE" a line, for example "logLevel: debug"'],
-    ['{a: 1,', '1:7: is not YAML: unexpected end of the stream within a flow collection'],
-    ['stateDir: !!binary aGk=', '1:11: is not YAML: unknown scalar tag !<tag:yaml.org,2002:binary>'],
-  ])('%j', (text, ...expected) => {
-    expect(problemsOf(text)).toEqual(expected);
-  });
-
   test('all at once, with those of variables and options', () => {
     const text = 'statDir: /a\nlogLevel: inof\nmaxNodes: many';
-    expect(problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } })).toEqual([
-      '1:1: statDir: there is no such setting; did you mean stateDir?',
-      expect.stringMatching(/^NODE_NAME or --node: is not set/),
-      '--pod-cache "all": must be node or cluster',
-      '2:11: logLevel "inof": must be debug, info, warn or error; did you mean info?',
-      '3:11: maxNodes "many": must be a whole number',
-      'MAX_SERVICES "x": must be a whole number',
+    const problems = problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } });
+    expect(subjectsOf(problems)).toEqual([
+      '1:1: statDir',
+      'NODE_NAME or --node',
+      '--pod-cache "all"',
+      '2:11: logLevel "inof"',
+      '3:11: maxNodes "many"',
+      'MAX_SERVICES "x"',
     ]);
   });
 
   test('a number that is a name needs quotes', () => {
     const env = { NODE_NAME: '' };
-    expect(problemsOf('node: 123', { env })).toEqual(['1:7: node 123: must be text; put it in quotes']);
+    expect(subjectsOf(problemsOf('node: 123', { env }))).toEqual(['1:7: node 123']);
     expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
   });
 
   test('of a file that cannot be understood, what it may have set is not missed', () => {
-    expect(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } })).toEqual([
-      expect.stringMatching(/^(?:1|2):\d+: is not YAML/),
-      'MAX_NODES "x": must be a whole number',
+    expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
+      expect.stringMatching(/^[12]:\d+/),
+      'MAX_NODES "x"',
     ]);
   });
 
   test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
-    expect(problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } })).toEqual([
-      '2:1: nod: there is no such setting; did you mean node?',
-    ]);
+    const problems = problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } });
+    expect(subjectsOf(problems)).toEqual(['2:1: nod']);
   });
 
   test('on one line and in bounds, whatever stands there', () => {
     const long = 'x'.repeat(10_000);
     const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
     expect(problems).toHaveLength(26);
-    expect(problems.at(-1)).toBe('and 978 more');
+    expect(problems.at(-1)).toContain('978');
     for (const problem of problems) {
       expect(problem.length).toBeLessThan(300);
       // oxlint-disable-next-line no-control-regex
@@ -185,23 +128,18 @@ describe('bombs end soon', () => {
 describe('what is no config file', () => {
   const folder = temporaryFolder();
 
-  test.each<[string, string | Buffer | undefined, string]>([
-    ['missing', undefined, 'cannot be read: no such file'],
-    ['zero', 'a: \0', 'is no text: it holds zero bytes'],
-    ['latin1', Buffer.from('a: \xfc', 'latin1'), 'is no text in UTF-8'],
-    ['large', Buffer.alloc(10_000_000, '#'), 'is larger than 256 KiB: that is no config file'],
-  ])('%s', (name, bytes, expected) => {
-    if (bytes !== undefined) writeFileSync(folder(name), bytes);
-    expect(checkConfigFile(folder(name))).toEqual([`${folder(name)}: ${expected}`]);
+  test.each<[string, Buffer]>([
+    ['text with a zero byte', Buffer.from('a: \0')],
+    ['text in Latin-1', Buffer.from('a: \xfc', 'latin1')],
+    ['more than 256 KiB', Buffer.alloc(256 * 1024 + 1, '#')],
+  ])('%s is refused', (name, bytes) => {
+    writeFileSync(folder(name), bytes);
+    expect(subjectsOf(checkConfigFile(folder(name)))).toEqual([folder(name)]);
   });
 
-  test('a folder, a part of the path that is none, a device', () => {
-    expect(checkConfigFile(folder())).toEqual([`${folder()}: is a folder`]);
-    writeFileSync(folder('file'), 'node: node-a');
-    expect(checkConfigFile(folder('file', 'below'))).toEqual([
-      `${folder('file', 'below')}: cannot be read: a part of the path is not a folder`,
-    ]);
-    expect(checkConfigFile('/dev/null')).toEqual(['/dev/null: is no regular file']);
+  test('a folder, a device, and what is not there are refused', () => {
+    for (const path of [folder(), folder('missing'), '/dev/null'])
+      expect(subjectsOf(checkConfigFile(path))).toEqual([path]);
   });
 
   test('but 256 KiB may be used', () => {
@@ -219,21 +157,15 @@ describe('a check of a file alone', () => {
   });
 
   test('lists what is wrong', () => {
-    expect(check('node: Node\nmaxNodes: x')).toEqual([
-      'f:1:7: node "Node": is no name of a Node',
-      'f:2:11: maxNodes "x": must be a whole number',
-    ]);
+    expect(subjectsOf(check('node: Node\nmaxNodes: x'))).toEqual(['f:1:7: node "Node"', 'f:2:11: maxNodes "x"']);
   });
 });
 
 test('every setting has a key of its own in the file', () => {
-  expect(
-    problemsOf(
-      Object.keys(settings)
-        .map((name) => `${name}: {}`)
-        .join('\n'),
-    ),
-  ).not.toContainEqual(expect.stringContaining('there is no such setting'));
+  const text = Object.keys(settings).map((name) => `${name}: {}`);
+  // A key that is none is shown at its own place, in column 1; a value that cannot be, at the place of the value.
+  expect(problemsOf(text.join('\n')).filter((problem) => /^\d+:1: /.test(problem))).toEqual([]);
+  expect(subjectsOf(problemsOf('none: {}'))).toEqual(['1:1: none']);
 });
 
 function rule(prefix: string, verdict: string) {

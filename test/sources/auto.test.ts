@@ -1,59 +1,29 @@
-import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
-import type { Millis } from '../../src/model/log-line.ts';
-import { type Choice, chooseKernelSource, type Looks } from '../../src/sources/auto.ts';
-import { type Device, kmsgDevice } from '../../src/sources/kmsg/device.ts';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { chooseKernelSource, type Looks } from '../../src/sources/auto.ts';
+import type { Device } from '../../src/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
-import { asUnprivileged } from './tail/as-unprivileged.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import {
+  aJournal,
+  choose,
+  day,
+  device,
+  host,
+  hour,
+  kern,
+  kernelLine,
+  messages,
+  noon,
+  other,
+  put,
+  record,
+  ring,
+  syslog,
+} from './kernel-choice.ts';
 
-const noon = Date.UTC(2026, 10, 21, 12);
-const hour: Millis = 3_600_000;
-const day = 24 * hour;
-/** The node has been up for a month. */
-const booted = noon - 30 * day;
-
-const within = temporaryFolder();
-const host = (...parts: string[]): string => within('host', ...parts);
-afterEach(() => rmSync(host(), { recursive: true, force: true }));
-
-/** A file of the node, last written to `age` ago. */
-function put(path: string, content: string, age: Millis = 0): void {
-  mkdirSync(dirname(host(path)), { recursive: true });
-  writeFileSync(host(path), content);
-  utimesSync(host(path), (noon - age) / 1000, (noon - age) / 1000);
-}
-
-function kernelLine(age: Millis = 0): string {
-  return `${new Date(noon - age).toISOString()} node-a kernel: [12.345678] calico-drop: IN=eth0 OUT= \n`;
-}
-
-const other = '2026-11-21T11:59:00Z node-a kubelet[12]: the kernel: it is fine\n';
-const record = '6,1,2000,-;Linux version 6.12\n';
-
-/** Not the device of the machine that the tests run on. */
-const device: Device = {
-  ...kmsgDevice,
-  open(path) {
-    if (!path.startsWith(within())) throw systemError('EPERM');
-    return kmsgDevice.open(path);
-  },
-};
-
-const noJournal: Looks['journal'] = () => ({ reason: 'there is no journalctl in this image' });
-const aJournal: Looks['journal'] = () => ({ directory: '/run/log/journal' });
-
-function choose(looks: Partial<Looks> = {}): Choice {
-  return chooseKernelSource({
-    journal: noJournal,
-    root: host(),
-    wall: () => noon,
-    booted: () => booted,
-    device,
-    ...looks,
-  });
-}
+/** Where only /var/log of the node is mounted, the container has the device at its own place. */
+const openOwn: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
 
 /** What is chosen, as it is named on the node. */
 function chosen(looks?: Partial<Looks>): string {
@@ -61,8 +31,6 @@ function chosen(looks?: Partial<Looks>): string {
   const name = source === undefined ? 'nothing' : source.kind === 'journal' ? source.directory : source.path;
   return `${name.replace(host(), '')}${isCertain ? '' : '?'}`;
 }
-
-const [kern, messages, syslog, ring] = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog', '/dev/kmsg'];
 
 describe('in this order', () => {
   test.each<[string, string[], Partial<Looks>]>([
@@ -170,8 +138,7 @@ describe('the ring buffer', () => {
 
   test("a container's own will do, where only the node's logs are mounted", () => {
     put('/own/kmsg', record);
-    const open: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
-    expect(choose({ device: { ...device, open } }).source).toStrictEqual({ kind: 'ring', path: ring });
+    expect(choose({ device: { ...device, open: openOwn } }).source).toStrictEqual({ kind: 'ring', path: ring });
   });
 
   test('nothing stays open', () => {
@@ -212,63 +179,6 @@ describe('without the ring buffer, a log that is not believed is better than not
     put(messages, other);
     put(syslog, kernelLine(8 * day) + other);
     expect(chosen()).toBe(`${syslog}?`);
-  });
-});
-
-function textOf(looks?: Partial<Looks>): string {
-  return choose(looks).text.replaceAll(host(), '');
-}
-
-describe('the text for a person', () => {
-  test('of the first choice no more than its name', () => {
-    expect(textOf({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
-  });
-
-  test('why nothing before it was chosen', () => {
-    put(kern, kernelLine(8 * day), 8 * day);
-    put(messages, other);
-    put(syslog, '');
-    put(ring, record);
-    expect(textOf()).toBe(
-      "reading the kernel's log from /dev/kmsg (no journal: there is no journalctl in this image; " +
-        "/var/log/kern.log: the kernel's last line in it is of 2026-11-13 12:00 UTC; " +
-        "/var/log/messages: none of its last lines is the kernel's; /var/log/syslog: it is empty)",
-    );
-  });
-
-  test('that it is doubtful', () => {
-    put(kern, kernelLine(8 * day), 8 * day);
-    expect(textOf()).toBe(
-      "reading the kernel's log from /var/log/kern.log, though the kernel's last line in it is of 2026-11-13 12:00 UTC: " +
-        'nothing better can be read (no journal: there is no journalctl in this image; /var/log/messages: no such file; ' +
-        '/var/log/syslog: no such file; /dev/kmsg: permission denied. The container must be privileged for it; or read a ' +
-        "log file of the node instead (SOURCES=file:PATH)). If the node's log daemon does not write the kernel's lines " +
-        'there, nothing will be seen',
-    );
-  });
-
-  test('what to do when there is nothing', () => {
-    put(messages, other, 8 * day);
-    mkdirSync(host(syslog));
-    const lines = textOf().split('\n');
-    expect(lines).toStrictEqual([
-      "the kernel's log is nowhere to be read. One of these is needed:",
-      "- the journal (there is no journalctl in this image): an image with journalctl, and the node's /var/log/journal or " +
-        '/run/log/journal mounted read-only;',
-      '- a log file (/var/log/kern.log: no such file; /var/log/messages: nobody writes to it any more; ' +
-        "/var/log/syslog: it is no regular file): the node's /var/log mounted read-only at /var/log, and a log daemon on " +
-        "the node that writes the kernel's lines there; another file is named by SOURCES=file:PATH;",
-      '- /dev/kmsg: permission denied. The container must be privileged for it; or read a log file of the node instead ' +
-        '(SOURCES=file:PATH)',
-    ]);
-  });
-
-  test('that a file may not be read', () => {
-    put(kern, kernelLine());
-    chmodSync(host(kern), 0);
-    // Else that would be all that may not be read.
-    chmodSync(dirname(host()), 0o755);
-    expect(asUnprivileged(textOf)).toContain('/var/log/kern.log: permission denied');
   });
 });
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { blockSize, type Input, InputError, openInput } from '../../src/sources/framing/input.ts';
+import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const path = temporaryFolder();
@@ -89,18 +90,16 @@ test('blocks are of the size that is exported, and the bytes of a plain file are
 });
 
 describe('cut off: what came before is handed over, then an error names the file', () => {
-  test.each<[string, Buffer, string]>([
-    ['cut.gz', gzipSync(large), 'gzip'],
-    ['cut.zst', zstdCompressSync(large), 'zstd'],
-  ])('%s', async (name, packed, kind) => {
+  test.each<[string, Buffer]>([
+    ['cut.gz', gzipSync(large)],
+    ['cut.zst', zstdCompressSync(large)],
+  ])('%s', async (name, packed) => {
     const file = write(name, packed.subarray(0, packed.length / 2));
     const { content, error } = await readAll(openInput(file));
     expect(content.length).toBeGreaterThan(large.length / 4);
     expect(large.startsWith(content)).toBe(true);
     expect(error).toBeInstanceOf(InputError);
-    expect((error as Error).message).toBe(
-      `${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`,
-    );
+    expect(subjectOf((error as Error).message)).toBe(file);
   });
 
   test('nothing but the first bytes of a gz', async () => {
@@ -116,7 +115,7 @@ describe('cut off: what came before is handed over, then an error names the file
     const file = write(name, packed);
     const { content, error } = await readAll(openInput(file));
     expect(error).toBeInstanceOf(InputError);
-    expect((error as Error).message).toContain(`${file}: the `);
+    expect(subjectOf((error as Error).message)).toBe(file);
     expect(content.length).toBeGreaterThan(large.length / 2);
   });
 
@@ -149,25 +148,16 @@ function refusal(file: string): unknown {
 }
 
 describe('refused at once, with advice', () => {
-  test.each<[string, Buffer, string]>([
-    [
-      'system.journal',
-      Buffer.from('LPKSHHRH\0\0'),
-      'is a binary journal: export it with `journalctl --file FILE -k -o json`',
-    ],
-    [
-      'kern.log.xz',
-      Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4]),
-      'is xz compressed: pipe it in with `xz -dc FILE | … -`',
-    ],
-    ['kern.log.bz2', Buffer.from('BZh91AY&SY'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
-    ['logs.zip', Buffer.from('PK\x03\x04\x14\0'), 'is a zip archive: unpack it first'],
-    ['kubectl', Buffer.from('\x7fELF\x02\x01'), 'is a program, not a log'],
-  ])('%s', (name, bytes, advice) => {
+  test.each<[string, Buffer]>([
+    ['system.journal', Buffer.from('LPKSHHRH\0\0')],
+    ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
+    ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
+    ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
+    ['kubectl', Buffer.from('\x7fELF\x02\x01')],
+  ])('%s is no text', (name, bytes) => {
     const file = write(name, bytes);
-    const error = refusal(file);
-    expect(error).toBeInstanceOf(InputError);
-    expect((error as Error).message).toBe(`${file}: ${advice.replaceAll('FILE', file)}`);
+    expect(refusal(file)).toBeInstanceOf(InputError);
+    expect(subjectOf((refusal(file) as Error).message)).toBe(file);
   });
 
   test('text that only begins like one of them is a log', async () => {
@@ -175,26 +165,20 @@ describe('refused at once, with advice', () => {
     expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
   });
 
-  test('missing', () => {
-    expect(refusal(path('missing.log'))).toStrictEqual(new InputError(`${path('missing.log')}: no such file`));
-  });
-
-  test('a folder', () => {
+  test('what is missing, a folder, and a path through a file, with the error of the system as the cause', () => {
     mkdirSync(path('folder'));
-    expect(refusal(path('folder'))).toStrictEqual(
-      new InputError(`${path('folder')}: is a folder; name the files in it`),
-    );
-  });
-
-  test('a path through a file', () => {
-    const file = write('through.log', 'x');
-    expect(refusal(`${file}/kern.log`)).toStrictEqual(
-      new InputError(`${file}/kern.log: a part of the path is not a folder`),
-    );
-  });
-
-  test('the system error is kept as the cause', () => {
-    expect(refusal(path('missing.log'))).toMatchObject({ cause: { code: 'ENOENT' } });
+    const through = `${write('through.log', 'x')}/kern.log`;
+    for (const [file, cause] of [
+      [path('missing.log'), { code: 'ENOENT' }],
+      [path('folder'), undefined],
+      [through, { code: 'ENOTDIR' }],
+    ] as const) {
+      const error = refusal(file) as Error;
+      expect(error).toBeInstanceOf(InputError);
+      expect(subjectOf(error.message)).toBe(file);
+      if (cause === undefined) expect(error.cause).toBeUndefined();
+      else expect(error.cause).toMatchObject(cause);
+    }
   });
 
   test('no permission', async () => {
@@ -204,9 +188,9 @@ describe('refused at once, with advice', () => {
     const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../src/sources/framing/input.ts', import.meta.url).href)});
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }
-      try { openInput(process.argv[1]); } catch (error) { console.log(error.name + ': ' + error.message); }`;
+      try { openInput(process.argv[1]); } catch (error) { console.log(error.name, error.cause.code, error.message); }`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, file]);
-    expect(stdout).toBe(`InputError: ${file}: permission denied\n`);
+    expect(stdout.startsWith(`InputError EACCES ${file}: `)).toBe(true);
   });
 });
 
@@ -228,7 +212,13 @@ describe('streams', () => {
     const reading = openInput('-', () => stream).read(() =>
       stream.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' })),
     );
-    await expect(reading).rejects.toStrictEqual(new InputError('-: cannot be read past byte 4: read EIO'));
+    await expect(reading).rejects.toThrow(
+      expect.objectContaining({
+        name: 'InputError',
+        message: expect.stringMatching(/^-: .*\b4\b/),
+        cause: expect.objectContaining({ code: 'EIO' }),
+      }),
+    );
   });
 
   test('a named pipe', async () => {

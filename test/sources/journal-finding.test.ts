@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { findJournal } from '../../src/sources/journald/find-journal.ts';
+import { subjectOf } from '../subject.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const inFolder = temporaryFolder();
@@ -58,24 +59,22 @@ test('no journal: every place is named', () => {
   mkdirSync(path('var'));
   file('var/lost+found/system.journal', 1);
   file(`var/${machine}/system.journal~`, 1);
-  expect(findJournal({ directories, searchPath })).toEqual({
-    reason: `${path('var')}: there is no journal; ${path('run')}: no such file`,
-  });
+  const { reason } = findJournal({ directories, searchPath }) as { reason: string };
+  expect(reason.split('; ').map(subjectOf)).toEqual([path('var'), path('run')]);
 });
 
 test('no journalctl', () => {
   file(`var/${machine}/system.journal`, 1);
-  const reason = 'there is no journalctl in this image';
-  expect(findJournal({ directories, searchPath: path('var') })).toEqual({ reason });
+  const nowhere = findJournal({ directories, searchPath: path('var') });
+  expect(nowhere).toEqual({ reason: expect.stringContaining('journalctl') });
   chmodSync(path('bin/journalctl'), 0o644);
-  expect(findJournal({ directories, searchPath })).toEqual({ reason });
+  expect(findJournal({ directories, searchPath })).toEqual(nowhere);
 });
 
 test('a journal that cannot be opened', () => {
   mkdirSync(path('var', machine), { recursive: true });
   // Root, too, cannot open that.
   symlinkSync(path('none'), path('var', machine, 'system.journal'));
-  expect(findJournal({ directories: [path('var')], searchPath })).toEqual({
-    reason: `${path('var')}: the journal may not be read: it takes root, or its group`,
-  });
+  const { reason } = findJournal({ directories: [path('var')], searchPath }) as { reason: string };
+  expect(subjectOf(reason)).toBe(path('var'));
 });

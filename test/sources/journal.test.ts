@@ -141,11 +141,7 @@ test('what is no record is reported and not believed', () => {
   current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n{"MESSAGE":"IN=eth0"\n{"log":"kernel: IN=eth0"}\n');
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);
   expect(heard.notices).toHaveLength(3);
-  expect(heard.notices[0]).toEqual({
-    level: 'warn',
-    key: 'unreadable',
-    text: 'journalctl printed what is no record of the journal: "kernel: drop: IN=eth0"',
-  });
+  expect(heard.notices[0]).toMatchObject({ level: 'warn', key: 'unreadable' });
   expect(source.position).toEqual({ cursor: cursorOf(1) });
 });
 
@@ -199,14 +195,7 @@ test('a record that journald no longer has: something may be lost, and nothing i
   expect(heard.losses).toEqual([]);
   current.print(outputFor(current.args, [5, 6].map(drop)));
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=5', 'drop: IN=eth0 N=6']);
-  expect(heard.losses).toEqual([
-    {
-      count: undefined,
-      unit: 'records',
-      time: time.now(),
-      reason: 'The journal no longer has the record that was read last: what came after it may be lost',
-    },
-  ]);
+  expect(heard.losses).toMatchObject([{ count: undefined, unit: 'records', time: time.now() }]);
   expect(source.counts.lines).toBe(2);
 });
 
@@ -240,9 +229,9 @@ test('after its end it goes on where it was; what was cut off comes again', () =
   run.current.print(outputFor(run.current.args, journal));
   expect(texts(run.heard)).toEqual(journal.map(({ message }) => message));
   expect(run.source.state).toBe('reading');
-  expect(run.heard.notices).toEqual([
-    { level: 'warn', key: 'ended', text: 'journalctl was ended by SIGKILL and is started again' },
-    { level: 'info', key: 'well', text: 'The journal is read now' },
+  expect(run.heard.notices).toMatchObject([
+    { level: 'warn', key: 'ended' },
+    { level: 'info', key: 'well' },
   ]);
 });
 
@@ -257,13 +246,7 @@ test('without journalctl: one error that says what to do, and it is looked for a
   }
   expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
   expect(run.started).toHaveLength(9);
-  expect(run.heard.notices).toEqual([
-    {
-      level: 'error',
-      key: 'failed',
-      text: 'The journal cannot be read: this image has no journalctl. Use the image variant that has it, or SOURCES=kernel, or SOURCES=file:PATH',
-    },
-  ]);
+  expect(run.heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
 test('a system that cannot start it, at once or later', () => {
@@ -279,9 +262,7 @@ test('a system that cannot start it, at once or later', () => {
   time.advance(1000);
   expect(attempts).toBe(2);
   expect(source.state).toBe('failed');
-  expect(heard.notices).toMatchObject([
-    { level: 'error', text: expect.stringContaining('journalctl cannot be started: too many open files.') },
-  ]);
+  expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
 test('the last error output of journalctl is in the notice, once per cause', () => {
@@ -295,9 +276,9 @@ test('the last error output of journalctl is in the notice, once per cause', () 
   run.current.printError('Failed to open /host: No such file or directory\n');
   run.current.end(1);
   expect(run.source.state).toBe('failed');
-  expect(run.heard.notices.map(({ text }) => text)).toEqual([
-    'The journal cannot be read: journalctl ended with code 1: No journal files were opened due to insufficient permissions (it takes root, or a group that may read the journal). It is tried again once a minute or more often',
-    "The journal cannot be read: journalctl ended with code 1: Failed to open /host: No such file or directory (is the node's journal mounted there?). It is tried again once a minute or more often",
+  expect(run.heard.notices).toMatchObject([
+    { level: 'error', key: 'failed', text: expect.stringContaining('No journal files were opened') },
+    { level: 'error', key: 'failed', text: expect.stringContaining('Failed to open /host') },
   ]);
 });
 
@@ -315,9 +296,7 @@ test('its error output is bounded and made printable', () => {
 test('an end without words', () => {
   const run = scene();
   run.current.end(3);
-  expect(run.heard.notices).toMatchObject([
-    { level: 'error', text: expect.stringContaining('code 3: it did not say why.') },
-  ]);
+  expect(run.heard.notices).toMatchObject([{ level: 'error', key: 'failed', text: expect.stringContaining('code 3') }]);
 });
 
 test('the wait is short again after something was read, but not after what was read already', () => {
@@ -340,7 +319,7 @@ test('a quiet journal is well after five seconds', () => {
   expect(run.source.state).toBe('failed');
   run.time.advance(1);
   expect(run.source.state).toBe('reading');
-  expect(run.heard.notices.at(-1)).toEqual({ level: 'info', key: 'well', text: 'The journal is read now' });
+  expect(run.heard.notices.at(-1)).toMatchObject({ level: 'info', key: 'well' });
   expect(run.time.pending).toBe(0);
 });
 
@@ -352,11 +331,7 @@ test('files that a running journalctl leaves out are reported, each once', () =>
   run.current.printError('Journal file a uses an unsupported feature, ignoring file.\n');
   for (let i = 0; i < 100; i++) run.current.printError(`Journal file ${i} is truncated, ignoring file.\n`);
   expect(run.heard.notices).toHaveLength(10);
-  expect(run.heard.notices[0]).toEqual({
-    level: 'warn',
-    key: 'complaint',
-    text: 'journalctl says: Journal file a uses an unsupported feature, ignoring file.',
-  });
+  expect(run.heard.notices[0]).toMatchObject({ level: 'warn', key: 'complaint' });
 });
 
 test('stopped: journalctl is killed, and nothing is heard any more', () => {

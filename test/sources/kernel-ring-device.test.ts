@@ -22,7 +22,7 @@ function recordsNow({ skip }: TestContext): RealRecord[] {
   try {
     fd = kmsgDevice.open('/dev/kmsg');
   } catch (error) {
-    return skip(`/dev/kmsg may not be read here: ${String(error)}`);
+    return skip(`no access to /dev/kmsg: ${String(error)}`);
   }
   const buffer = Buffer.alloc(recordSize);
   const records: RealRecord[] = [];

@@ -29,17 +29,12 @@ test('a rule is read', () => {
   });
 });
 
-test.each([
-  ['kube-system/kube-proxy', /must be NAMESPACES\/PODS\/CONTAINERS/],
-  ['a/b/c/d', /must be NAMESPACES\/PODS\/CONTAINERS/],
-  ['', /must be NAMESPACES\/PODS\/CONTAINERS/],
-  ['/b/c', /names no namespace/],
-  ['a/b,/c', /names no Pod/],
-  ['a/b/ ', /names no container/],
-  ['a/Kube_Proxy/c', /"Kube_Proxy" is no name of a Pod/],
-])('not a rule: %s', (text, message) => {
-  expect(() => parseContainerRule(text)).toThrow(message);
-});
+test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', 'a/Kube_Proxy/c'])(
+  'not a rule: %j',
+  (text) => {
+    expect(() => parseContainerRule(text)).toThrow(RangeError);
+  },
+);
 
 describe('a star', () => {
   test('stands for any text', () => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createPrefixTable } from '../src/parsing/netfilter/prefixes.ts';
-import { type Config, ConfigError } from '../src/config/config.ts';
-import { settings } from '../src/config/settings.ts';
-import { readConfig } from './config/reading.ts';
-import { defaultRules } from '../src/sources/kubelet/rules.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { type Config, ConfigError } from '../../src/config/config.ts';
+import { settings } from '../../src/config/settings.ts';
+import { readConfig } from './reading.ts';
+import { defaultRules } from '../../src/sources/kubelet/rules.ts';
+import { subjectsOf } from '../subject.ts';
 
 const defaults: Config = {
   node: 'node-a',
@@ -134,7 +135,7 @@ test.each(variables)('%s is not set by an empty variable', (name) => {
 test.each(variables)('%s by its flag goes over the environment', (name) => {
   const { flag, env } = settings[name];
   const [byFlag, , expected] = others[name];
-  expect(read({ [flag]: byFlag }, { [env]: 'what is wrong' })).toEqual({ ...defaults, [name]: expected });
+  expect(read({ [flag]: byFlag }, { [env]: '!' })).toEqual({ ...defaults, [name]: expected });
 });
 
 test('a kubeconfig of the environment is the client library’s to find', () => {
@@ -192,75 +193,35 @@ test('a prefix is understood as it stands in the rule, with a space at its end',
 });
 
 describe('what cannot be followed', () => {
-  test.each<[string, string, string]>([
-    ['node', '', 'is no name of a Node'],
-    ['node', 'Node-A', 'is no name of a Node'],
-    ['node', '-a', 'is no name of a Node'],
-    ['node', 'a_b', 'is no name of a Node'],
-    ['node', 'a'.repeat(254), 'is no name of a Node'],
-    ['state-dir', 'state', 'must be an absolute path'],
-    ['state-dir', '', 'must be an absolute path'],
-    ['pod-cache', 'all', 'must be node or cluster'],
-    ['include-noise', 'yes', 'must be true or false'],
-    ['reverse-dns', 'TRUE', 'must be true or false'],
-    ['time-zone', 'Europe/Atlantis', 'is no time zone; try Europe/Berlin, UTC or +02:00'],
-    ['time-zone', '', 'is no time zone; try Europe/Berlin, UTC or +02:00'],
-    ['metrics-address', '9090', 'must be :PORT or HOST:PORT, for example :9090'],
-    ['metrics-address', ':65536', 'must be :PORT or HOST:PORT, for example :9090'],
-    ['metrics-address', '::1:9090', 'must be :PORT or HOST:PORT, for example :9090'],
-    ['metrics-address', 'http://a:80', 'must be :PORT or HOST:PORT, for example :9090'],
-    ['log-level', 'trace', 'must be debug, info, warn or error'],
-    ['max-nodes', '-1', 'must be a whole number'],
-    ['max-nodes', '1.5', 'must be a whole number'],
-    ['max-services', '1e3', 'must be a whole number'],
-    ['max-endpoint-slices', 'none', 'must be a whole number'],
-    ['max-services', '1234567890', 'must be a whole number'],
-    [
-      'source',
-      'journald',
-      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths; did you mean journal?',
-    ],
-    ['log-level', 'wran', 'must be debug, info, warn or error; did you mean warn?'],
-    ['legacy-metric', 'on', 'must be off, namespace, name, name_with_namespace or workload'],
-    [
-      'source',
-      'file:kern.log',
-      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
-    ],
-    [
-      'source',
-      'file:',
-      'must be auto, kernel, containers, journal, journal:DIR, file:PATH or program:NAME=PATH, with absolute paths',
-    ],
-    [
-      'prefix',
-      'my-drop',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
-    ],
-    [
-      'prefix',
-      'my-drop=DROP',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped; did you mean my-drop=dropped?',
-    ],
-    [
-      'prefix',
-      '=dropped',
-      'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped',
-    ],
-  ])('--%s %j', (flag, value, expected) => {
-    expect(problemsOfOne(flag, value)).toEqual([`--${flag} ${JSON.stringify(cut(value))}: ${expected}`]);
+  test.each([
+    ['node', 'Node-A'],
+    ['node', '-a'],
+    ['node', 'a_b'],
+    ['node', 'a'.repeat(254)],
+    ['state-dir', ''],
+    ['reverse-dns', 'TRUE'],
+    ['time-zone', ''],
+    ['metrics-address', ':65536'],
+    ['metrics-address', '::1:9090'],
+    ['metrics-address', 'http://a:80'],
+    ['max-nodes', '1.5'],
+    ['max-services', '1e3'],
+    ['max-endpoint-slices', 'none'],
+    ['max-services', '1234567890'],
+    ['legacy-metric', 'on'],
+    ['source', 'file:kern.log'],
+    ['source', 'file:'],
+    ['prefix', '=dropped'],
+  ])('--%s %j', (flag, value) => {
+    expect(subjectsOf(problemsOfOne(flag, value))).toEqual([`--${flag} ${JSON.stringify(cut(value))}`]);
   });
 
   test('is reported with the flag or variable that it is from', () => {
-    expect(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' })).toEqual([
-      'MAX_NODES "many": must be a whole number',
-    ]);
+    expect(subjectsOf(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' }))).toEqual(['MAX_NODES "many"']);
   });
 
   test('is no node at all', () => {
-    expect(problemsOf({})).toEqual([
-      'NODE_NAME or --node: is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName',
-    ]);
+    expect(subjectsOf(problemsOf({}))).toEqual(['NODE_NAME or --node']);
   });
 
   test.each([
@@ -268,13 +229,11 @@ describe('what cannot be followed', () => {
     [{ source: ['', ' '] }, {}, '--source'],
     [{}, { SOURCES: ', \n' }, 'SOURCES'],
   ])('is a list of nothing to read', (flags, env: Record<string, string>, place) => {
-    expect(problemsOf({ node: 'node-a', ...flags }, env)).toEqual([`${place}: names nothing to read`]);
+    expect(subjectsOf(problemsOf({ node: 'node-a', ...flags }, env))).toEqual([place]);
   });
 
   test('is what is to be read twice', () => {
-    expect(problemsOf({ node: 'node-a', source: ['file:/a', 'kernel', 'file:/a'] })).toEqual([
-      '--source: names something twice',
-    ]);
+    expect(subjectsOf(problemsOf({ node: 'node-a', source: ['file:/a', 'kernel', 'file:/a'] }))).toEqual(['--source']);
   });
 
   test.each([
@@ -306,7 +265,7 @@ describe('what cannot be followed', () => {
         MAX_ENDPOINT_SLICES: 'x',
       },
     );
-    expect(problems.map((problem) => problem.replace(/: .*/, ''))).toEqual([
+    expect(subjectsOf(problems)).toEqual([
       'NODE_NAME or --node',
       '--source "journald"',
       '--source "file:a"',
@@ -338,9 +297,7 @@ test.each([
 test.each(['kube-proxy@', 'kube-proxy@.service'])(
   '%s is a template, which has no records; its instances have',
   (name) => {
-    expect(problemsOf({ node: 'a', unit: [name] }, {})).toEqual([
-      `--unit "${name}": is a template: name its instance, such as kube-proxy@node-a`,
-    ]);
+    expect(subjectsOf(problemsOf({ node: 'a', unit: [name] }, {}))).toEqual([`--unit "${name}"`]);
     expect(readConfig({ node: 'a', unit: ['kube-proxy@node-a'] }, {}).units).toEqual(['kube-proxy@node-a.service']);
   },
 );

@@ -1,0 +1,353 @@
+/** The wording of all that sources say. The other tests assert keys, levels, subjects and counts only. */
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { InputError, openInput } from '../../src/sources/framing/input.ts';
+import { noticeOf } from '../../src/sources/journald/ending.ts';
+import { findJournal } from '../../src/sources/journald/find-journal.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
+import type { Ending } from '../../src/sources/journald/journalctl.ts';
+import { adviceOn } from '../../src/sources/kmsg/device.ts';
+import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
+import { parseContainerRule } from '../../src/sources/kubelet/rules.ts';
+import { createReport } from '../../src/sources/tail/report.ts';
+import { lookAt, readingAdviceOn } from '../../src/sources/tail/open-log.ts';
+import { cursorOf, fakeJournalctl, outputFor, printed } from './fake-journalctl.ts';
+import { fakeRing, systemError } from './fake-ring.ts';
+import { fakeTime } from './fake-time.ts';
+import { listening } from './heard.ts';
+import {
+  aJournal,
+  choose,
+  day,
+  host,
+  kern,
+  kernelLine,
+  messages,
+  other,
+  put,
+  record,
+  ring,
+  syslog,
+} from './kernel-choice.ts';
+import { asUnprivileged } from './tail/as-unprivileged.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const folder = temporaryFolder();
+
+const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
+
+describe('what the kernel’s log is read from', () => {
+  test('of the first choice no more than its name', () => {
+    expect(textOf({ journal: aJournal })).toBe("reading the kernel's log from the journal in /run/log/journal");
+  });
+
+  test('why nothing before it was chosen', () => {
+    put(kern, kernelLine(8 * day), 8 * day);
+    put(messages, other);
+    put(syslog, '');
+    put(ring, record);
+    expect(textOf()).toBe(
+      "reading the kernel's log from /dev/kmsg (no journal: there is no journalctl in this image; " +
+        "/var/log/kern.log: the kernel's last line in it is of 2026-11-13 12:00 UTC; " +
+        "/var/log/messages: none of its last lines is the kernel's; /var/log/syslog: it is empty)",
+    );
+  });
+
+  test('that it is doubtful', () => {
+    put(kern, kernelLine(8 * day), 8 * day);
+    expect(textOf()).toBe(
+      "reading the kernel's log from /var/log/kern.log, though the kernel's last line in it is of 2026-11-13 12:00 UTC: " +
+        'nothing better can be read (no journal: there is no journalctl in this image; /var/log/messages: no such file; ' +
+        '/var/log/syslog: no such file; /dev/kmsg: permission denied. The container must be privileged for it; or read a ' +
+        "log file of the node instead (SOURCES=file:PATH)). If the node's log daemon does not write the kernel's lines " +
+        'there, nothing will be seen',
+    );
+  });
+
+  test('what to do when there is nothing', () => {
+    put(messages, other, 8 * day);
+    mkdirSync(host(syslog));
+    const lines = textOf().split('\n');
+    expect(lines).toStrictEqual([
+      "the kernel's log is nowhere to be read. One of these is needed:",
+      "- the journal (there is no journalctl in this image): an image with journalctl, and the node's /var/log/journal or " +
+        '/run/log/journal mounted read-only;',
+      '- a log file (/var/log/kern.log: no such file; /var/log/messages: nobody writes to it any more; ' +
+        "/var/log/syslog: it is no regular file): the node's /var/log mounted read-only at /var/log, and a log daemon on " +
+        "the node that writes the kernel's lines there; another file is named by SOURCES=file:PATH;",
+      '- /dev/kmsg: permission denied. The container must be privileged for it; or read a log file of the node instead ' +
+        '(SOURCES=file:PATH)',
+    ]);
+  });
+
+  test('that a file may not be read', () => {
+    put(kern, kernelLine());
+    chmodSync(host(kern), 0);
+    // Else that would be all that may not be read.
+    chmodSync(dirname(host()), 0o755);
+    expect(asUnprivileged(textOf)).toContain('/var/log/kern.log: permission denied');
+  });
+});
+
+describe('a saved log that is refused', () => {
+  test.each<[string, Buffer | undefined, string]>([
+    [
+      'system.journal',
+      Buffer.from('LPKSHHRH\0\0'),
+      'is a binary journal: export it with `journalctl --file FILE -k -o json`',
+    ],
+    [
+      'kern.log.xz',
+      Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4]),
+      'is xz compressed: pipe it in with `xz -dc FILE | … -`',
+    ],
+    ['kern.log.bz2', Buffer.from('BZh91AY&SY'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
+    ['logs.zip', Buffer.from('PK\x03\x04\x14\0'), 'is a zip archive: unpack it first'],
+    ['kubectl', Buffer.from('\x7fELF\x02\x01'), 'is a program, not a log'],
+    ['missing.log', undefined, 'no such file'],
+    ['folder', undefined, 'is a folder; name the files in it'],
+    ['system.journal/kern.log', undefined, 'a part of the path is not a folder'],
+  ])('%s', (name, bytes, advice) => {
+    const file = folder(name);
+    mkdirSync(folder('folder'), { recursive: true });
+    if (bytes !== undefined) writeFileSync(file, bytes);
+    expect(() => openInput(file)).toThrow(new InputError(`${file}: ${advice.replaceAll('FILE', file)}`));
+  });
+
+  test.each([
+    ['gzip', gzipSync('a log\n'.repeat(10_000))],
+    ['zstd', zstdCompressSync('a log\n'.repeat(10_000))],
+  ])('%s data that ends too soon', async (kind, packed) => {
+    const file = folder(`cut.${kind}`);
+    writeFileSync(file, packed.subarray(0, packed.length / 2));
+    await expect(openInput(file).read(() => {})).rejects.toThrow(
+      `${file}: the ${kind} data is damaged or cut off (unexpected end of file); what came before it was read`,
+    );
+  });
+
+  test('a stream that breaks', async () => {
+    const stream = new Readable({ read() {} });
+    stream.push('one\n');
+    const reading = openInput('-', () => stream).read(() => stream.destroy(new Error('read EIO')));
+    await expect(reading).rejects.toThrow(new InputError('-: cannot be read past byte 4: read EIO'));
+  });
+});
+
+describe('a log that is followed', () => {
+  test.each<[string, string, (report: ReturnType<typeof createReport>) => void]>([
+    [
+      'too-long',
+      '/a: line 2 is longer than 64 KiB and was skipped; further ones are only counted',
+      (report) => report.tooLong(2, 1),
+    ],
+    [
+      'replaced',
+      '/a is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost',
+      (report) => report.replaced(),
+    ],
+    [
+      'not-a-file',
+      '/a is a device. The file that was there before it is still read',
+      (report) => report.obstructed({ kind: 'not-a-file', text: '/a is a device' }),
+    ],
+    [
+      'deleted',
+      '/a was deleted or renamed, and there is no new one; what is written to the old one is still read',
+      (report) => report.obstructed({ kind: 'missing', text: '' }),
+    ],
+    ['read', '/a cannot be read past byte 5: EIO', (report) => report.failed('past byte 5: EIO')],
+    [
+      'well',
+      '/a is read now',
+      (report) => {
+        report.waiting({ kind: 'missing', text: '' });
+        report.well();
+      },
+    ],
+  ])('%s: %s', (key, text, act) => {
+    const { heard, listener } = listening();
+    act(
+      createReport(
+        { path: '/a', needles: [], saved: undefined, from: 'start', ...listener, onLine: () => {} },
+        () => noon,
+      ),
+    );
+    expect(heard.notices.at(-1)).toMatchObject({ key, text });
+  });
+
+  test.each<[string, string | undefined, string]>([
+    ['missing', undefined, 'is not there; it is read as soon as it is'],
+    ['not-a-file', '/', 'is a folder: name a file in it'],
+    ['not-a-file', '/dev/null', 'is a device: only a regular file can be followed'],
+  ])('%s: %s', (kind, target, text) => {
+    const path = folder(`${kind}${target?.replaceAll('/', '-') ?? ''}`);
+    if (target !== undefined) symlinkSync(target, path);
+    expect(lookAt(path)).toEqual({ kind, text: `${path} ${text}` });
+  });
+
+  test('unreadable: a link to itself', () => {
+    const path = folder('link');
+    symlinkSync(path, path);
+    const text = `${path} cannot be read: ELOOP: too many symbolic links encountered, stat '${path}'`;
+    expect(lookAt(path)).toEqual({ kind: 'unreadable', text });
+  });
+
+  test('unreadable: no permission', () => {
+    expect(readingAdviceOn(systemError('EACCES'))).toBe(
+      'permission denied. Run the container as a user who may read it (root may, but for SELinux; privileged in any case)',
+    );
+  });
+});
+
+describe('the journal', () => {
+  const retry = 'It is tried again once a minute or more often';
+
+  test.each<[Ending, string | undefined, string]>([
+    [
+      { error: systemError('ENOENT') },
+      undefined,
+      'The journal cannot be read: this image has no journalctl. Use the image variant that has it, or SOURCES=kernel, or SOURCES=file:PATH',
+    ],
+    [
+      { error: systemError('EMFILE') },
+      undefined,
+      `The journal cannot be read: journalctl cannot be started: too many open files. ${retry}`,
+    ],
+    [
+      { code: 1, signal: null },
+      'No journal files were opened due to insufficient permissions.',
+      `The journal cannot be read: journalctl ended with code 1: No journal files were opened due to insufficient permissions (it takes root, or a group that may read the journal). ${retry}`,
+    ],
+    [
+      { code: 1, signal: null },
+      'Failed to open /host: No such file or directory',
+      `The journal cannot be read: journalctl ended with code 1: Failed to open /host: No such file or directory (is the node's journal mounted there?). ${retry}`,
+    ],
+    [
+      { code: 3, signal: null },
+      undefined,
+      `The journal cannot be read: journalctl ended with code 3: it did not say why. ${retry}`,
+    ],
+    [{ code: null, signal: 'SIGKILL' }, undefined, 'journalctl was ended by SIGKILL and is started again'],
+    [{ code: 0, signal: null }, undefined, 'journalctl ended and is started again'],
+  ])('%o, %s', (ending, lastError, text) => {
+    expect(noticeOf(ending, lastError).text).toBe(text);
+  });
+
+  test('records that are none, records that are gone, and a journal that is read again', () => {
+    const { heard, listener } = listening();
+    const time = fakeTime(noon);
+    const { spawn, started } = fakeJournalctl();
+    const source = createJournal({
+      saved: { cursor: cursorOf(2) },
+      since: noon,
+      listener,
+      needles: ['IN='],
+      timing: time,
+      spawn,
+    });
+    source.start();
+    const [first] = started;
+    first?.print(outputFor(first.args, [{ number: 5, message: 'drop: IN=eth0' }]));
+    first?.print('kernel: drop: IN=eth0\n');
+    first?.end(0);
+    time.advance(1000);
+    started[1]?.print([5, 6].map((number) => printed({ number, message: 'drop: IN=eth0' })).join(''));
+    source.stop();
+    expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
+      'The journal no longer has the record that was read last: what came after it may be lost',
+      'journalctl printed what is no record of the journal: "kernel: drop: IN=eth0"',
+      'journalctl ended and is started again',
+      'The journal is read now',
+    ]);
+  });
+
+  test('why there is none', () => {
+    mkdirSync(folder('bin'));
+    mkdirSync(folder('empty'));
+    mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });
+    // Root, too, cannot open that.
+    symlinkSync(folder('none'), folder('closed', 'a'.repeat(32), 'system.journal'));
+    const directories = [folder('empty'), folder('none'), folder('closed')];
+    expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
+      reason: 'there is no journalctl in this image',
+    });
+    writeFileSync(folder('bin/journalctl'), '', { mode: 0o755 });
+    expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({
+      reason:
+        `${folder('empty')}: there is no journal; ${folder('none')}: no such file; ` +
+        `${folder('closed')}: the journal may not be read: it takes root, or its group`,
+    });
+  });
+});
+
+describe("the kernel's ring buffer", () => {
+  test.each([
+    [
+      'EPERM',
+      'permission denied. The container must be privileged for it; or read a log file of the node instead (SOURCES=file:PATH)',
+    ],
+    [
+      'ENOENT',
+      'it is not there. The container must be privileged to have it; or read a log file of the node instead (SOURCES=file:PATH)',
+    ],
+  ])('%s', (code, text) => {
+    expect(adviceOn(systemError(code))).toBe(text);
+  });
+
+  test('records that are none or overwritten, and a device that gives none', () => {
+    const { heard, listener } = listening();
+    const time = fakeTime(noon);
+    const device = fakeRing(() => 5000 + time.elapsed());
+    const source = createKernelRing({
+      saved: undefined,
+      since: 0,
+      listener,
+      timing: time,
+      monotonic: () => 5000 + time.elapsed(),
+      bootId: () => 'this boot',
+      device,
+    });
+    source.start();
+    device.log('IN=1');
+    time.advance(100);
+    for (const lost of [1, 2]) {
+      for (let i = 0; i <= lost; i++) device.log('IN=2');
+      device.overwrite(1 + lost);
+      time.advance(100);
+    }
+    device.logRaw('no record\n');
+    time.advance(100);
+    device.overwrite(2);
+    device.readError = 'EPIPE';
+    time.advance(10_000);
+    device.readError = undefined;
+    time.advance(20_000);
+    source.stop();
+    expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
+      '/dev/kmsg was overwritten before it was read: 1 record is lost',
+      '/dev/kmsg was overwritten before it was read: 2 records are lost',
+      '/dev/kmsg holds what is no record of the kernel\'s log: "no record"',
+      '/dev/kmsg cannot be read: 512 reads in a row gave no record. It is tried again every 10 s',
+      '/dev/kmsg is read now',
+    ]);
+  });
+});
+
+test.each([
+  ['kube-proxy', 'must be NAMESPACES/PODS/CONTAINERS, for example kube-system,calico-system/kube-proxy*/kube-proxy'],
+  [
+    '/b/c',
+    'names no namespace where one should be (* for any); it must be NAMESPACES/PODS/CONTAINERS, for example kube-system,calico-system/kube-proxy*/kube-proxy',
+  ],
+  [
+    'a/Kube_Proxy/c',
+    '"Kube_Proxy" is no name of a Pod: those have lower-case letters, digits, - and .; * stands for any text',
+  ],
+])('%j is no rule for containers', (rule, text) => {
+  expect(() => parseContainerRule(rule)).toThrow(new RangeError(text));
+});

@@ -1,0 +1,10 @@
+/**
+ * What a message is about, its wording left out, which one table of each slice has: the setting, option, file or place that stands before the
+ * first colon, as in `/f:2:1: maxNode: there is …`. Empty where a message names nothing.
+ */
+export function subjectOf(message: string): string {
+  return /^((?:\S*\d+:\d+: )?(?:(?!: ).)+): /s.exec(message)?.[1] ?? '';
+}
+
+/** That of each message, one after another. */
+export const subjectsOf = (messages: readonly string[]): string[] => messages.map(subjectOf);
