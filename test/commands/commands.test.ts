@@ -9,25 +9,16 @@ import { cluster } from './scene.ts';
 
 describe.concurrent('commands and options', () => {
   test.each<[string[], string]>([
-    [
-      ['replay'],
-      'kube-netfilter-tailer: no LOG is named; - reads standard input\nTry: kube-netfilter-tailer replay --help\n',
-    ],
-    [
-      ['replay', '--pods', cluster],
-      'kube-netfilter-tailer: no LOG is named; - reads standard input\nTry: kube-netfilter-tailer replay --help\n',
-    ],
-    [
-      ['replay', '--colour', 'kern.log'],
-      'kube-netfilter-tailer: --colour: there is no such option\nTry: kube-netfilter-tailer replay --help\n',
-    ],
-    [
-      ['relpay', 'kern.log'],
-      'kube-netfilter-tailer: there is no command relpay; did you mean replay?\nTry: kube-netfilter-tailer --help\n',
-    ],
-    [['--pods', cluster], 'kube-netfilter-tailer: there is no command --pods\nTry: kube-netfilter-tailer --help\n'],
-  ])('%j', async (args, err) => {
-    expect(await program(args)).toStrictEqual({ status: 2, out: '', err });
+    [['replay'], 'replay --help'],
+    [['replay', '--pods', cluster], 'replay --help'],
+    [['replay', '--colour', 'kern.log'], 'replay --help'],
+    [['relpay', 'kern.log'], '--help'],
+    [['--pods', cluster], '--help'],
+  ])('%j is no command line: one problem, and where the help is', async (args, help) => {
+    const { status, out, err } = await program(args);
+    expect([status, out]).toStrictEqual([2, '']);
+    expect(err).toMatch(/^kube-netfilter-tailer: .+\nTry: kube-netfilter-tailer .+\n$/);
+    expect(err.endsWith(`Try: kube-netfilter-tailer ${help}\n`)).toBe(true);
   });
 
   test('no command: the help, as an error', async () => {
@@ -72,6 +63,6 @@ describe.concurrent('output that cannot be written', () => {
     closeSync(full);
     const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'close')]);
     expect(status).toBe(1);
-    expect(err).toMatch(/^kube-netfilter-tailer: the output cannot be written: .*no space left on device.*\n$/);
+    expect(err).toMatch(/^kube-netfilter-tailer: .*no space left on device.*\n$/);
   });
 });

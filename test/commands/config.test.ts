@@ -4,7 +4,8 @@ import { configHelp, runConfig } from '../../src/commands/options/config-options
 import { UsageError } from '../../src/commands/options/usage-error.ts';
 import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { program } from './program.ts';
+import { subjectsOf } from '../subject.ts';
+import { program, subjectsIn } from './program.ts';
 
 const env = { NODE_NAME: 'node-a' };
 const folder = temporaryFolder();
@@ -46,8 +47,8 @@ describe('print', () => {
   test('warnings are comments', () => {
     const printed = runConfig(['print'], { ...env, WATCH_LOGS_INTERVAL_SECONDS: '5', METRICS_SERVER_PORT: '1' });
     expect(printed.split('\n')).toEqual([
-      expect.stringMatching(/^# METRICS_SERVER_PORT is a variable of kube-iptables-tailer/),
-      expect.stringMatching(/^# WATCH_LOGS_INTERVAL_SECONDS is .* has no counterpart/),
+      expect.stringMatching(/^# METRICS_SERVER_PORT /),
+      expect.stringMatching(/^# WATCH_LOGS_INTERVAL_SECONDS /),
       'node: node-a  # NODE_NAME',
       'metricsAddress: :1  # METRICS_SERVER_PORT',
       '',
@@ -56,7 +57,7 @@ describe('print', () => {
 
   test('as JSON, warnings are there, too', () => {
     const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
-    expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT is/)] });
+    expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
   });
 
   test.each([['-o', 'json'], ['--output=json']])('%s', (...args) => {
@@ -68,13 +69,13 @@ describe('print', () => {
   });
 
   test('refuses what run refuses, all at once', () => {
-    expect(problemsOf(['print', '--effectiv', '--max-nodes', 'x'], {})).toEqual([
-      '--effectiv: there is no such option; did you mean --effective?',
-      expect.stringMatching(/^NODE_NAME or --node: is not set/),
-      '--max-nodes "x": must be a whole number',
+    expect(subjectsOf(problemsOf(['print', '--effectiv', '--max-nodes', 'x'], {}))).toEqual([
+      '--effectiv',
+      'NODE_NAME or --node',
+      '--max-nodes "x"',
     ]);
-    expect(problemsOf(['print', '-o', 'toml'])).toEqual(['--output toml: must be yaml or json']);
-    expect(problemsOf(['print', '--effective=yes'])).toEqual(['--effective: takes no value']);
+    expect(subjectsOf(problemsOf(['print', '-o', 'toml']))).toEqual(['--output toml']);
+    expect(subjectsOf(problemsOf(['print', '--effective=yes']))).toEqual(['--effective']);
   });
 });
 
@@ -86,23 +87,19 @@ describe('check', () => {
 
   test('a file that is wrong, whatever the environment has', () => {
     const wrong = file('wrong.yaml', 'maxNods: 5\nlogLevel: x');
-    expect(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' })).toEqual([
-      `${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?`,
-      `${wrong}:2:11: logLevel "x": must be debug, info, warn or error`,
+    expect(subjectsOf(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' }))).toEqual([
+      `${wrong}:1:1: maxNods`,
+      `${wrong}:2:11: logLevel "x"`,
     ]);
   });
 
   test.each([[[]], [['']], [['a', 'b']]])('takes one file, not %j', (args) => {
-    expect(problemsOf(['check', ...args])).toEqual(['config check takes one FILE']);
+    expect(problemsOf(['check', ...args])).toHaveLength(1);
   });
 });
 
-test.each([
-  [[], 'print or check?'],
-  [['prnt'], 'there is no command config prnt; did you mean config print?'],
-  [['show'], 'there is no command config show'],
-])('%j', (args, expected) => {
-  expect(problemsOf(args)).toEqual([expected]);
+test.each([[[]], [['prnt']], [['show']]])('%j names neither print nor check', (args: string[]) => {
+  expect(problemsOf(args)).toEqual([expect.stringContaining(args[0] ?? '')]);
 });
 
 test.each([['--help'], ['-h'], ['print', '--help'], ['check', '-h'], ['print', '--node', '!', '--help']])(
@@ -125,19 +122,16 @@ describe('the program', () => {
 
   test('says what is wrong, with exit status 2', async () => {
     const wrong = file('wrong-too.yaml', 'maxNods: 5');
-    expect(await program(['config', 'check', wrong])).toEqual({
-      status: 2,
-      out: '',
-      err: `kube-netfilter-tailer: ${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?\nTry: kube-netfilter-tailer config --help\n`,
-    });
+    const { status, out, err } = await program(['config', 'check', wrong]);
+    expect([status, out]).toEqual([2, '']);
+    expect(subjectsIn(err)).toEqual([`${wrong}:1:1: maxNods`]);
   });
 
   test('run refuses a wrong file in the same words', async () => {
     const wrong = file('wrong-run.yaml', 'maxNods: 5');
-    expect(await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } })).toEqual({
-      status: 2,
-      out: '',
-      err: `kube-netfilter-tailer: ${wrong}:1:1: maxNods: there is no such setting; did you mean maxNodes?\nTry: kube-netfilter-tailer run --help\n`,
-    });
+    const checked = await program(['config', 'check', wrong]);
+    const { status, out, err } = await program(['run'], { env: { NODE_NAME: 'node-a', CONFIG_FILE: wrong } });
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toBe(checked.err.replace('config --help', 'run --help'));
   });
 });

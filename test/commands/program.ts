@@ -1,8 +1,20 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { subjectsOf } from '../subject.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** What the problems of a wrong command line are about, of what the program wrote to standard error. */
+export function subjectsIn(err: string): string[] {
+  const lines = err.split('\n').filter((line) => line.startsWith('kube-netfilter-tailer: '));
+  return subjectsOf(lines.map((line) => line.slice('kube-netfilter-tailer: '.length)));
+}
+
+/** What the notes on inputs are about: a file, or `FILE:LINE`. */
+export function notedIn(err: string): string[] {
+  return subjectsOf(err.split('\n').slice(0, -1));
+}
 
 /** The path of a file in samples/. */
 export function sample(name: string): string {

@@ -2,7 +2,7 @@ import { mkdirSync, truncateSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { replay } from './program.ts';
+import { notedIn, replay } from './program.ts';
 import { cluster, drop, eventsIn, json, policyDeny, policyDenyText, stamped, twoEvents, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -14,21 +14,13 @@ describe.concurrent('logs that cannot be read', () => {
     const bad = [path('missing.log'), path('logs'), process.execPath, `${policyDeny}/kern.log`];
     const outcome = await replay([...json, bad[0] as string, policyDeny, ...bad.slice(1)]);
     expect(outcome.status).toBe(1);
-    expect(outcome.err.split('\n').toSorted()).toStrictEqual(
-      [
-        '',
-        `${bad[0]}: no such file`,
-        `${bad[1]}: is a folder; name the files in it`,
-        `${bad[2]}: is a program, not a log`,
-        `${bad[3]}: a part of the path is not a folder`,
-      ].toSorted(),
-    );
+    expect(notedIn(outcome.err).toSorted()).toStrictEqual(bad.toSorted());
     expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
   });
 
   test('nothing but bad ones: no Event, and no age of nothing', async () => {
     const { status, out, err } = await replay(['--pods', cluster, path('none.log')]);
-    expect([status, err]).toStrictEqual([1, `${path('none.log')}: no such file\n`]);
+    expect([status, notedIn(err)]).toStrictEqual([1, [path('none.log')]]);
     expect(out).toContain('0 in 0 files');
     expect(out).not.toMatch(/NaN|Infinity|Invalid|undefined/);
   });
@@ -37,10 +29,7 @@ describe.concurrent('logs that cannot be read', () => {
     const packed = gzipSync(policyDenyText.repeat(3));
     const file = write('cut.log.gz', packed.subarray(0, packed.length - 200));
     const outcome = await replay([...json, file]);
-    expect(outcome).toMatchObject({
-      status: 1,
-      err: `${file}: the gzip data is damaged or cut off (unexpected end of file); what came before it was read\n`,
-    });
+    expect([outcome.status, notedIn(outcome.err)]).toStrictEqual([1, [file]]);
     expect(eventsIn(outcome).length).toBeGreaterThan(0);
   });
 
@@ -68,15 +57,14 @@ describe.concurrent('logs that cannot be read', () => {
     );
     const outcome = await replay([...json, file]);
     expect(outcome.status).toBe(0);
-    expect(outcome.err).toBe(
-      `${file}: looks binary; only lines of text in it are read\n${file}:3: a line of more than 64 KiB was skipped\n`,
-    );
+    expect(notedIn(outcome.err)).toStrictEqual([file, `${file}:3`]);
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z', 2));
   });
 
   test('saved objects without --pods before them: what to do', async () => {
     const { status, err } = await replay(['-q', policyDeny, cluster]);
-    expect([status, err]).toStrictEqual([0, `${cluster}: looks like saved objects; they are given by --pods\n`]);
+    expect([status, notedIn(err)]).toStrictEqual([0, [cluster]]);
+    expect(err).toContain('--pods');
   });
 
   test('100 MB of nothing on disk, without a newline', async () => {
@@ -85,7 +73,7 @@ describe.concurrent('logs that cannot be read', () => {
     const outcome = await replay(['--pods', cluster, '-o', 'json', file]);
     expect(outcome.status).toBe(0);
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
-    expect(outcome.err).toContain(`${file}:2: a line of more than 64 KiB was skipped\n`);
+    expect(notedIn(outcome.err)).toContain(`${file}:2`);
     expect(outcome.err).toContain('2 in 1 file, 100 MB');
   });
 
@@ -97,7 +85,7 @@ describe.concurrent('logs that cannot be read', () => {
     }
     // A heap that the line would not fit into.
     const outcome = await replay([...json, '-'], { stdin: blocks(), env: { NODE_OPTIONS: '--max-old-space-size=64' } });
-    expect(outcome).toMatchObject({ status: 0, err: '-:1: a line of more than 64 KiB was skipped\n' });
+    expect([outcome.status, notedIn(outcome.err)]).toStrictEqual([0, ['-:1']]);
     expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
   });
 });

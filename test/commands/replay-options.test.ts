@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ReplayOptions, readReplayOptions, replayHelp } from '../../src/commands/options/replay-options.ts';
 import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { subjectsOf } from '../subject.ts';
 
 const defaults: ReplayOptions = {
   pods: [],
@@ -100,62 +101,32 @@ describe('help', () => {
 });
 
 describe('wrong', () => {
-  test.each<[string[], string[]]>([
-    [[], ['no LOG is named; - reads standard input']],
-    [['--pods', 'a.json'], ['no LOG is named; - reads standard input']],
-    [['kern.log', '-o', 'yaml'], ['--output must be one of table, json, audit, not yaml']],
-    [['kern.log', '-o', ''], ['--output must be one of table, json, audit, not ']],
-    [
-      ['kern.log', '--prefix', 'my-drop'],
-      ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', '=dropped'],
-      ['--prefix =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', ' =dropped'],
-      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
-    ],
-    [
-      ['kern.log', '--prefix', 'a=maybe'],
-      ['--prefix a=maybe: the verdict must be one of dropped, rejected, logged, accepted, not maybe'],
-    ],
-    [
-      ['kern.log', '--prefix', 'a='],
-      ['--prefix a=: the verdict must be one of dropped, rejected, logged, accepted, not '],
-    ],
-    [['kern.log', '--now', 'yesterday'], ['--now yesterday: must be a time such as 2026-11-21T03:42:11Z']],
+  test.each<[string[], string]>([
+    [['kern.log', '--prefix', '=dropped'], '--prefix =dropped'],
+    [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
+    [['kern.log', '--prefix', 'a='], '--prefix a='],
     // A lone number is no time: V8 would take it for a month.
-    [['kern.log', '--now', '5'], ['--now 5: must be a time such as 2026-11-21T03:42:11Z']],
-    [
-      ['kern.log', '--boot-time', '1795232531'],
-      ['--boot-time 1795232531: must be a time such as 2026-11-21T03:42:11Z'],
-    ],
-    [
-      ['kern.log', '--time-zone', 'Mars/Phobos'],
-      ['--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00'],
-    ],
-    [['kern.log', '--explain', 'a line'], ['--explain takes one line and no LOG']],
-    [['kern.log', '--writes', '-o', 'audit'], ['--writes and --output audit exclude each other']],
-    [['-', '-'], ['standard input (-) can be read only once']],
-    [['--pods', '-', '-'], ['standard input (-) can be read only once']],
-    [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
-    [['kern.log', '--colour'], ['--colour: there is no such option']],
-    [['kern.log', '-x'], ['-x: there is no such option']],
-    [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
-    [['kern.log', '--node'], ['--node: has no value']],
-    [['kern.log', '--node', ''], ['--node: has no value']],
-    [
-      ['--podz', 'kern.log', '--nod', '--now=x'],
-      [
-        '--podz: there is no such option; did you mean --pods?',
-        '--nod: there is no such option; did you mean --node?',
-        '--now x: must be a time such as 2026-11-21T03:42:11Z',
-      ],
-    ],
+    [['kern.log', '--now', '5'], '--now 5'],
+    [['kern.log', '--boot-time', '1795232531'], '--boot-time 1795232531'],
+    [['kern.log', '-x'], '-x'],
+    [['kern.log', '--quiet=yes'], '--quiet'],
+    [['kern.log', '--node'], '--node'],
+    [['kern.log', '--node', ''], '--node'],
   ])('%j', (args, expected) => {
-    expect(problemsOf(...args)).toStrictEqual(expected);
+    expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
+  });
+
+  test.each([
+    [[]],
+    [['--pods', 'a.json']],
+    [['kern.log', '-o', '']],
+    [['kern.log', '--explain', 'a line']],
+    [['kern.log', '--writes', '-o', 'audit']],
+    [['-', '-']],
+    [['--pods', '-', '-']],
+    [['--pods', '-', '--pods', '-', 'kern.log']],
+  ])('%j has one problem', (args: string[]) => {
+    expect(problemsOf(...args)).toHaveLength(1);
   });
 
   test('all problems at once, none of them twice', () => {
@@ -173,14 +144,14 @@ describe('wrong', () => {
       '--time-zone',
       'Mars/Phobos',
     );
-    expect(problems.toSorted()).toStrictEqual([
-      '--boot-time y: must be a time such as 2026-11-21T03:42:11Z',
-      '--now x: must be a time such as 2026-11-21T03:42:11Z',
-      '--output must be one of table, json, audit, not yaml',
-      '--prefix a: must be NAME=VERDICT, for example --prefix my-drop=dropped',
-      '--prefix b=maybe: the verdict must be one of dropped, rejected, logged, accepted, not maybe',
-      '--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00',
-      'no LOG is named; - reads standard input',
+    expect(subjectsOf(problems.toSorted())).toStrictEqual([
+      '--boot-time y',
+      '--now x',
+      '--output yaml',
+      '--prefix a',
+      '--prefix b=maybe',
+      '--time-zone Mars/Phobos',
+      '',
     ]);
   });
 });

@@ -65,10 +65,11 @@ Exit status
 export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
   const { values, last, switches, operands, problems } = parseOptions(args, forms, true);
   if (switches.has('help')) return 'help';
+  const output = last('output') ?? 'table';
   const options: ReplayOptions = {
     pods: [...(values['pods'] ?? [])],
     logs: [...operands],
-    output: oneOf('--output', last('output') ?? 'table', ['table', 'json', 'audit'], problems),
+    output: oneOf(`--output ${output}:`, output, ['table', 'json', 'audit'], problems),
     writes: switches.has('writes'),
     explain: last('explain'),
     node: last('node'),
@@ -119,7 +120,7 @@ function readPrefix(text: string, problems: string[]): { prefix: string; verdict
 
 function oneOf<T extends string>(what: string, value: string, allowed: readonly [T, ...T[]], problems: string[]): T {
   const found = allowed.find((each) => each === value);
-  if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}, not ${value}`);
+  if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}`);
   return found ?? allowed[0];
 }
 

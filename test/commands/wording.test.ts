@@ -1,0 +1,181 @@
+/** The wording of all that command lines are refused with, and of the notes on inputs. The other tests assert subjects and counts only. */
+import { mkdirSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { runConfig } from '../../src/commands/options/config-options.ts';
+import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
+import { readRunOptions } from '../../src/commands/options/run-options.ts';
+import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { program, replay } from './program.ts';
+import { cluster, drop, policyDeny, policyDenyText, stamped, writerIn } from './scene.ts';
+
+const path = temporaryFolder();
+const write = writerIn(path);
+
+describe('run', () => {
+  test.each<[string[], ...string[]]>([
+    [['--colour', 'red'], '--colour: there is no such option'],
+    [['--nod', 'a'], '--nod: there is no such option; did you mean --node?'],
+    [['--logLevel=debug'], '--logLevel: there is no such option; did you mean --log-level?'],
+    [['--STATE_DIR', '/a'], '--STATE_DIR: there is no such option; did you mean --state-dir?'],
+    [['--hepl'], '--hepl: there is no such option; did you mean --help?'],
+    [['kern.log'], 'kern.log: is no option; each begins with --'],
+    [['--', '--node'], '--node: is no option; each begins with --'],
+    [['--node'], '--node: has no value'],
+    [['--include-noise'], '--include-noise: has no value'],
+    [
+      ['--max-nodes', '--log-level', 'debug'],
+      '--max-nodes: has no value; for one that begins with -: --max-nodes=--log-level',
+    ],
+    [['--help=yes'], '--help: takes no value'],
+    [['-x'], '-x: there is no such option'],
+    [['--no-node'], '--no-node: there is no such option'],
+    [
+      ['--colour', 'red', 'kern.log'],
+      '--colour: there is no such option',
+      'kern.log: is no option; each begins with --',
+    ],
+    [['--colour=red', 'kern.log'], '--colour: there is no such option', 'kern.log: is no option; each begins with --'],
+  ])('%j', (args, ...problems) => {
+    expect(() => readRunOptions(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError(problems, 'run'));
+  });
+});
+
+describe('replay', () => {
+  test.each<[string[], string[]]>([
+    [[], ['no LOG is named; - reads standard input']],
+    [['--pods', 'a.json'], ['no LOG is named; - reads standard input']],
+    [['kern.log', '-o', 'yaml'], ['--output yaml: must be one of table, json, audit']],
+    [['kern.log', '-o', ''], ['--output : must be one of table, json, audit']],
+    [
+      ['kern.log', '--prefix', 'my-drop'],
+      ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', '=dropped'],
+      ['--prefix =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', ' =dropped'],
+      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+    ],
+    [
+      ['kern.log', '--prefix', 'a=maybe'],
+      ['--prefix a=maybe: the verdict must be one of dropped, rejected, logged, accepted'],
+    ],
+    [['kern.log', '--prefix', 'a='], ['--prefix a=: the verdict must be one of dropped, rejected, logged, accepted']],
+    [['kern.log', '--now', 'yesterday'], ['--now yesterday: must be a time such as 2026-11-21T03:42:11Z']],
+    // A lone number is no time: V8 would take it for a month.
+    [['kern.log', '--now', '5'], ['--now 5: must be a time such as 2026-11-21T03:42:11Z']],
+    [
+      ['kern.log', '--boot-time', '1795232531'],
+      ['--boot-time 1795232531: must be a time such as 2026-11-21T03:42:11Z'],
+    ],
+    [
+      ['kern.log', '--time-zone', 'Mars/Phobos'],
+      ['--time-zone Mars/Phobos: is no time zone; try Europe/Berlin, UTC or +02:00'],
+    ],
+    [['kern.log', '--explain', 'a line'], ['--explain takes one line and no LOG']],
+    [['kern.log', '--writes', '-o', 'audit'], ['--writes and --output audit exclude each other']],
+    [['-', '-'], ['standard input (-) can be read only once']],
+    [['--pods', '-', '-'], ['standard input (-) can be read only once']],
+    [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
+    [['kern.log', '--colour'], ['--colour: there is no such option']],
+    [['kern.log', '-x'], ['-x: there is no such option']],
+    [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
+    [['kern.log', '--node'], ['--node: has no value']],
+    [['kern.log', '--node', ''], ['--node: has no value']],
+    [
+      ['--podz', 'kern.log', '--nod', '--now=x'],
+      [
+        '--podz: there is no such option; did you mean --pods?',
+        '--nod: there is no such option; did you mean --node?',
+        '--now x: must be a time such as 2026-11-21T03:42:11Z',
+      ],
+    ],
+  ])('%j', (args, problems) => {
+    expect(() => readReplayOptions(args)).toThrow(new UsageError(problems, 'replay'));
+  });
+});
+
+describe('config', () => {
+  test.each<[string[], string]>([
+    [[], 'print or check?'],
+    [['prnt'], 'there is no command config prnt; did you mean config print?'],
+    [['show'], 'there is no command config show'],
+    [['check', 'a', 'b'], 'config check takes one FILE'],
+    [['print', '-o', 'toml'], '--output toml: must be yaml or json'],
+    [['print', '--effectiv'], '--effectiv: there is no such option; did you mean --effective?'],
+  ])('%j', (args, problem) => {
+    expect(() => runConfig(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError([problem], 'config'));
+  });
+});
+
+test('a command that there is not', async () => {
+  const { err } = await program(['relpay', 'kern.log']);
+  expect(err).toBe(
+    'kube-netfilter-tailer: there is no command relpay; did you mean replay?\nTry: kube-netfilter-tailer --help\n',
+  );
+});
+
+test('notes on the inputs of replay', async () => {
+  mkdirSync(path('logs'));
+  const packed = gzipSync(policyDenyText.repeat(3));
+  const [cut, binary, node, log, copy, uptimes] = [
+    write('cut.log.gz', packed.subarray(0, packed.length - 200)),
+    write('binary.log', Buffer.concat([Buffer.from([0, 10]), Buffer.alloc(100_000, 'x'), Buffer.from(`\n${stamped}`)])),
+    write('nodes.json', '{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'),
+    write('kept.log', policyDenyText),
+    write('kept.log.gz', gzipSync(policyDenyText)),
+    write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`),
+  ];
+  const args = ['-o', 'audit', '--node', 'nod-b', '--pods', node];
+  const { err } = await replay([
+    ...args,
+    path('none.log'),
+    path('logs'),
+    cut,
+    binary,
+    cluster,
+    log,
+    log,
+    copy,
+    uptimes,
+  ]);
+  const notes = err.split('\n').map((line) => line.trimEnd());
+  for (const note of [
+    `${path('none.log')}: no such file`,
+    `${path('logs')}: is a folder; name the files in it`,
+    `${cut}: the gzip data is damaged or cut off (unexpected end of file); what came before it was read`,
+    `${binary}: looks binary; only lines of text in it are read`,
+    `${binary}:2: a line of more than 64 KiB was skipped`,
+    `${cluster}: looks like saved objects; they are given by --pods`,
+    `${log}: is the same file as ${log}, which is read once`,
+    `${copy}: is a copy of ${log}, which is read once`,
+    `${node}: has no Pods, so no address can be given to a Pod, and no Pod gets an Event.`,
+  ])
+    expect(notes).toContain(note);
+  expect(err).toMatch(
+    /^node +no object and no line knows nod-b \(--node\); they name node-b.*; did you mean node-b\?$/m,
+  );
+  expect(err).toMatch(/^time +\d+ lines? ha(?:s|ve) no wall-clock time: it was inferred/m);
+});
+
+test('saved objects that cannot be used, and those of another cluster', async () => {
+  const bad = write('no-items.json', '{"kind":"List","items":[]}');
+  expect((await replay(['--pods', bad, policyDeny])).err).toBe(
+    `kube-netfilter-tailer: --pods ${bad}: the list is empty\n` +
+      'kube-netfilter-tailer: nothing was read. For --pods: kubectl get pods,nodes,services,namespaces -A -o json > cluster.json\n' +
+      'Try: kube-netfilter-tailer replay --help\n',
+  );
+  const pods = ['a', 'b'].map(
+    (name, at) =>
+      `{"kind":"Pod","metadata":{"name":"${name}","namespace":"shop","uid":"${name}"},"status":{"phase":"Running","podIPs":[{"ip":"10.99.0.${at + 1}"}]}}`,
+  );
+  const other = write('other.json', pods.join('\n'));
+  expect((await replay(['-q', '--pods', other, policyDeny])).err).toBe(
+    `${other}: none of its Pods (2) owns any of the interfaces in the logs (36 lines name one): it is of another cluster, or of another time. ` +
+      'Addresses may be given to the wrong Pods.\n',
+  );
+});
