@@ -6,6 +6,7 @@
  *     npm run soak -- --seconds 5 --styles create,kubelet
  *     npm run soak -- --rate 50000 --interval 200 --lag 20 --keep 20 --seed 1 --kills false
  *     npm run soak -- --kill-within 1000                  after at most so long, in milliseconds
+ *     npm run soak -- --minutes 60                        agents with all sources instead, against a real API server (agents/soak.ts)
  *
  * Intervals and lags are in milliseconds. No file is deleted before it was read, however slow the machine is at that moment; the log is
  * then rotated less often.
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { preparePrograms } from '../programs/path.ts';
+import { soakAgents } from './agents/soak.ts';
 import { createRandom } from './random.ts';
 import { type Style, styles as allStyles } from './rotation.ts';
 import { scratchFolder } from './scratch-folder.ts';
@@ -30,8 +32,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: 'true' },
     'kill-within': { type: 'string', default: '3000' },
+    minutes: { type: 'string' },
   },
 });
+if (values.minutes !== undefined) process.exit(await soakAgents(Number(values.minutes), Number(values.seed)));
+
 const styles = values.styles.split(',') as Style[];
 const unknown = styles.filter((style) => !allStyles.includes(style));
 if (unknown.length > 0) throw new Error(`unknown style ${unknown.join(', ')}; there are ${allStyles.join(', ')}`);

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentProcess } from '../../e2e/agent-process.ts';
+import type { AgentRig } from '../../e2e/agent-rig.ts';
+import type { Lengths, Run } from './phases.ts';
+import type { Sample } from './slope.ts';
+
+export interface SoakedAgent {
+  readonly node: string;
+  readonly process: AgentProcess;
+  /** Kills it, and starts another one with its state. */
+  readonly restart: () => Promise<void>;
+}
+
+/** An agent that can be asked what its heap holds. */
+export function startSoaked(rig: AgentRig, node: string, env: Readonly<Record<string, string>>): SoakedAgent {
+  const state = rig.newFolder();
+  const probe = join(import.meta.dirname, 'heap-probe.ts');
+  const start = (): AgentProcess =>
+    rig.start({ NODE_NAME: node, STATE_DIR: state, POD_CACHE: 'cluster', NODE_OPTIONS: `--import=${probe}`, ...env });
+  let current = start();
+  return {
+    node,
+    get process() {
+      return current;
+    },
+    async restart() {
+      await current.kill();
+      current = start();
+    },
+  };
+}
+
+/** Kills it again and again, at any moment, also while it starts. Returns how often. */
+export async function killAgain(
+  agent: SoakedAgent,
+  { kill: [soonest, latest] }: Lengths,
+  run: Run,
+  random: () => number,
+): Promise<number> {
+  for (let kills = 0; ; kills++) {
+    await run.wait(soonest + random() * (latest - soonest));
+    if (run.isOver) return kills;
+    await agent.restart();
+  }
+}
+
+export interface Memory {
+  /** Resident memory, before the garbage is collected. */
+  readonly rss: Sample[];
+  /** What the heap holds after it. */
+  readonly heap: Sample[];
+}
+
+/** Until the end of the run. */
+export async function watchMemory({ process: agent }: SoakedAgent, every: number, run: Run): Promise<Memory> {
+  const memory: Memory = { rss: [], heap: [] };
+  const began = performance.now();
+  for (;;) {
+    await run.wait(every);
+    if (run.isOver) return memory;
+    const seconds = (performance.now() - began) / 1000;
+    memory.rss.push([seconds, residentBytes(agent.pid ?? 0)]);
+    const known = agent.log.length;
+    agent.signal('SIGUSR2');
+    const answer = await agent.untilLog((entry) => 'heapAfterCollection' in entry && agent.log.indexOf(entry) >= known);
+    memory.heap.push([seconds, Number(answer['heapAfterCollection'])]);
+  }
+}
+
+function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
+}
+
+/** Sums of a counter over its labels. */
+export async function counterOf(agent: AgentProcess, name: string): Promise<number> {
+  const { body } = await agent.get('/metrics');
+  const lines = body.matchAll(new RegExp(`^kube_netfilter_tailer_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
+  return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
+}

@@ -1,0 +1,132 @@
+import { dropLine, podObject } from '../../e2e/agent-rig.ts';
+import type { Connection } from '../../e2e/control-plane/connection.ts';
+import { createObjects } from '../../e2e/control-plane/objects.ts';
+import type { Network } from '../../e2e/network/network.ts';
+import { createLiveFile } from '../live-file.ts';
+import { planRotation, type Style } from '../rotation.ts';
+import type { ApiProxy } from './api-proxy.ts';
+import type { Lengths, Run } from './phases.ts';
+import type { Expected } from './totals.ts';
+
+/** Two Pods, one after the other under the same addresses, of which one calls the other in vain. */
+export interface Pair {
+  readonly namespace: string;
+  readonly web: string;
+  readonly db: string;
+}
+
+export interface PairOptions {
+  readonly pair: Pair;
+  readonly node: string;
+  readonly connection: Connection;
+  readonly proxy: ApiProxy;
+  readonly lengths: Lengths;
+  readonly run: Run;
+  readonly expected: Expected;
+  /** Logs some drops from web to db, for a second or so. Resolves to how many. */
+  readonly drop: () => Promise<number>;
+}
+
+/** From the creation of a Pod to its first drop: longer than a watch takes to show it. */
+const settling = 5000;
+
+/** Until the end of the run: generation after generation of the pair, each with the addresses of the one before. Returns how many. */
+export async function playPair(options: PairOptions): Promise<number> {
+  const { pair, connection, lengths, run, expected } = options;
+  for (let generation = 1; ; generation++) {
+    await untilServed(options);
+    const names = [`web-${generation}`, `db-${generation}`];
+    await createObjects(connection, { items: objectsOf(options, names) });
+    await run.wait(settling);
+    const end = performance.now() + lengths.busy;
+    while (!run.isOver && performance.now() < end) {
+      const count = await options.drop();
+      for (const name of names) {
+        const subject = `Pod ${pair.namespace}/${name}`;
+        expected.set(subject, (expected.get(subject) ?? 0) + count);
+      }
+    }
+    await run.wait(lengths.linger);
+    await untilServed(options);
+    // Those of the last generation stay: what is not published yet is on them.
+    if (run.isOver) return generation;
+    await Promise.all(names.map((name) => remove(connection, pair.namespace, name)));
+  }
+}
+
+/** A Pod that comes and goes while an agent is cut off is never seen by it, so its drops would be those of an unknown address. */
+async function untilServed({ proxy, run }: PairOptions): Promise<void> {
+  while (!run.isOver && proxy.fault !== 'none') await run.wait(200);
+}
+
+function objectsOf({ pair, node }: PairOptions, [web = '', db = '']: readonly string[]) {
+  const common = { namespace: pair.namespace, node, startTime: new Date().toISOString().replace(/\.\d+/, '') };
+  return [
+    podObject({ ...common, name: web, addresses: [pair.web] }),
+    podObject({ ...common, name: db, addresses: [pair.db] }),
+  ];
+}
+
+async function remove(connection: Connection, namespace: string, name: string): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`;
+  const { status } = await connection.request('DELETE', path);
+  if (status !== 200) throw new Error(`deleting ${path}: ${status}`);
+}
+
+const ports = [5432, 6379, 8080];
+
+/** Real packets that the kernel logs and drops, 10 in a second or two. */
+export function kernelDrops(network: Network, run: Run, from: string, to: string): () => Promise<number> {
+  let turn = 0;
+  return async () => {
+    const protocol = turn % 2 === 0 ? 'udp' : 'tcp';
+    await network.send({ from, to, family: 4, protocol, port: ports[turn++ % ports.length] as number, count: 10 });
+    await run.wait(1500);
+    return 10;
+  };
+}
+
+/** Rotated one time as logrotate does with `create`, the next as with `copytruncate`, and kept until they were surely read. */
+const styles: readonly Style[] = ['create', 'copytruncate'];
+const keep = 60;
+
+export interface FileLog {
+  /** 20 lines ten times in a second. */
+  readonly drop: () => Promise<number>;
+  readonly rotations: number;
+}
+
+export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: Run): FileLog {
+  const live = createLiveFile(path);
+  let rotations = 0;
+  let line = 0;
+  let lastRotation = performance.now();
+
+  return {
+    get rotations() {
+      return rotations;
+    },
+    async drop() {
+      for (let batch = 0; batch < 10; batch++) {
+        let text = '';
+        for (let each = 0; each < 20; each++) {
+          const id = line++;
+          text += dropLine(pair.web, pair.db, ports[id % ports.length] as number).replace('ID=4711', `ID=${id}`);
+        }
+        live.write(text);
+        await run.wait(100);
+      }
+      if (performance.now() - lastRotation > lengths.rotation) await rotate();
+      return 200;
+    },
+  };
+
+  async function rotate(): Promise<void> {
+    lastRotation = performance.now();
+    const style = styles[rotations++ % styles.length] as Style;
+    for (const { after, act } of planRotation({ style, path, lag: 20, keep, endLine: () => {} }, rotations, live)) {
+      await run.wait(after);
+      act();
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Millis } from '../../../src/model/log-line.ts';
+
+/** How long everything lasts, from the length of the whole run: a run of a minute has less of each, and no less kinds. */
+export interface Lengths {
+  /** Drops of one pair of Pods. */
+  readonly busy: Millis;
+  /** From the last drop of a Pod to its deletion: what was counted is on disk by then, and comes from there after a kill. */
+  readonly linger: Millis;
+  /** One fault of the API server, and the time without any after it. */
+  readonly fault: Millis;
+  /** Between two kills of one agent, at least and at most. */
+  readonly kill: readonly [Millis, Millis];
+  /** Between two rotations of a log. */
+  readonly rotation: Millis;
+  /** Between two episodes of failures of kube-proxy and calico-node. */
+  readonly episode: Millis;
+  /** Between two looks at memory. */
+  readonly sample: Millis;
+}
+
+export function lengthsFor(minutes: number): Lengths {
+  const scaled = (full: Millis, least: Millis): Millis => Math.max(least, Math.min(full, (full * minutes) / 10));
+  return {
+    busy: scaled(150_000, 30_000),
+    linger: 45_000,
+    fault: scaled(30_000, 6000),
+    kill: [scaled(10_000, 4000), scaled(40_000, 10_000)],
+    rotation: scaled(15_000, 3000),
+    episode: scaled(180_000, 30_000),
+    sample: scaled(30_000, 4000),
+  };
+}
+
+/** The time in which things are done to the agents. What waits is woken at its end. */
+export interface Run {
+  readonly isOver: boolean;
+  /** Resolves after this time or at the end, whichever is first. */
+  readonly wait: (duration: Millis) => Promise<void>;
+  readonly end: () => void;
+}
+
+export function createRun(): Run {
+  const ending = new AbortController();
+  return {
+    get isOver() {
+      return ending.signal.aborted;
+    },
+    wait: (duration) => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
+    end: () => ending.abort(),
+  };
+}
