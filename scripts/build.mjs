@@ -39,9 +39,21 @@ const { outputFiles } = await esbuild.build({
 });
 
 // Another process may be starting the file of an earlier build: each file is replaced as a whole.
-for (const { path, contents } of outputFiles) {
+for (const { path, text } of outputFiles) {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${process.pid}`;
-  await writeFile(unfinished, contents, { mode: path.endsWith('.cjs') ? 0o755 : 0o644 });
+  await writeFile(unfinished, path.endsWith('.cjs') ? escaped(text) : text, {
+    mode: path.endsWith('.cjs') ? 0o755 : 0o644,
+  });
   await rename(unfinished, path);
+}
+
+/**
+ * One character past Latin-1, and V8 keeps the whole text in two bytes a character. esbuild escapes strings, but leaves regular
+ * expressions as they are.
+ *
+ * @param {string} code
+ */
+function escaped(code) {
+  return code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -18,13 +18,14 @@ import { alignColumns } from '../../src/events/describe.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { imageCommand } from '../deploy/image-command.ts';
 import { preparePrograms } from '../programs/path.ts';
+import { agentToken, createPods } from './cluster.ts';
 import { benchNode, benchPod } from './pods.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
-/** As in the image; MALLOC_ARENA_MAX below belongs to it. */
-const nodeFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
+const image = imageCommand();
 const ownNode = 'node-000';
 const podsOfNode = 110;
 const podsPerNode = 100;
@@ -39,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
 execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
 const plane = await startControlPlane();
 try {
-  const kubeconfig = await agentKubeconfig(plane);
+  const kubeconfig = await plane.writeKubeconfig('agent', await agentToken(plane));
   await createObjects(plane, { items: [benchNode(0)] });
   await createPods(plane, 0, podsOfNode, () => 0);
 
@@ -97,8 +98,8 @@ async function latency(connection: Connection, kubeconfig: string, rows: string[
 
 async function clusterCache(kubeconfig: string, rows: string[][]): Promise<void> {
   for (const [name, flags] of [
-    ['', nodeFlags],
-    [', heap held to 96 MB', [...nodeFlags, '--max-old-space-size=96']],
+    ['', image.flags],
+    [', heap held to 96 MB', [...image.flags, '--max-old-space-size=96']],
   ] as const) {
     const began = performance.now();
     const agent = await start(kubeconfig, { SOURCES: 'kernel', POD_CACHE: 'cluster' }, flags);
@@ -123,7 +124,7 @@ interface Running {
 async function start(
   kubeconfig: string,
   settings: Record<string, string>,
-  flags: readonly string[] = nodeFlags,
+  flags: readonly string[] = image.flags,
 ): Promise<Running> {
   const env = {
     NODE_NAME: ownNode,
@@ -132,7 +133,7 @@ async function start(
     METRICS_ADDRESS: '127.0.0.1:0',
     // What the DNS of this machine does is not measured.
     REVERSE_DNS: 'false',
-    MALLOC_ARENA_MAX: '1',
+    ...image.allocator,
     ...settings,
   };
   const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -187,39 +188,6 @@ function watchEvents({ server, certificateAuthority, adminToken }: Connection): 
     },
     stop: () => void request.destroy(),
   };
-}
-
-async function agentKubeconfig(connection: Connection): Promise<string> {
-  await connection.kubectl(['create', 'namespace', 'kube-netfilter-tailer']);
-  await connection.kubectl(['apply', '-f', join(root, 'deploy/base/rbac.yaml')]);
-  const account = ['kube-netfilter-tailer', '-n', 'kube-netfilter-tailer'];
-  const { stdout } = await connection.kubectl(['create', 'token', ...account, '--duration=24h']);
-  return await connection.writeKubeconfig('agent', stdout.trim());
-}
-
-async function createPods(
-  connection: Connection,
-  from: number,
-  to: number,
-  nodeOf: (number: number) => number,
-): Promise<void> {
-  if (to - from > 1000) console.error(`creating ${to - from} Pods …`);
-  let next = from;
-  await createObjects(connection, { items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } }] });
-  const worker = async (): Promise<void> => {
-    while (next < to) {
-      const number = next++;
-      const pod = benchPod(number, nodeOf(number));
-      const path = '/api/v1/namespaces/bench/pods';
-      const created = await connection.request('POST', path, { body: { ...pod, status: undefined } });
-      if (created.status !== 201) throw new Error(`creating a Pod: ${created.status} ${JSON.stringify(created.body)}`);
-      await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, {
-        body: { status: pod.status },
-        contentType: 'application/merge-patch+json',
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, worker));
 }
 
 function megabytes(pid: number, field: 'VmRSS' | 'VmHWM'): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { rightsFile } from '../../src/kubernetes/rights-file.ts';
+import { imageCommand } from '../deploy/image-command.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { makeAccount, type Rule } from './granted.ts';
 import { startAgent, type AgentProcess } from './agent-process.ts';
@@ -16,8 +17,7 @@ const namespace = 'kube-netfilter-tailer';
 /** More than the minute that the third write of an Event waits for after the second: on a loaded machine what comes late goes into that one. */
 const WITHIN_MS = 120_000;
 
-/** As in the image. */
-const nodeFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
+const image = imageCommand();
 
 export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion: string } };
 
@@ -63,12 +63,13 @@ export async function createAgentRig(connection: Connection): Promise<AgentRig> 
     events,
     start(env, args = []) {
       const agent = startAgent(
-        [bundleNode, ...nodeFlags, bundle],
+        [bundleNode, ...image.flags, bundle],
         {
           KUBECONFIG: kubeconfig,
           STATE_DIR: newFolder(),
           METRICS_ADDRESS: '127.0.0.1:0',
           REVERSE_DNS: 'false',
+          ...image.allocator,
           ...env,
         },
         args,

@@ -63,7 +63,7 @@ export const table: readonly Row[] = [
   {
     package: 'mount',
     programs: ['mount', 'umount'],
-    uses: ['e2e', 'capture', 'image', 'bare'],
+    uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'mounts of a Node under test',
   },
   { package: 'iproute2', programs: words('bridge ip ss'), uses: ['e2e', 'capture'], purpose: 'test networks' },

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Millis } from '../../src/model/log-line.ts';
+import { imageCommand } from '../deploy/image-command.ts';
 
 /** A program that prints JSON, a line each. It never outlives the process that started it. */
 export interface Program {
@@ -27,8 +28,9 @@ export interface Used {
   peakBytes: number;
 }
 
-/** As in the image. */
-export const agentFlags = ['--max-semi-space-size=1', '--optimize-for-size'];
+const image = imageCommand();
+
+export const agentFlags = image.flags;
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -40,7 +42,7 @@ export function startProgram(file: string, args: readonly string[], flags: reado
   const command = ['--pdeathsig', 'KILL', '--', process.execPath, ...flags, file, ...args];
   const child = spawn('setpriv', command, {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, MALLOC_ARENA_MAX: '1' },
+    env: { ...process.env, ...image.allocator },
   });
   running.add(child);
   const prints = new EventEmitter();

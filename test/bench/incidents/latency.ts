@@ -66,7 +66,6 @@ async function start(connection: Connection, rig: AgentRig, node: BenchNode): Pr
     NODE_NAME: node.name,
     SOURCES: 'containers',
     POD_LOGS: podLogs,
-    MALLOC_ARENA_MAX: '1',
   });
   await agent.untilReady();
   return { node, agent, log };

@@ -102,7 +102,6 @@ export async function memory(connection: Connection, rig: AgentRig): Promise<str
       NODE_NAME: 'node-000',
       SOURCES: 'containers',
       POD_LOGS: rig.newFolder(),
-      MALLOC_ARENA_MAX: '1',
       MAX_ENDPOINT_SLICES: String(limit),
     });
   const agents = [start(0), start(2 * slices)];

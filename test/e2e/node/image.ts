@@ -1,14 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type ImageCommand, imageCommand } from '../../deploy/image-command.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const PROGRAM = '/usr/local/bin/kube-netfilter-tailer';
 
 /** What a container's root is made of, and how its program is started. */
-export interface Image {
-  readonly entrypoint: readonly string[];
-  readonly cmd: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+export interface Image extends Pick<ImageCommand, 'entrypoint' | 'cmd' | 'env'> {
   /** Its root, of which each container gets a copy. */
   readonly rootfs: string;
   /** Programs and libraries of this machine that stand for those of the image, by their path in it. */
@@ -20,7 +18,6 @@ export interface Image {
  * (dist/) and the node that runs this; with `journalctl` as in the target `journal`. No shell. The libraries are this machine's.
  */
 export function agentImage(folder: string, { journalctl }: { readonly journalctl: boolean }): Image {
-  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '');
   const rootfs = join(folder, `image-${journalctl ? 'journal' : 'plain'}`);
   for (const place of [
     'usr/bin',
@@ -46,19 +43,5 @@ export function agentImage(folder: string, { journalctl }: { readonly journalctl
   if (existsSync('/usr/lib64')) binds['/usr/lib64'] = '/usr/lib64';
   if (journalctl) binds['/usr/bin/journalctl'] = realpathSync('/usr/bin/journalctl');
   for (const place of Object.keys(binds)) if (!existsSync(join(rootfs, place))) writeFileSync(join(rootfs, place), '');
-  return {
-    entrypoint: JSON.parse(last(dockerfile, /^ENTRYPOINT (.*)$/gm)) as string[],
-    cmd: JSON.parse(last(dockerfile, /^CMD (.*)$/gm)) as string[],
-    env: Object.fromEntries(
-      [...last(dockerfile, /^ENV (.*)$/gm).matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
-    ),
-    rootfs,
-    binds,
-  };
-}
-
-function last(text: string, pattern: RegExp): string {
-  const found = [...text.matchAll(pattern)].at(-1)?.[1];
-  if (found === undefined) throw new Error(`[node] the Dockerfile has nothing that matches ${pattern}`);
-  return found;
+  return { ...imageCommand(), rootfs, binds };
 }

@@ -73,6 +73,7 @@ test('a container runs as its Pod says, and its log is shown', async () => {
     env: {
       PATH: '/usr/local/bin:/usr/bin:/bin',
       MALLOC_ARENA_MAX: '1',
+      MALLOC_MMAP_THRESHOLD_: '32768',
       HOSTNAME: 'looker',
       // The runtime's.
       HOME: '/',

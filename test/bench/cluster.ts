@@ -1,0 +1,42 @@
+/** What the benchmarks have in their cluster: the account of deploy/, a namespace, Pods by number. */
+import { join } from 'node:path';
+import type { Connection } from '../e2e/control-plane/connection.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { benchPod } from './pods.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** A token of the agent's ServiceAccount, with the rights that deploy/ gives. */
+export async function agentToken(connection: Connection): Promise<string> {
+  await connection.kubectl(['create', 'namespace', 'kube-netfilter-tailer']);
+  await connection.kubectl(['apply', '-f', join(root, 'deploy/base/rbac.yaml')]);
+  const account = ['kube-netfilter-tailer', '-n', 'kube-netfilter-tailer'];
+  const { stdout } = await connection.kubectl(['create', 'token', ...account, '--duration=24h']);
+  return stdout.trim();
+}
+
+/** The Pods with the numbers `from` to `to`, `to` excluded, with their status. */
+export async function createPods(
+  connection: Connection,
+  from: number,
+  to: number,
+  nodeOf: (number: number) => number,
+): Promise<void> {
+  if (to - from > 1000) console.error(`creating ${to - from} Pods …`);
+  let next = from;
+  await createObjects(connection, { items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } }] });
+  const worker = async (): Promise<void> => {
+    while (next < to) {
+      const number = next++;
+      const pod = benchPod(number, nodeOf(number));
+      const path = '/api/v1/namespaces/bench/pods';
+      const created = await connection.request('POST', path, { body: { ...pod, status: undefined } });
+      if (created.status !== 201) throw new Error(`creating a Pod: ${created.status} ${JSON.stringify(created.body)}`);
+      await connection.request('PATCH', `${path}/${pod.metadata.name}/status`, {
+        body: { status: pod.status },
+        contentType: 'application/merge-patch+json',
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+}

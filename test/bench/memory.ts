@@ -1,0 +1,138 @@
+/**
+ * `npm run bench:memory`: the smallest limit of a cgroup, page cache included, in which the built bundle does its work without being
+ * killed and without reading its own files from the disk again and again. Needs root.
+ *
+ *     npm run bench:memory                              every situation
+ *     npm run bench:memory -- idle storm                some
+ *     npm run bench:memory -- --against FOLDER          beside another checkout, in turns
+ *     npm run bench:memory -- --flags '--max-semi-space-size=4'   flags of Node.js in place of the image's
+ *     npm run bench:memory -- --set MALLOC_ARENA_MAX=2  a variable beside the image's
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/events/describe.ts';
+import type { Connection } from '../e2e/control-plane/connection.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { preparePrograms } from '../programs/path.ts';
+import { agentToken, createPods } from './cluster.ts';
+import { writeCluster, writeLog } from './generate.ts';
+import { createImage, type Image } from './memory/image.ts';
+import { firstStormPod, idle, replay, type Scene, type Situation, storm, stormPods } from './memory/situations.ts';
+import { type Smallest, smallestLimit } from './memory/smallest.ts';
+import { aims } from './measured.ts';
+import { benchNode } from './pods.ts';
+
+type Name = keyof typeof aims;
+
+const mebibyte = 1024 * 1024;
+const unlimited = 2048;
+const podsPerNode = 100;
+/** In the order in which the cluster grows. */
+const situations: Readonly<Record<Name, Situation>> = {
+  idle: idle('node-000'),
+  pods: idle('node-001'),
+  replay,
+  storm: storm('node-002'),
+  nodeCache: idle('node-001'),
+  clusterCache: idle('node-001', { POD_CACHE: 'cluster' }),
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    against: { type: 'string' },
+    flags: { type: 'string' },
+    set: { type: 'string', multiple: true, default: [] },
+    pods: { type: 'string', default: '20000' },
+    'storm-seconds': { type: 'string', default: '60' },
+    step: { type: 'string', default: '4' },
+  },
+});
+const chosen = Object.keys(situations).filter((name) => positionals.length === 0 || positionals.includes(name));
+
+await preparePrograms('measuring');
+const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
+const images = createImages();
+const plane = chosen.every((name) => name === 'replay') ? undefined : await startControlPlane();
+const rows = [['', 'image', 'smallest limit', 'aim', 'resident in it', 'resident, no limit', 'peak, no limit', 'CPU']];
+try {
+  const scene = await createScene(plane);
+  for (const name of chosen as Name[]) {
+    if (plane !== undefined) await growCluster(plane, name);
+    for (const image of images) rows.push(rowOf(name, image, await measure(name, image, scene)));
+  }
+} finally {
+  console.log(
+    `\n${alignColumns(rows).join('\n')}\nsteps of ${values.step} MiB; CPU without a limit, in the window that is watched`,
+  );
+  await plane?.stop();
+  rmSync(folder, { recursive: true });
+}
+
+function createImages(): Image[] {
+  const env = Object.fromEntries(values.set.map((pair) => pair.split('=') as [string, string]));
+  const flags = values.flags?.split(' ');
+  const own = { name: 'this', checkout: join(import.meta.dirname, '../..'), env, flags };
+  const other = values.against === undefined ? [] : [{ name: 'against', checkout: values.against }];
+  return [...other, own].map((options) => createImage(join(folder, options.name), options));
+}
+
+async function createScene(connection: Connection | undefined): Promise<Scene> {
+  const account = join(folder, 'account');
+  mkdirSync(account);
+  if (connection !== undefined) {
+    writeFileSync(join(account, 'token'), await agentToken(connection));
+    writeFileSync(join(account, 'ca.crt'), connection.certificateAuthority);
+    writeFileSync(join(account, 'namespace'), 'kube-netfilter-tailer');
+    await createObjects(connection, { items: [benchNode(0), benchNode(1), benchNode(2)] });
+    await createPods(connection, 0, firstStormPod, () => 1);
+  }
+  const saved = { cluster: join(folder, 'cluster.json'), log: join(folder, 'kern.log') };
+  if (chosen.includes('replay')) {
+    writeCluster(saved.cluster);
+    writeLog(saved.log, 1e9, 10);
+  }
+  const server = new URL(connection?.server ?? 'https://127.0.0.1');
+  return { folder, account, server, stormSeconds: Number(values['storm-seconds']), saved };
+}
+
+/** The storm needs its node's Pods; the caches need all. */
+async function growCluster(connection: Connection, name: Name): Promise<void> {
+  const first = firstStormPod + stormPods;
+  if (name === 'storm') await createPods(connection, firstStormPod, first, () => 2);
+  if (name === 'nodeCache' || (name === 'clusterCache' && !chosen.includes('nodeCache')))
+    await createPods(connection, first, Number(values.pods), (number) => 3 + Math.floor(number / podsPerNode));
+}
+
+async function measure(name: Name, image: Image, scene: Scene): Promise<Smallest> {
+  const step = Number(values.step);
+  const trial = (limit = unlimited) => situations[name](scene, image, limit * mebibyte);
+  return await smallestLimit(trial, { lowest: 48, highest: 320, step }, (limit, outcome, short) => {
+    const { window, refaults, peakBytes } = outcome;
+    console.error(
+      `${name} ${image.name} ${limit ?? 'no limit'}: ${short ?? 'enough'} ` +
+        `(${window.majorFaults} major faults, ${refaults} refaults, CPU ${window.cpuSeconds.toFixed(2)} s, ` +
+        `resident ${megabytes(window.residentBytes)}, peak ${megabytes(peakBytes)})`,
+    );
+  });
+}
+
+function rowOf(name: Name, image: Image, { limit, at, free }: Smallest): string[] {
+  return [
+    aims[name].what,
+    image.name,
+    limit === undefined ? (free.failed ?? 'none') : `${limit} MiB`,
+    `${aims[name].aim} MiB`,
+    at === undefined ? '' : megabytes(at.window.residentBytes),
+    megabytes(free.window.residentBytes),
+    megabytes(free.peakBytes),
+    `${free.window.cpuSeconds.toFixed(1)} s`,
+  ];
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / mebibyte)} MiB`;
+}

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { imageCommand } from '../../deploy/image-command.ts';
+
+/** The files of an image in a folder of their own, so that no other process has their pages in memory. */
+export interface Image {
+  readonly name: string;
+  /** Node.js, its flags, the program. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes the files out of the page cache: the group that reads them first pays for them, as on a node that has just got the image. */
+  readonly evict: () => void;
+}
+
+export interface ImageOptions {
+  readonly name: string;
+  /** Of a checkout with its packages; its bundle is built. */
+  readonly checkout: string;
+  /** In place of those of its Dockerfile. */
+  readonly flags?: readonly string[] | undefined;
+  /** Beside those of its Dockerfile. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** `folder` is made. */
+export function createImage(folder: string, { name, checkout, flags, env }: ImageOptions): Image {
+  execFileSync(process.execPath, [join(checkout, 'scripts/build.mjs')], { cwd: checkout, stdio: 'inherit' });
+  mkdirSync(folder);
+  const place = (file: string): string => {
+    const copy = join(folder, basename(file));
+    copyFileSync(file, copy);
+    const written = openSync(copy, 'r');
+    // Only what is on disk can be taken out of the page cache.
+    fsyncSync(written);
+    closeSync(written);
+    return copy;
+  };
+  const node = place(process.execPath);
+  const program = place(join(checkout, 'dist/kube-netfilter-tailer.cjs'));
+  const files = [node, program, ...mappedLibraries().map(place)];
+  const image = imageCommand(checkout);
+  return {
+    name,
+    command: [node, ...(flags ?? image.flags), program],
+    env: { ...image.allocator, ...env, LD_LIBRARY_PATH: folder },
+    evict() {
+      for (const file of files) execFileSync('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none']);
+    },
+  };
+}
+
+/** Those that this process has mapped, which runs by the same Node.js; the image has them from Debian. */
+function mappedLibraries(): string[] {
+  const maps = readFileSync('/proc/self/maps', 'utf8');
+  return [...new Set(maps.match(/\/\S+\.so[.\d]*$/gm) ?? [])];
+}

@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createCgroup, type GroupCounts } from './cgroup.ts';
+import type { Image } from './image.ts';
+
+/** User and system time, and pages that had to be read from a disk. Since the start of the process. */
+export interface ProcessCounts {
+  cpuSeconds: number;
+  majorFaults: number;
+  residentBytes: number;
+}
+
+/** A program of an image, alone in a cgroup with a limit. */
+export interface LimitedProcess {
+  /** The first line that it prints to standard output and that `pick` takes; rejects when it ends before. */
+  readonly printed: <T>(pick: (line: string) => T | undefined) => Promise<T>;
+  /** As long as it lives; afterwards the last that was read. */
+  readonly counts: () => ProcessCounts;
+  readonly group: () => GroupCounts;
+  /** Resolves to the exit status, undefined when a signal has ended it. */
+  readonly exited: Promise<number | undefined>;
+  readonly ended: () => boolean;
+  /** Kills it, and removes its group. */
+  readonly dispose: () => Promise<void>;
+}
+
+/** The credentials of a Pod where the kubelet mounts them, in memory as there; /run of the machine is hidden for it alone. */
+const enter = `
+echo $$ > "$1"
+mount -t tmpfs tmpfs /run
+if [ -n "$2" ]; then mkdir -p /run/secrets/kubernetes.io && cp -r "$2" /run/secrets/kubernetes.io/serviceaccount; fi
+shift 2
+exec "$@"`;
+
+/** `account`: a folder with a token and ca.crt. `limit` in bytes. Needs root. */
+export function startLimited(
+  image: Image,
+  args: readonly string[],
+  { limit, account = '', env }: { limit: number; account?: string; env: Readonly<Record<string, string>> },
+): LimitedProcess {
+  image.evict();
+  const group = createCgroup(limit);
+  const command = [group.processes, account, ...image.command, ...args];
+  // Each of these becomes the next one, so the process stays the same, and never outlives this one.
+  const wrapped = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', 'sh', '-c', enter, 'sh', ...command];
+  const child = spawn('setpriv', wrapped, {
+    env: { PATH: process.env['PATH'] ?? '', ...image.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface(child.stdout);
+  let ended = false;
+  const exited = new Promise<number | undefined>((resolve) => {
+    child.once('exit', (code) => {
+      ended = true;
+      resolve(code ?? undefined);
+    });
+  });
+  let last: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0 };
+  // What a process has used is gone with it.
+  const timer = setInterval(() => void (last = countsOf(child.pid ?? 0) ?? last), 100);
+  return {
+    printed: (pick) =>
+      new Promise((resolve, reject) => {
+        lines.on('line', (line) => {
+          const picked = pick(line);
+          if (picked !== undefined) resolve(picked);
+        });
+        void exited.then((code) => reject(new Error(`it ended with ${code ?? 'a signal'}`)));
+      }),
+    counts: () => (last = countsOf(child.pid ?? 0) ?? last),
+    group: () => group.read(),
+    exited,
+    ended: () => ended,
+    async dispose() {
+      clearInterval(timer);
+      child.kill('SIGKILL');
+      await exited;
+      await group.remove();
+    },
+  };
+}
+
+/** proc(5): field 12 of stat is majflt, 14 and 15 are times in hundredths of a second. Undefined when the process is gone. */
+function countsOf(pid: number): ProcessCounts | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    if (fields[0] === 'Z') return undefined;
+    return {
+      cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+      majorFaults: Number(fields[9]),
+      residentBytes: Number(fields[21]) * 4096,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import { type Outcome, shortage } from './trial.ts';
+
+/** Limits in MiB: what is asked about, and how fine the answer is. */
+export interface Range {
+  lowest: number;
+  highest: number;
+  step: number;
+}
+
+export interface Smallest {
+  /** In MiB; undefined when none of the range is enough. */
+  limit: number | undefined;
+  /** Under that limit, and without one. */
+  at: Outcome | undefined;
+  free: Outcome;
+}
+
+/**
+ * By bisection: the smallest limit in which `trial` holds. What fails is tried once more, because another program on the machine
+ * costs time, too. `onTrial` hears of each.
+ */
+export async function smallestLimit(
+  trial: (limit: number | undefined) => Promise<Outcome>,
+  { lowest, highest, step }: Range,
+  onTrial: (limit: number | undefined, outcome: Outcome, short: string | undefined) => void,
+): Promise<Smallest> {
+  const free = await trial(undefined);
+  onTrial(undefined, free, free.failed);
+  if (free.failed !== undefined) return { limit: undefined, at: undefined, free };
+  const holds = async (limit: number): Promise<Outcome | undefined> => {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await trial(limit);
+      const short = shortage(outcome, free);
+      onTrial(limit, outcome, short);
+      if (short === undefined) return outcome;
+      // Killed is killed.
+      if (attempt === 2 || outcome.failed !== undefined) return undefined;
+    }
+  };
+  // Numbers of limits: 1 is the lowest, and past the highest one everything is enough.
+  let [below, enough] = [0, Math.floor((highest - lowest) / step) + 2];
+  let at: Outcome | undefined;
+  while (enough - below > 1) {
+    const middle = Math.floor((below + enough) / 2);
+    const outcome = await holds(lowest + (middle - 1) * step);
+    if (outcome === undefined) below = middle;
+    else [enough, at] = [middle, outcome];
+  }
+  return { limit: at === undefined ? undefined : lowest + (enough - 1) * step, at, free };
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** How the image starts the program. */
+export interface ImageCommand {
+  readonly entrypoint: readonly string[];
+  readonly cmd: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Of `entrypoint`, those of Node.js. */
+  readonly flags: readonly string[];
+  /** Of `env`, those of glibc's allocator. */
+  readonly allocator: Readonly<Record<string, string>>;
+}
+
+/** As the Dockerfile in `folder` says, the one place that has the flags of Node.js and the variables of the allocator. */
+export function imageCommand(folder = join(import.meta.dirname, '../..')): ImageCommand {
+  const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '');
+  const entrypoint = JSON.parse(last(dockerfile, /^ENTRYPOINT (.*)$/gm)) as string[];
+  const variables = [...last(dockerfile, /^ENV (.*)$/gm).matchAll(/(\w+)=(\S+)/g)];
+  const env = variables.map(([, name = '', value = '']) => [name, value] as const);
+  return {
+    entrypoint,
+    cmd: JSON.parse(last(dockerfile, /^CMD (.*)$/gm)) as string[],
+    env: Object.fromEntries(env),
+    flags: entrypoint.slice(1, -1),
+    allocator: Object.fromEntries(env.filter(([name]) => name.startsWith('MALLOC_'))),
+  };
+}
+
+function last(text: string, pattern: RegExp): string {
+  const found = [...text.matchAll(pattern)].at(-1)?.[1];
+  if (found === undefined) throw new Error(`the Dockerfile has nothing that matches ${pattern}`);
+  return found;
+}
