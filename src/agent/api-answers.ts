@@ -3,6 +3,7 @@ import { grantRights } from '../kubernetes/rights-file.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
+import { createSharedProblems, type Problem } from './shared-problems.ts';
 
 export interface ApiAnswersOptions {
   log: Log;
@@ -12,45 +13,54 @@ export interface ApiAnswersOptions {
   server: () => string;
 }
 
-/** What the API server's answers say of rights, of the token and of the server itself. `verb` is one of RBAC. */
+/**
+ * What the API server's answers say of rights, of the token and of the server itself. `verb` is one of RBAC, `subject` what is read
+ * (`pods`), or Events and their namespace.
+ */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
-export function createApiAnswers({ rateLimitedLog: { report, resolve }, metrics, server }: ApiAnswersOptions) {
+export function createApiAnswers({ rateLimitedLog, metrics, server }: ApiAnswersOptions) {
+  const { report, resolve } = rateLimitedLog;
+  const shared = createSharedProblems(rateLimitedLog);
   return {
-    refused: (verb: string, resource: string, refusal: Refusal): void => {
+    shared,
+    refused: (verb: string, resource: string, refusal: Refusal, subject = resource): void => {
       const { status, message } = refusal;
-      if (status === 403) return denied(verb, resource, message);
-      if (status === 401)
-        return report(
-          'error',
-          'token',
-          { server: server(), answer: message },
-          'The API server does not accept our token (401): it is read again and tried again',
-        );
-      if (status === 0)
-        return report(
-          'error',
-          'unreachable',
-          { server: server(), reason: message },
-          'The API server cannot be reached: waiting for it, and counting meanwhile',
-        );
-      const text = `The API server refuses to ${verb} ${resource} for now`;
-      report('warn', `${resource} failing`, { status, answer: message }, text);
+      if (status === 403) return denied(verb, resource, message, subject);
+      const refused = `The API server refuses to ${verb} ${resource} for now`;
+      const about = { server: server(), status, answer: message };
+      if (status === 401) {
+        const text = 'The API server does not accept our token (401): it is read again and tried again';
+        return shared.report('token', subject, 'error', about, text);
+      }
+      // A server that was away throttles while it starts: that is still the same problem.
+      if (status === 429 && !shared.has('api server', subject))
+        return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
+      if (status === 0) {
+        const text = 'The API server cannot be reached: waiting for it, and counting meanwhile';
+        return shared.report('api server', subject, 'error', about, text);
+      }
+      if (status === 408 || status === 429 || status >= 500)
+        return shared.report('api server', subject, 'error', about, `${refused}: it fails (${status})`);
+      report('warn', `${resource} failing`, about, refused);
     },
     denied,
-    granted: (verb: string, resource: string): void => {
-      metrics.missingPermission.set(0, { verb, resource });
-      resolve(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
-    },
-    /** The server has answered, and accepted our token. */
-    reached: (): void => {
-      resolve('unreachable', 'The API server answers again');
-      resolve('token', 'The API server accepts our token again');
+    granted,
+    /** The server has done what was asked of it; `but` is still a problem. */
+    answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
+      granted(verb, resource);
+      shared.well(subject, but);
+      resolve(`${resource} failing`, `${resource} can be read again`);
     },
   };
 
+  function granted(verb: string, resource: string): void {
+    metrics.missingPermission.set(0, { verb, resource });
+    resolve(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
+  }
+
   /** The right is missing, whatever answered so. */
-  function denied(verb: string, resource: string, answer: string): void {
+  function denied(verb: string, resource: string, answer: string, subject = resource): void {
     metrics.missingPermission.set(1, { verb, resource });
     report(
       // Without these, less is explained: all else goes on.
@@ -59,5 +69,7 @@ export function createApiAnswers({ rateLimitedLog: { report, resolve }, metrics,
       { verb, resource, answer },
       `Missing right: ${verb} ${resource}; ${grantRights}`,
     );
+    // It has answered, and knows who asks.
+    shared.well(subject);
   }
 }

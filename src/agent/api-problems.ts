@@ -28,16 +28,16 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   const answers = createApiAnswers(options);
   const reportWrite = createWriteReport(log, rateLimitedLog, answers);
   return {
-    informer: (resource: WatchedResource, { verb, refusal }: InformerProblem): void => {
+    informer: (resource: WatchedResource, { verb, refusal, silent }: InformerProblem): void => {
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      report('info', `silence ${resource}`, { resource }, `The watch of ${resource} was silent and is started again`);
+      if (silent === true)
+        report('info', `silence ${resource}`, { resource }, `The watch of ${resource} was silent and is started again`);
     },
     synced: (resource: WatchedResource): void => {
-      for (const verb of ['list', 'watch'] as const) answers.granted(verb, resource);
-      resolve(`${resource} failing`, `${resource} are listed and watched again`);
-      answers.reached();
+      for (const verb of ['list', 'watch'] as const) answers.answered(verb, resource);
+      resolve(`silence ${resource}`, `${resource} are watched again`);
     },
     unusable: (resource: WatchedResource, error: unknown): void => {
       report('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);

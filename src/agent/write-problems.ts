@@ -6,11 +6,11 @@ import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import type { ApiAnswers } from './api-answers.ts';
 
 /** Before `an Event`. */
-const deniers: Readonly<Record<Denier, string>> = {
-  webhook: 'An admission webhook denies',
-  policy: 'A ValidatingAdmissionPolicy denies',
-  quota: 'A ResourceQuota has no room for',
-  admission: "The API server's admission denies",
+const deniers: Readonly<Record<`event denied by ${Denier}`, string>> = {
+  'event denied by webhook': 'An admission webhook denies',
+  'event denied by policy': 'A ValidatingAdmissionPolicy denies',
+  'event denied by quota': 'A ResourceQuota has no room for',
+  'event denied by admission': "The API server's admission denies",
 };
 
 /** RBAC's words for what is done with Events. */
@@ -18,39 +18,44 @@ const eventVerbs = { create: 'create', update: 'patch', read: 'get' } as const;
 
 /** Reports how the write of an Event ended. */
 export function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAnswers) {
+  const { shared } = answers;
   return (verb: keyof typeof eventVerbs, result: WriteResult, series: Series, refusal: Refusal | undefined): void => {
     const { kind, namespace = '', name } = series.finding.regarding;
     const about = { object: `${kind} ${namespace}/${name}`, answer: refusal?.message };
+    const right = eventVerbs[verb];
+    // Of one namespace alone the server may want no more (429), or fail on a webhook that it has.
+    const subject = `events of ${namespace}`;
     switch (result) {
       case 'ok':
         log.debug({ ...about, verb }, 'Event written');
-        answers.granted(eventVerbs[verb], 'events');
-        return answers.reached();
+        return answers.answered(right, 'events', subject);
       case 'forbidden':
-        return answers.denied(eventVerbs[verb], 'events', refusal?.message ?? '');
+        return answers.denied(right, 'events', refusal?.message ?? '', subject);
       case 'denied': {
         // Admission comes after the token and the rights.
-        answers.granted(eventVerbs[verb], 'events');
-        answers.reached();
-        const denier = denierOf(refusal as Refusal) ?? 'admission';
-        const text = `${deniers[denier]} an Event; it is tried again every ten minutes, and counted on meanwhile`;
-        return report('error', `event denied by ${denier}`, about, text);
+        const problem = `event denied by ${denierOf(refusal as Refusal) ?? 'admission'}` as const;
+        answers.answered(right, 'events', subject, problem);
+        const text = `${deniers[problem]} an Event; it is tried again every ten minutes, and counted on meanwhile`;
+        return shared.report(problem, subject, 'error', about, text);
+      }
+      case 'failed': {
+        // With everything else that fails.
+        if (shared.isThere('api server')) return answers.refused(right, 'events', refusal as Refusal, subject);
+        const text = 'The API server failed on an Event; it is tried again every minute';
+        return shared.report('event failed', subject, 'warn', about, text);
       }
       case 'throttled':
       case 'unauthorized':
       case 'unavailable':
-        return answers.refused(eventVerbs[verb], 'events', refusal as Refusal);
-      case 'failed': {
-        const text = 'The API server failed on an Event; it is tried again every minute';
-        return report('warn', 'event failed', about, text);
-      }
+        return answers.refused(right, 'events', refusal as Refusal, subject);
       case 'invalid':
       case 'foreign':
-        return report('error', `event ${result}`, about, 'The API server refuses an Event for good; it is given up');
+        report('error', `event ${result}`, about, 'The API server refuses an Event for good; it is given up');
+        return shared.well(subject);
       case 'terminating':
       case 'gone':
       case 'conflict':
-        return;
+        return shared.well(subject);
       default:
         result satisfies never;
     }

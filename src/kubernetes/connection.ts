@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   HttpMethod,
   IsomorphicFetchHttpLibrary,
@@ -39,7 +40,7 @@ export interface Connection {
   request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
   /** The body of an answer as it comes, without a limit of time, and not reported. Rejects with a `RefusedError` when refused. */
   stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** Reads token, certificates and kubeconfig again; at most every few seconds. */
+  /** Reads token, certificates and kubeconfig again; at most every few seconds. Happens by itself where there is no answer at all. */
   reload: () => void;
   /** This node's clock minus the API server's, in milliseconds, good to a second; undefined before the first answer. */
   readonly clockSkew: Millis | undefined;
@@ -65,6 +66,11 @@ export class RefusedError extends Error {
 
 const reloadInterval: Millis = 5000;
 
+const closingTime: Millis = 100;
+
+/** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
+const largestAnswer = 32 * 1024 * 1024;
+
 /** Without the library's typed client, which makes classes of every object (docs/decisions.md). Throws when `load` does. */
 export function createConnection({
   load,
@@ -85,15 +91,7 @@ export function createConnection({
     get clockSkew() {
       return clockSkew;
     },
-    reload() {
-      if (now() - loaded < reloadInterval) return;
-      loaded = now();
-      try {
-        config = load();
-      } catch {
-        // A file is just being replaced. The old configuration is no worse than none.
-      }
-    },
+    reload,
     async request(verb, path, options = {}) {
       const started = now();
       const answer = await send(verb, path, options).catch(refusalOfError);
@@ -116,7 +114,34 @@ export function createConnection({
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
     const response = await open(verb, path, options, AbortSignal.timeout(timeout));
     if (response.httpStatusCode >= 300) return refusalIn(response);
-    return { kind: 'answered', body: JSON.parse(await response.body.text()) };
+    return { kind: 'answered', body: JSON.parse(await textOf(response)) };
+  }
+
+  /** A connection that was kept may be closed just when it is used again; whatever we ask may be asked twice. */
+  async function sent(context: RequestContext, signal: AbortSignal): Promise<ResponseContext> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await http.send(context).toPromise();
+      } catch (error) {
+        if (signal.aborted || tries === 3 || !wasClosed(error)) {
+          // The server may have a certificate of another authority by now.
+          if (!signal.aborted) reload();
+          throw error;
+        }
+        // Others may just be closing, too.
+        await setTimeout(closingTime);
+      }
+    }
+  }
+
+  function reload(): void {
+    if (now() - loaded < reloadInterval) return;
+    loaded = now();
+    try {
+      config = load();
+    } catch {
+      // A file is just being replaced. The old configuration is no worse than none.
+    }
   }
 
   async function open(
@@ -136,10 +161,11 @@ export function createConnection({
     }
     context.setSignal(signal);
     await config.applySecurityAuthentication(context);
-    const response = await http.send(context).toPromise();
-    const date = Date.parse(response.headers['date'] ?? '');
-    // The header is cut to seconds.
-    if (!Number.isNaN(date)) clockSkew = wall() - (date + 500);
+    const asked = wall();
+    const response = await sent(context, signal);
+    // The header is cut to seconds. It was stamped at some time between request and answer, which may be long.
+    const stamped = Date.parse(response.headers['date'] ?? '') + 500;
+    if (!Number.isNaN(stamped)) clockSkew = Math.max(asked - stamped, 0) || Math.min(wall() - stamped, 0);
     return response;
   }
 }
@@ -162,8 +188,21 @@ interface Status {
   details?: { causes?: { reason?: string }[] };
 }
 
-async function refusalIn({ httpStatusCode, headers, body }: ResponseContext): Promise<Refusal> {
-  const text = await body.text();
+/** Rejects where it is too large. */
+async function textOf({ body }: ResponseContext): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body.stream() ?? []) {
+    size += part.length;
+    if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+async function refusalIn(response: ResponseContext): Promise<Refusal> {
+  const { httpStatusCode, headers } = response;
+  const text = await textOf(response);
   const { reason = '', message, details } = (parsed(text) ?? {}) as Status;
   const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
   return {
@@ -189,9 +228,14 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
+function wasClosed(error: unknown): boolean {
+  const { code = '' } = ((error as { cause?: unknown }).cause ?? {}) as { code?: string };
+  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(code);
+}
+
 /** undici says `fetch failed`, and why in the cause; a host with several addresses has a cause for each. */
 function messageOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : (cause ?? error);
-  return first instanceof Error ? first.message : String(first);
+  return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
 }

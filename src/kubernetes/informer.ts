@@ -9,8 +9,9 @@ import { SilentWatchError, watchEvents, type WatchEvent } from './watch.ts';
 /** Why a list or a watch had to begin again. */
 export interface InformerProblem {
   verb: 'list' | 'watch';
-  /** Undefined: silence. */
+  /** Undefined: a watch that went on was silent, or broke. That alone is no failure: connections do. */
   refusal: Refusal | undefined;
+  silent?: boolean;
 }
 
 export interface InformerOptions<T> extends ListOptions {
@@ -23,7 +24,7 @@ export interface InformerOptions<T> extends ListOptions {
   onDelete: (namespace: string, name: string) => void;
   onUnusable: (error: unknown) => void;
   onProblem: (problem: InformerProblem) => void;
-  /** A list is complete and has been handed over, or a watch goes on. */
+  /** A list is complete and has been handed over, or a watch goes on after a problem. */
   onSynced: () => void;
   now: () => Millis;
   random: () => number;
@@ -84,6 +85,8 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   /** In a row. */
   let emptyWatches = 0;
   let failures = 0;
+  /** Since the last problem. */
+  let isWell = false;
 
   return {
     start: () => void run(),
@@ -111,14 +114,21 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
 
   async function list(): Promise<void> {
     const all = await listAll(connection, path, options, (object) => slimOf(object, options));
+    if (signal.aborted) return;
+    replaceAll(known, all, options);
+    synced = true;
+    answered();
+  }
+
+  function answered(): void {
+    failures = 0;
     lastHeard = now();
-    if (!signal.aborted) replaceAll(known, all, options);
+    if (!isWell) options.onSynced();
+    isWell = true;
   }
 
   async function watch(): Promise<void> {
     if (signal.aborted) return;
-    synced = true;
-    options.onSynced();
     const emptyPause = Math.min(1000 * (2 ** Math.max(0, emptyWatches - 1) - 1), longestEmptyPause);
     if (watches++ > 0) await pause(emptyPause + random() * reconnectSpread);
     if (signal.aborted) return;
@@ -126,20 +136,32 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const { resourceVersion } = known;
     const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
     const query = { fieldSelector, resourceVersion, timeoutSeconds, allowWatchBookmarks: true };
-    for await (const event of watchEvents(connection, path, query, silence, signal)) {
-      failures = 0;
-      lastHeard = now();
-      if (event !== undefined && apply(known, event, options)) emptyWatches = 0;
+    let begun = false;
+    try {
+      for await (const event of watchEvents(connection, path, query, silence, signal)) {
+        begun = true;
+        answered();
+        if (event !== undefined && apply(known, event, options)) emptyWatches = 0;
+      }
+    } catch (error) {
+      if (!begun) throw error;
+      if (!signal.aborted) broken(error instanceof SilentWatchError);
     }
   }
 
+  /** Whether the server is well the next watch shows. */
+  function broken(silent: boolean): void {
+    isWell = false;
+    options.onProblem({ verb: 'watch', refusal: undefined, silent });
+  }
+
   async function recover(verb: InformerProblem['verb'], error: unknown): Promise<void> {
-    const refusal = error instanceof SilentWatchError ? undefined : refusalOfError(error);
-    if (verb === 'watch' && refusal?.status === 410) return void (known.resourceVersion = '');
+    const refusal = refusalOfError(error);
+    if (verb === 'watch' && refusal.status === 410) return void (known.resourceVersion = '');
     emptyWatches = 0;
-    if (refusal?.status === 401) connection.reload();
+    isWell = false;
+    if (refusal.status === 401) connection.reload();
     options.onProblem({ verb, refusal });
-    if (refusal === undefined) return;
     const interval = Math.min(retryIntervals.startingDelay * 2 ** failures++, retryIntervals.maxDelay);
     await pause((refusal.retryAfter ?? 0) + random() * interval);
   }

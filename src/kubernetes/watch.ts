@@ -3,13 +3,21 @@ import type { Connection, Query } from './connection.ts';
 import { type Json, parsed } from './json.ts';
 
 /** A watch brought nothing for too long: its connection may be dead without knowing it. */
-export class SilentWatchError extends Error {}
+export class SilentWatchError extends Error {
+  override message = 'no answer in time';
+}
 
 /** As it came: neither is checked. */
 export interface WatchEvent {
   type?: Json;
   object?: Json;
 }
+
+/** How long the beginning of an answer is waited for. */
+const longestBeginning: Millis = 30_000;
+
+/** Characters of one event: etcd takes no object of more than 1.5 MiB. */
+const longestEvent = 8 * 1024 * 1024;
 
 /** Undefined when the answer begins, then events. Throws what broke it; after `silence` without a byte a `SilentWatchError`. */
 export async function* watchEvents(
@@ -20,10 +28,12 @@ export async function* watchEvents(
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent | undefined, void> {
   const silent = new AbortController();
-  const timer = setTimeout(() => silent.abort(new SilentWatchError()), silence).unref();
+  const giveUp = (): void => silent.abort(new SilentWatchError());
+  let timer = setTimeout(giveUp, Math.min(silence, longestBeginning)).unref();
   try {
     const body = await stream(path, { ...query, watch: true }, AbortSignal.any([signal, silent.signal]));
-    timer.refresh();
+    clearTimeout(timer);
+    timer = setTimeout(giveUp, silence).unref();
     yield undefined;
     const decoder = new TextDecoder();
     let rest = '';
@@ -31,6 +41,7 @@ export async function* watchEvents(
       timer.refresh();
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
+      if (rest.length > longestEvent) throw new Error('an event of a watch is too long');
       for (const line of lines) {
         const event = parsed(line);
         if (typeof event === 'object' && event !== null) yield event;

@@ -34,7 +34,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
       const problem = known.get(key);
       if (problem === undefined) return;
       known.delete(key);
-      log.info({ reports: problem.total }, text);
+      log.info({ problem: key, reports: problem.total }, text);
     },
     takeCounts() {
       const counts: Record<string, number> = {};
@@ -64,7 +64,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     known.delete(key);
     const { uncounted = 0, total = 0 } = problem ?? {};
     known.set(key, { logged: now(), repeated: 0, uncounted, total: total + 1 });
-    log[level](problem === undefined ? fields : { ...fields, repeated: problem.repeated }, text);
+    log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
   }
 
   /** Room is made by the one logged longest ago, if its next report would be logged anyway. */

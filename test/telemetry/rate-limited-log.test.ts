@@ -15,7 +15,7 @@ function scene() {
 test('a problem is logged once, with level and fields', () => {
   const { entries, report } = scene();
   for (let i = 0; i < 5; i++) report('warn', 'watch pods', { i }, 'The watch of Pods ended');
-  expect(entries).toEqual([{ level: 'warn', text: 'The watch of Pods ended', fields: { i: 0 } }]);
+  expect(entries).toEqual([{ level: 'warn', text: 'The watch of Pods ended', fields: { problem: 'watch pods', i: 0 } }]);
 });
 
 test('each key of a problem has a line of its own', () => {
@@ -38,10 +38,10 @@ test('a problem is logged again after an hour, with how often it was not logged'
   expect(entries).toHaveLength(1);
   time.now += 1;
   report('error', 'a', { why: 'x' }, 'A still');
-  expect(entries.slice(1)).toEqual([{ level: 'error', text: 'A still', fields: { why: 'x', repeated: 4 } }]);
+  expect(entries.slice(1)).toEqual([{ level: 'error', text: 'A still', fields: { problem: 'a', why: 'x', repeated: 4 } }]);
   time.now += hour;
   report('warn', 'a', {}, 'A');
-  expect(entries.at(-1)?.fields).toEqual({ repeated: 0 });
+  expect(entries.at(-1)?.fields).toEqual({ problem: 'a', repeated: 0 });
 });
 
 test('the end of a problem is logged once, and the problem forgotten', () => {
@@ -52,12 +52,12 @@ test('the end of a problem is logged once, and the problem forgotten', () => {
   report('error', 'a', {}, 'A');
   resolve('a', 'A works again');
   resolve('a', 'A works again');
-  expect(entries.slice(1)).toEqual([{ level: 'info', text: 'A works again', fields: { reports: 2 } }]);
+  expect(entries.slice(1)).toEqual([{ level: 'info', text: 'A works again', fields: { problem: 'a', reports: 2 } }]);
   report('error', 'a', {}, 'A');
   resolve('a');
   expect(entries.slice(2)).toEqual([
-    { level: 'error', text: 'A', fields: {} },
-    { level: 'info', text: 'a: well again', fields: { reports: 1 } },
+    { level: 'error', text: 'A', fields: { problem: 'a' } },
+    { level: 'info', text: 'a: well again', fields: { problem: 'a', reports: 1 } },
   ]);
 });
 
@@ -80,14 +80,14 @@ test('256 keys of problems are known; what is past them has one key', () => {
   expect(entries[256]).toEqual({
     level: 'warn',
     text: 'More than 256 different problems; the rest is only counted',
-    fields: { example: 'key 256' },
+    fields: { problem: 'other problems', example: 'key 256' },
   });
   expect(takeCounts()).toEqual({ 'other problems': 43 });
   // Known ones are still known, and one that is well again makes room.
   report('warn', 'key 3', {}, '');
   resolve('key 3');
   report('warn', 'new', {}, 'New');
-  expect(entries.at(-1)).toEqual({ level: 'warn', text: 'New', fields: {} });
+  expect(entries.at(-1)).toEqual({ level: 'warn', text: 'New', fields: { problem: 'new' } });
   report('warn', 'newer', {}, 'Newer');
   expect(takeCounts()).toEqual({ 'other problems': 1 });
 });

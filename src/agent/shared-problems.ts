@@ -1,0 +1,43 @@
+import type { Fields } from '../telemetry/logger.ts';
+import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
+
+/** Problems that many subjects can have: logged when the first has one, and as over when none has it any more. */
+export interface SharedProblems {
+  /** `subject`: a kind of object that is read (`pods`), or Events and their namespace. */
+  report: (problem: Problem, subject: string, level: 'error' | 'warn', fields: Fields, text: string) => void;
+  /** The API server has done what was asked of it for that subject; `but` is still a problem. */
+  well: (subject: string, but?: Problem) => void;
+  has: (problem: Problem, subject: string) => boolean;
+  isThere: (problem: Problem) => boolean;
+}
+
+const endings = {
+  'api server': 'The API server answers again',
+  throttled: 'The API server throttles us no longer',
+  token: 'The API server accepts our token again',
+  'event failed': 'The API server fails on Events no longer',
+  'event denied by webhook': 'Events are written again that an admission webhook denied',
+  'event denied by policy': 'Events are written again that a ValidatingAdmissionPolicy denied',
+  'event denied by quota': 'Events are written again that a ResourceQuota had no room for',
+  'event denied by admission': "Events are written again that the API server's admission denied",
+} as const;
+
+export type Problem = keyof typeof endings;
+
+const problems = Object.keys(endings) as Problem[];
+
+export function createSharedProblems({ report, resolve }: RateLimitedLog): SharedProblems {
+  const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
+  return {
+    report(problem, subject, level, fields, text) {
+      affected.get(problem)?.add(subject);
+      report(level, problem, fields, text);
+    },
+    well(subject, but) {
+      for (const [problem, subjects] of affected)
+        if (problem !== but && subjects.delete(subject) && subjects.size === 0) resolve(problem, endings[problem]);
+    },
+    has: (problem, subject) => affected.get(problem)?.has(subject) ?? false,
+    isThere: (problem) => (affected.get(problem)?.size ?? 0) > 0,
+  };
+}
