@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Only what hangs takes so long; a loaded machine is slow. */
@@ -92,8 +94,10 @@ export function startAgent(
     const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
     try {
       const signal = AbortSignal.timeout(WITHIN_MS);
-      const response = await fetch(`http://${String(metricsAddress)}${path}`, { signal });
-      return { status: response.status, body: await response.text() };
+      // A connection of its own: one that was kept may be closed just when it is used again.
+      const request = httpGet(`http://${String(metricsAddress)}${path}`, { signal, agent: false });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      return { status: response.statusCode ?? 0, body: await text(response) };
     } catch (cause) {
       throw problem(`no answer to GET ${path}`, cause);
     }

@@ -14,6 +14,9 @@ const kernel = [
 /** Only what hangs; a loaded machine is slow. */
 const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
 
+/** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */
+const maxConcurrency = 16;
+
 /**
  * Two projects, one after another; `.ci/run` runs them at the same time, each with a control plane of its own.
  * What waits for an API server lets another file go on meanwhile.
@@ -37,5 +40,5 @@ function project(
   groupOrder: number,
   files: { include: string[]; exclude?: string[]; maxWorkers: number },
 ): UserProjectConfigExport {
-  return { test: { name, root: import.meta.dirname, sequence: { groupOrder }, ...timeouts, ...files } };
+  return { test: { name, root: import.meta.dirname, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files } };
 }

@@ -15,7 +15,9 @@ function scene() {
 test('a problem is logged once, with level and fields', () => {
   const { entries, report } = scene();
   for (let i = 0; i < 5; i++) report('warn', 'watch pods', { i }, 'The watch of Pods ended');
-  expect(entries).toEqual([{ level: 'warn', text: 'The watch of Pods ended', fields: { problem: 'watch pods', i: 0 } }]);
+  expect(entries).toEqual([
+    { level: 'warn', text: 'The watch of Pods ended', fields: { problem: 'watch pods', i: 0 } },
+  ]);
 });
 
 test('each key of a problem has a line of its own', () => {
@@ -38,7 +40,9 @@ test('a problem is logged again after an hour, with how often it was not logged'
   expect(entries).toHaveLength(1);
   time.now += 1;
   report('error', 'a', { why: 'x' }, 'A still');
-  expect(entries.slice(1)).toEqual([{ level: 'error', text: 'A still', fields: { problem: 'a', why: 'x', repeated: 4 } }]);
+  expect(entries.slice(1)).toEqual([
+    { level: 'error', text: 'A still', fields: { problem: 'a', why: 'x', repeated: 4 } },
+  ]);
   time.now += hour;
   report('warn', 'a', {}, 'A');
   expect(entries.at(-1)?.fields).toEqual({ problem: 'a', repeated: 0 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { execPath } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,9 +12,11 @@ import type { Address, Connection } from './connection.ts';
 import { createFolder, lastLines, logFile, removeLeftovers } from './folder.ts';
 import { freePorts } from './ports.ts';
 import { apiServer, CERTIFICATES, etcd, writeCredentials } from './servers.ts';
-import type { Server } from './supervisor.ts';
+import type { Order, Server } from './supervisor.ts';
 
 export interface ControlPlane extends Connection {
+  /** Kills, starts again, pauses or resumes a server; resolves when that is done, not when a started one is ready. */
+  readonly order: (order: Order, server: 'etcd' | 'kube-apiserver') => Promise<void>;
   /** Kills the servers and removes their folder; resolves when both are gone. */
   readonly stop: () => Promise<void>;
 }
@@ -26,9 +29,12 @@ type Unreached = Omit<Address, 'certificateAuthority'>;
 /**
  * A real etcd and kube-apiserver on loopback ports, with RBAC and ServiceAccount tokens. There is no kubelet, scheduler
  * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating. `withNodes`: it is made
- * for startControllers (controllers.ts) and nodes (../node/node.ts).
+ * for startControllers (controllers.ts) and nodes (../node/node.ts). `flags`: more of them for the API server.
  */
-export async function startControlPlane({ withNodes = false } = {}): Promise<ControlPlane> {
+export async function startControlPlane({
+  withNodes = false,
+  flags = [] as readonly string[],
+} = {}): Promise<ControlPlane> {
   removeLeftovers();
   const binaries = await ensureBinaries();
   const folder = createFolder();
@@ -38,7 +44,7 @@ export async function startControlPlane({ withNodes = false } = {}): Promise<Con
 
   const servers = [
     etcd(binaries.etcd, folder, etcdPort, etcdPeerPort),
-    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { withNodes }),
+    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { withNodes, flags }),
   ];
   const supervisor = supervise(folder, servers);
   const known: Unreached = {
@@ -50,7 +56,8 @@ export async function startControlPlane({ withNodes = false } = {}): Promise<Con
     folder,
   };
   try {
-    return { ...(await untilReady(known, supervisor.failure)), stop: supervisor.stop };
+    const connection = await untilReady(known, supervisor.failure);
+    return { ...connection, order: supervisor.order, stop: supervisor.stop };
   } catch (cause) {
     const logs = servers.map(({ name }) => `--- ${name}\n${lastLines(logFile(folder, name), 15)}`).join('\n');
     await supervisor.stop();
@@ -63,7 +70,7 @@ export async function startControlPlane({ withNodes = false } = {}): Promise<Con
 export function supervise(
   folder: string,
   servers: readonly Server[],
-): { failure: Promise<never>; stop: () => Promise<void> } {
+): { failure: Promise<never>; order: (order: Order, server: string) => Promise<void>; stop: () => Promise<void> } {
   const script = fileURLToPath(new URL('supervisor.ts', import.meta.url));
   // Detached: Ctrl-C in the terminal must reach the tests first, and the servers only through them.
   const child = spawn(execPath, [script, folder, JSON.stringify(servers)], {
@@ -71,8 +78,12 @@ export function supervise(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const closed = new Promise<void>((resolve) => child.on('close', () => resolve()).on('error', () => resolve()));
+  const waiting: (() => void)[] = [];
   const failure = new Promise<never>((_, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (line: string) => reject(new Error(line.trim())));
+    createInterface(child.stdout).on('line', (line) => {
+      if (line === 'done') waiting.shift()?.();
+      else reject(new Error(line));
+    });
     child.on('error', reject).on('exit', (code) => reject(new Error(`the supervisor exited with code ${code}`)));
   });
   // After the start no code waits for it any more.
@@ -80,6 +91,11 @@ export function supervise(
   child.stdin.on('error', () => {});
   return {
     failure,
+    order: (order, server) =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+        child.stdin.write(`${order} ${server}\n`);
+      }),
     stop: async () => {
       child.stdin.end();
       await closed;

@@ -42,7 +42,7 @@ export function apiServer(
   folder: string,
   etcdPort: number,
   port: number,
-  { withNodes = false } = {},
+  { withNodes = false, flags = [] as readonly string[] } = {},
 ): Server {
   const certificate = join(folder, CERTIFICATES, 'apiserver');
   return {
@@ -74,6 +74,7 @@ export function apiServer(
             `--kubelet-client-key=${certificate}.key`,
           ]
         : []),
+      ...flags,
     ],
   };
 }

@@ -1,0 +1,130 @@
+import type { Answer } from './proxy.ts';
+import { type Fault, type Scene, testFaults } from './suite.ts';
+
+/** What an API server, or what stands before it, answers when it is not well: by a proxy in front of the real one. */
+
+const everything = /./;
+const events = /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/;
+
+const heal: Fault['end'] = ({ proxy }) => proxy.heal();
+
+/** As the API server writes it. */
+const status =
+  (code: number, reason: string, headers: Record<string, string> = {}): Answer =>
+  ({ response }) => {
+    const body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'made up',
+      reason,
+      code,
+    };
+    response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  };
+
+const failing =
+  (answer: Answer, concerns = everything, cut = true): Fault['begin'] =>
+  ({ proxy }) =>
+    proxy.fail(answer, { concerns, cut });
+
+/** Refused writes of Events: more than one back-off. */
+const refusedWrites = (code: number, times: number) => (scene: Scene) =>
+  scene.untilMetric(new RegExp(`api_requests_total\\{verb="POST",resource="events",code="${code}"\\} [${times}-9]`));
+
+testFaults({ name: 'answers', subnet: '10.110' }, [
+  {
+    title: '429 to everything, without Retry-After',
+    begin: failing(status(429, 'TooManyRequests')),
+    lasts: refusedWrites(429, 3),
+    end: heal,
+    problems: ['throttled'],
+  },
+  {
+    title: '429 to everything, with Retry-After',
+    begin: failing(status(429, 'TooManyRequests', { 'retry-after': '2' })),
+    lasts: refusedWrites(429, 3),
+    end: heal,
+    problems: ['throttled'],
+  },
+  ...[[502, 'BadGateway'] as const, [503, 'ServiceUnavailable'] as const, [504, 'Timeout'] as const].map(
+    ([code, reason]): Fault => ({
+      title: `${code} to everything`,
+      begin: failing(status(code, reason)),
+      lasts: refusedWrites(code, 3),
+      end: heal,
+      problems: ['api server'],
+    }),
+  ),
+  {
+    title: '500 to everything',
+    begin: failing(status(500, 'InternalError')),
+    lasts: refusedWrites(500, 2),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: '500 to writes of Events alone',
+    begin: failing(status(500, 'InternalError'), events, false),
+    lasts: refusedWrites(500, 2),
+    end: heal,
+    problems: ['event failed'],
+  },
+  {
+    title: 'answers that never come',
+    begin: failing(() => {}),
+    lasts: refusedWrites(0, 1),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'connections that are cut when a request has come',
+    begin: failing(({ response }) => void response.destroy()),
+    lasts: refusedWrites(0, 3),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'answers that are cut in the middle, of requests that were carried out',
+    begin: failing(async ({ ask, response }) => {
+      const { status: code, body } = await ask();
+      response
+        .writeHead(code, { 'content-length': body.length })
+        .write(body.subarray(0, body.length / 2), () => response.destroy());
+    }, events),
+    lasts: refusedWrites(0, 3),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'answers that come a byte a second',
+    begin: failing(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => response.write(' '), 1000);
+      response.on('close', () => clearInterval(timer));
+    }),
+    lasts: refusedWrites(0, 1),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'a page of HTML with status 200 to everything',
+    begin: failing(
+      ({ response }) =>
+        void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>\u001b[31mPlease log in</html>'),
+    ),
+    lasts: refusedWrites(0, 3),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'connections that are closed after each answer',
+    begin: failing(({ response, pass }) => {
+      response.shouldKeepAlive = false;
+      pass();
+    }),
+    end: heal,
+    problems: [],
+  },
+]);

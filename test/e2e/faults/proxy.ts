@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request as httpsRequest } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { createCertificate } from '../../../src/directory/certificate.ts';
+import type { Connection } from '../control-plane/connection.ts';
+
+/** A request of the agent, and its answer still to be made. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly response: ServerResponse;
+  /** Asks the real server; its answer has come whole. */
+  readonly ask: () => Promise<{ status: number; body: Buffer }>;
+  /** Asks the real server, and gives what it answers as it comes. */
+  readonly pass: () => void;
+}
+
+/** Answers a request in place of the real server. */
+export type Answer = (exchange: Exchange) => void | Promise<void>;
+
+/** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */
+export interface FaultProxy {
+  /** Which requests `answer` has, from now on; all others pass. `cut`: what is open is broken, so that watches are asked for again. */
+  readonly fail: (answer: Answer, options?: { concerns?: RegExp; cut?: boolean }) => void;
+  /** All pass again; what the fault has left open is broken. */
+  readonly heal: () => void;
+  /** `METHOD path` of all requests. */
+  readonly asked: readonly string[];
+  /** A copy of `kubeconfig` that leads here. */
+  readonly kubeconfigOf: (kubeconfig: string, path: string) => string;
+  readonly stop: () => Promise<void>;
+}
+
+const day = 86_400_000;
+
+export async function startFaultProxy({ server: target, certificateAuthority }: Connection): Promise<FaultProxy> {
+  const { key, certificate } = createCertificate('127.0.0.1', Date.now() - day, Date.now() + day);
+  const upstream = new Agent({ keepAlive: true, ca: certificateAuthority });
+  const sockets = new Set<Socket>();
+  const asked: string[] = [];
+  /** Answers of the fault: what it leaves open ends with it. */
+  const failed = new Set<ServerResponse>();
+  let fault: { answer: Answer; concerns: RegExp } | undefined;
+
+  const server = createServer({ key, cert: certificate }, (request, response) => {
+    const { method = '', url = '' } = request;
+    asked.push(`${method} ${url}`);
+    // Whoever asks may have gone.
+    response.on('error', () => {});
+    const content = buffer(request);
+    content.catch(() => response.destroy());
+    const exchange: Exchange = {
+      request,
+      method,
+      path: url,
+      response,
+      async ask() {
+        const answer = await forward(request, await content);
+        return { status: answer.statusCode ?? 0, body: await buffer(answer) };
+      },
+      pass() {
+        void content.then((body) => relay(request, body, response)).catch(() => response.destroy());
+      },
+    };
+    if (fault?.concerns.test(`${method} ${url}`) !== true) return exchange.pass();
+    failed.add(response);
+    void fault.answer(exchange);
+  });
+  server.on('secureConnection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    asked,
+    fail(answer, { concerns = /./, cut = false } = {}) {
+      fault = { answer, concerns };
+      if (cut) for (const socket of sockets) socket.destroy();
+    },
+    heal() {
+      fault = undefined;
+      for (const response of failed) response.destroy();
+      failed.clear();
+    },
+    kubeconfigOf(kubeconfig, path) {
+      const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: object }[] };
+      const data = Buffer.from(certificate).toString('base64');
+      for (const each of config.clusters) each.cluster = { server: url, 'certificate-authority-data': data };
+      writeFileSync(path, JSON.stringify(config));
+      return path;
+    },
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      upstream.destroy();
+      await closed;
+    },
+  };
+
+  async function relay(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
+    const answer = await forward(request, body);
+    response.writeHead(answer.statusCode ?? 0, answer.headers);
+    // A watch may bring nothing for a minute.
+    response.flushHeaders();
+    answer.on('error', () => response.destroy()).pipe(response);
+    response.on('close', () => answer.destroy());
+  }
+
+  async function forward({ method, url: path, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+    const call = httpsRequest(`${target}${path}`, {
+      method,
+      agent: upstream,
+      headers: { ...headers, host: new URL(target).host },
+    });
+    call.end(body);
+    const [answer] = (await once(call, 'response')) as [IncomingMessage];
+    return answer;
+  }
+}
