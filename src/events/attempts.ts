@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Series, WriteResult } from '../model/series.ts';
+import type { Series, Turn, WriteResult } from '../model/series.ts';
 import { createCooldown } from '../platform/cooldown.ts';
 import { denierOf } from './denial.ts';
 import { namespaceOf } from './event.ts';
@@ -9,6 +9,13 @@ import type { Publishable } from './recorder.ts';
 
 /** What publishing to an API server, which may refuse it, needs of a table of series. */
 export interface PublisherTable extends Publishable {
+  /** Whose turn it is. */
+  next: (now: Millis) => Turn | undefined;
+  /** It is being written: others have their turn. */
+  take: (series: Series) => void;
+  /** It was taken, and not written for a reason that is not its own. */
+  putBack: (series: Series, now: Millis) => void;
+  delay: (series: Series, at: Millis) => void;
   retry: (series: Series, at: Millis) => void;
   abandon: (series: Series) => void;
 }

@@ -1,15 +1,15 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Series } from '../model/series.ts';
-import { createTokenBucket, nodeBudget } from '../platform/token-bucket.ts';
+import type { Series, Turn } from '../model/series.ts';
 import { type AttemptsOptions, createAttempts } from './attempts.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';
 import { createThrottling, jittered, longestBackOff, shortestBackOff } from './throttling.ts';
+import { createWriteBudget, type WriteLimits } from './write-budget.ts';
 
 export interface BatchesOptions extends AttemptsOptions {
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
   keep: () => Promise<void>;
-  budget?: { rate: number; burst: number };
+  limits?: WriteLimits;
   /** At least 0 and less than 1. */
   random?: () => number;
 }
@@ -18,15 +18,14 @@ export interface BatchesOptions extends AttemptsOptions {
 const maxInFlight = 4;
 
 /** A series that is to be written, and a copy of what its Event will say, which is on disk before it is written. */
-interface Taken {
-  series: Series;
+interface Taken extends Turn {
   copy: Series;
 }
 
 /** Writes what is due in batches, within the node's budget: one sync of the disk for each, a few requests at a time. */
 export function createBatches(options: BatchesOptions) {
   const { table, keep, onAbandoned, now, random = Math.random } = options;
-  const bucket = createTokenBucket(options.budget ?? nodeBudget);
+  const budget = createWriteBudget(options.limits);
   const attempts = createAttempts(options);
   const throttling = createThrottling(now, random);
   /** Batches in a row in which the API server refused what it would have refused for any Event. */
@@ -38,25 +37,29 @@ export function createBatches(options: BatchesOptions) {
      * the API server refuses every Event. Never rejects.
      */
     async write(mayGoOn: () => boolean): Promise<Millis | undefined> {
-      const { batch, isAll } = take();
+      const batch = take();
       if (batch.length > 0) await keep();
-      const { isLeft, refusal } = await writeAll(batch, mayGoOn);
-      if (!isAll || isLeft) table.postpone(bucket.availableAt(now()));
+      const refusal = await writeAll(batch, mayGoOn);
       if (refusal === undefined) return undefined;
       return jittered(refusal.retryAfter, Math.min(shortestBackOff * 2 ** refusals++, longestBackOff), random);
     },
   };
 
-  /** Most urgent first, as far as the budget goes; one only while it is not known whether the API server accepts anything. */
-  function take(): { batch: Taken[]; isAll: boolean } {
-    const room = Math.min(bucket.available(now()), refusals > 0 ? 1 : Infinity);
+  /** As their turns come, as far as the budget goes; one only while it is not known whether the API server accepts anything. */
+  function take(): Taken[] {
     const batch: Taken[] = [];
-    for (const series of table.due(now())) {
+    for (let turn = table.next(now()); turn !== undefined; turn = table.next(now())) {
+      const { series, isFirst } = turn;
       if (!mayBeWritten(series)) continue;
-      if (batch.length >= room) return { batch, isAll: false };
-      batch.push({ series, copy: structuredClone(series) });
+      if (batch.length > 0 && refusals > 0) break;
+      if (!budget.take(now(), isFirst)) {
+        table.postpone(budget.availableAt(now(), isFirst));
+        break;
+      }
+      table.take(series);
+      batch.push({ ...turn, copy: structuredClone(series) });
     }
-    return { batch, isAll: true };
+    return batch;
   }
 
   /** If not, it is given up, or tried again later. */
@@ -66,24 +69,31 @@ export function createBatches(options: BatchesOptions) {
     if (vain === false && throttledUntil === undefined) return true;
     if (vain === 'muted') onAbandoned('muted');
     if (vain !== false) table.abandon(series);
-    else if (throttledUntil !== undefined) table.retry(series, throttledUntil);
+    else if (throttledUntil !== undefined) table.delay(series, throttledUntil);
     return false;
   }
 
-  /** In order, but for those that wait for another of their namespace. `isLeft`: some of them are still to be written. */
-  async function writeAll(batch: readonly Taken[], mayGoOn: () => boolean) {
+  /** In order, but for those that wait for another of their namespace. Gives the refusal if any other write would be refused, too. */
+  async function writeAll(batch: readonly Taken[], mayGoOn: () => boolean): Promise<Refusal | undefined> {
     const waiting = [...batch];
     const inFlight = new Set<string>();
     let refusal: Refusal | undefined;
     await Promise.all(Array.from({ length: maxInFlight }, writeSome));
-    return { isLeft: waiting.length > 0 || refusal !== undefined, refusal };
+    for (const taken of waiting) {
+      giveBack(taken);
+      table.putBack(taken.series, now());
+    }
+    return refusal;
 
     async function writeSome(): Promise<void> {
       while (mayGoOn() && refusal === undefined) {
         const index = waiting.findIndex(({ series }) => !inFlight.has(namespaceIn(series)));
         const [taken] = index < 0 ? [] : waiting.splice(index, 1);
         if (taken === undefined) return;
-        if (!mayBeWritten(taken.series)) continue;
+        if (!mayBeWritten(taken.series)) {
+          giveBack(taken);
+          continue;
+        }
         inFlight.add(namespaceIn(taken.series));
         const answer = await writeOne(taken);
         inFlight.delete(namespaceIn(taken.series));
@@ -92,9 +102,13 @@ export function createBatches(options: BatchesOptions) {
     }
   }
 
-  /** Gives the refusal if any other write would be refused, too. */
+  /** No attempt was made: others can be. */
+  function giveBack({ isFirst }: Taken): void {
+    budget.giveBack(isFirst);
+    table.postpone(now());
+  }
+
   async function writeOne({ series, copy }: Taken): Promise<Refusal | undefined> {
-    bucket.take(now());
     const answer = await attempts.write(series, copy);
     const namespace = namespaceIn(series);
     if (answer === 'done') {
@@ -102,11 +116,14 @@ export function createBatches(options: BatchesOptions) {
       refusals = 0;
       return undefined;
     }
-    if (answer.status !== 429) return answer;
-    table.retry(series, throttling.refused(namespace, answer.retryAfter));
-    return throttling.refusedNamespaces > 1 ? answer : undefined;
+    const { until, isOfAll } = answer.status === 429 ? throttling.refused(namespace, answer) : ofAll;
+    if (until === undefined) table.putBack(series, now());
+    else table.delay(series, until);
+    return isOfAll ? answer : undefined;
   }
 }
+
+const ofAll = { until: undefined, isOfAll: true };
 
 function namespaceIn({ finding }: Series): string {
   return namespaceOf(finding.regarding);

@@ -1,7 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Series, Written } from '../model/series.ts';
+import type { Series, Turn, Written } from '../model/series.ts';
 import { type CoreEvent, eventOf } from './event.ts';
-import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
+import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
 /** One request to the API server that would have been made. */
 export interface Write {
@@ -12,7 +12,8 @@ export interface Write {
 
 /** What publishing needs of a table of series. */
 export interface Publishable {
-  due: (now: Millis) => Series[];
+  /** Takes as many as `mayTake` lets through, as their turns come. */
+  takeAll: (now: Millis, mayTake: (turn: Turn) => boolean) => Series[];
   nextDue: () => Millis;
   published: (series: Series, published: Written) => void;
   postpone: (until: Millis) => void;
@@ -41,40 +42,36 @@ export function createRecorder<Table extends Publishable>({
   messageOf,
   onWrite,
 }: RecorderOptions<Table>): Recorder<Table> {
-  const nodes = new Map<string, { table: Table; bucket: TokenBucket }>();
+  const nodes = new Map<string, { table: Table; budget: WriteBudget }>();
   const events = new Map<string, CoreEvent>();
   return {
     events,
     series: (node) => nodeOf(node).table,
     advance(node, now) {
-      const { table, bucket } = nodeOf(node);
-      if (table.nextDue() <= now) drain(table, bucket, now);
+      const { table, budget } = nodeOf(node);
+      if (table.nextDue() <= now) drain(table, budget, now);
     },
     finish() {
-      for (const { table, bucket } of nodes.values()) drain(table, bucket, Infinity);
+      for (const { table, budget } of nodes.values()) drain(table, budget, Infinity);
     },
     tables: () => [...nodes.values()].map(({ table }) => table),
   };
 
-  function nodeOf(node: string): { table: Table; bucket: TokenBucket } {
+  function nodeOf(node: string): { table: Table; budget: WriteBudget } {
     let known = nodes.get(node);
-    if (!known) nodes.set(node, (known = { table: createTable(), bucket: createTokenBucket() }));
+    if (!known) nodes.set(node, (known = { table: createTable(), budget: createWriteBudget() }));
     return known;
   }
 
-  function drain(table: Table, bucket: TokenBucket, now: Millis): void {
+  function drain(table: Table, budget: WriteBudget, now: Millis): void {
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
-      let time = at;
-      for (const series of table.due(at)) {
-        time = bucket.availableAt(time);
-        // Time for others to become due, or for more packets to come: choose again then.
-        if (time > now || time >= table.nextDue()) {
-          table.postpone(time);
-          break;
-        }
-        bucket.take(time);
-        write(table, series, time);
-      }
+      const batch = table.takeAll(at, ({ isFirst }) => {
+        if (budget.take(at, isFirst)) return true;
+        // Time for others to become due, or for more packets to come: whose turn it is shows then.
+        table.postpone(budget.availableAt(at, isFirst));
+        return false;
+      });
+      for (const series of batch) write(table, series, at);
     }
   }
 

@@ -1,11 +1,13 @@
 import type { Millis } from '../model/log-line.ts';
+import type { Refusal } from './event-store.ts';
 
 export const shortestBackOff: Millis = 1000;
 export const longestBackOff: Millis = 60_000;
 
-/** Back-off after 429, of one namespace (EventRateLimit) or all (API Priority and Fairness): the answer does not say which. */
+/** Back-off of namespaces after 429. */
 export function createThrottling(now: () => Millis, random: () => number) {
   const backOffs = new Map<string, { until: Millis; longest: Millis }>();
+  /** By an answer that does not say whom it means, since anything was accepted. */
   const refused = new Set<string>();
 
   return {
@@ -14,25 +16,35 @@ export function createThrottling(now: () => Millis, random: () => number) {
       const until = backOffs.get(namespace)?.until;
       return until === undefined || until <= now() ? undefined : until;
     },
-    /** A write to it was refused. `retryAfter`: what the answer asked for. Returns when it may be tried again. */
-    refused(namespace: string, retryAfter: Millis | undefined): Millis {
+    /** A write to it was refused. `until`: when the namespace may be tried again. `isOfAll`: any other write would be refused, too. */
+    refused(namespace: string, refusal: Refusal): { until: Millis | undefined; isOfAll: boolean } {
+      const scope = throttledScope(refusal);
+      if (scope === 'all') return { until: undefined, isOfAll: true };
       const before = backOffs.get(namespace)?.longest ?? 0;
       const longest = Math.min(Math.max(shortestBackOff, before * 2), longestBackOff);
-      const until = now() + jittered(retryAfter, longest, random);
+      const until = now() + jittered(refusal.retryAfter, longest, random);
       backOffs.set(namespace, { until, longest });
-      refused.add(namespace);
-      return until;
+      return { until, isOfAll: scope === undefined && refused.add(namespace).size > 1 };
     },
     /** A write to it was answered otherwise. */
     answered(namespace: string): void {
       backOffs.delete(namespace);
       refused.clear();
     },
-    /** Namespaces that were refused since anything was accepted: more than one means all. */
-    get refusedNamespaces(): number {
-      return refused.size;
-    },
   };
+}
+
+/**
+ * Whom a 429 means: one namespace, or all writes. The admission plugin EventRateLimit names the types of the limits that were
+ * reached, API Priority and Fairness answers with a text of its own (Kubernetes 1.36, unchanged since 1.18). Undefined: it does
+ * not say, as what stands in front of an API server.
+ */
+export function throttledScope({ message }: Pick<Refusal, 'message'>): 'namespace' | 'all' | undefined {
+  if (message.startsWith('Too many requests, please try again later.')) return 'all';
+  const [first, ...more] = message.matchAll(/(?:^Too many requests: \[?|, )limit reached on type (\w{1,20}) for key /g);
+  if (first?.index !== 0) return undefined;
+  const isOfOne = [first, ...more].every(([, type]) => type === 'Namespace' || type === 'SourceAndObject');
+  return isOfOne ? 'namespace' : 'all';
 }
 
 /** Agents that were refused together must not come again together. */

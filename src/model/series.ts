@@ -72,6 +72,13 @@ export interface Series {
   due: Millis | null;
 }
 
+/** A series that is due, whose turn it is to be written. */
+export interface Turn {
+  series: Series;
+  /** It is a full Event of an incident, or the first that its object has in its hour. */
+  isFirst: boolean;
+}
+
 /** What an object has in one window. */
 export interface ObjectSlots {
   window: number;

@@ -3,17 +3,16 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface TokenBucket {
   take: (now: Millis) => boolean;
+  /** What was taken was not used. */
+  giveBack: () => void;
   /** How many times `take` would succeed now. */
   available: (now: Millis) => number;
   /** When the next token will be there. */
   availableAt: (now: Millis) => Millis;
 }
 
-/** Writes of one node: 5,000 agents share an API server. */
-export const nodeBudget = { rate: 1, burst: 25 };
-
 /** Lets through `burst` at once and `rate` a second after that. */
-export function createTokenBucket({ rate, burst }: { rate: number; burst: number } = nodeBudget): TokenBucket {
+export function createTokenBucket({ rate, burst }: { rate: number; burst: number }): TokenBucket {
   let tokens = burst;
   let filled: Millis = -Infinity;
   return {
@@ -23,6 +22,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       tokens -= 1;
       return true;
     },
+    giveBack: () => void (tokens = Math.min(burst, tokens + 1)),
     available(now) {
       fill(now);
       return Math.floor(tokens);

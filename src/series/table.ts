@@ -13,13 +13,18 @@ import { dueAfter } from './schedule.ts';
 export const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
 /** The one mutable table: what has happened, how often, and what of it is to be published. */
-export interface SeriesTable extends Pick<Pending, 'due' | 'nextDue' | 'postpone' | 'backlog'> {
+export interface SeriesTable extends Pick<
+  Pending,
+  'next' | 'take' | 'takeAll' | 'putBack' | 'due' | 'nextDue' | 'postpone' | 'backlog'
+> {
   /** Adds `weight` packets to the series of a finding. */
   count: (finding: Finding, time: Millis, weight?: number) => void;
   /** Marks the series that a report of lost lines bears on: from now their counts are lower bounds. */
   suppress: (report: Suppressed, node: string, time: Millis) => void;
   /** The API server has it. What was counted meanwhile is published later. */
   published: (series: Series, published: Written) => void;
+  /** It cannot be published before then, for a reason that is not its own. */
+  delay: (series: Series, at: Millis) => void;
   /** It could not be published; try again then. */
   retry: (series: Series, at: Millis) => void;
   /** It will never be published: its object or namespace is gone, or its Event is refused for good. */
@@ -68,6 +73,10 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     rest: () => ({ ...held.times(), reports: lostLines.state(), counts }),
     takeChanges: held.takeChanges,
     entries: () => held.entries(),
+    next: pending.next,
+    take: pending.take,
+    takeAll: (at, mayTake) => pending.takeAll(at, mayTake),
+    putBack: (series, at) => pending.putBack(series, at),
     due: pending.due,
     nextDue: pending.nextDue,
     postpone: pending.postpone,
@@ -101,6 +110,10 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       if (series.count <= count && (!series.suppressed || suppressed)) return settle(series);
       // Of a past window: no more packets will come, so there is nothing to wait for.
       pending.put(series, held.isPast(series) ? at : dueAfter(series, at));
+    },
+    delay(series, at) {
+      changes.changed(series);
+      pending.delay(series, at);
     },
     retry(series, at) {
       series.published = { ...series.published, retried: true };

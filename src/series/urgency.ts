@@ -1,15 +1,41 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 
-/** Incidents before drops, Pod notices last; first writes before updates, of those open windows first; then the longest due. */
-export function byUrgency(now: Millis): (a: Series, b: Series) => number {
-  return (a, b) =>
-    rank(a, now) - rank(b, now) || (a.due ?? 0) - (b.due ?? 0) || (a.finding.identity < b.finding.identity ? -1 : 1);
+/** Incidents before drops, Pod notices last; first writes before updates, of those open windows first. */
+export const ranks = {
+  incident: { first: 0, late: 1, update: 2 },
+  drop: { first: 3, late: 4, update: 5 },
+  notice: { first: 6, late: 7, update: 8 },
+} as const;
+
+export function rankOf(series: Series, now: Millis): number {
+  const { details } = series.finding;
+  const { writes, retried } = series.published;
+  const kind = details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice';
+  // What is refused again and again must not keep updates from being written.
+  if (writes > 0 || retried === true) return ranks[kind].update;
+  return series.windowEnd <= now ? ranks[kind].late : ranks[kind].first;
 }
 
-function rank({ finding: { details }, published: { writes, retried }, windowEnd }: Series, now: Millis): number {
-  const kind = details.kind !== 'incident' ? 3 : details.role === 'full' ? 0 : 6;
-  // What is refused again and again must not keep updates from being written.
-  if (writes > 0 || retried === true) return kind + 2;
-  return kind + (windowEnd <= now ? 1 : 0);
+/** By rank, then the longest due. */
+export function byUrgency(now: Millis): (a: Series, b: Series) => number {
+  return (a, b) => rankOf(a, now) - rankOf(b, now) || byDue(a, b);
+}
+
+export function byDue(a: Series, b: Series): number {
+  return (a.due ?? 0) - (b.due ?? 0) || (a.finding.identity < b.finding.identity ? -1 : 1);
+}
+
+/** Of one object: problems of their own before what joins several, then what has most packets that no Event has counted, then the newest. */
+export function byWeight(a: Series, b: Series): number {
+  return (
+    Number(isJoined(a)) - Number(isJoined(b)) ||
+    b.count - b.published.count - (a.count - a.published.count) ||
+    b.last - a.last ||
+    byDue(a, b)
+  );
+}
+
+function isJoined({ finding: { details } }: Series): boolean {
+  return details.kind === 'overflow';
 }

@@ -57,7 +57,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
     onAbandoned: () => {},
     onUnauthorized: () => {},
     now: clock.now,
-    budget: { rate: 0.1, burst: 2 },
+    limits: { all: { rate: 0.1, burst: 2 }, others: { rate: 0.1, burst: 2 }, hour: { rate: 1, burst: 1000 } },
   });
   void publisher.run();
   const countNow = (identity: string): void => table.count(problem(identity), clock.fromWall(clock.wall()));

@@ -86,7 +86,7 @@ function rig(options: RigOptions = {}): Rig {
     onAbandoned: (reason) => abandoned?.push(reason),
     onUnauthorized: () => unauthorized?.push(seconds()),
     now: Date.now,
-    budget,
+    limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } },
   });
   const one: Rig = {
     table,
@@ -432,6 +432,40 @@ describe('429 for one namespace', () => {
     expect(timesOf('limited', one).length).toBeLessThanOrEqual(16);
     expect(timesOf('limited', one).at(-1)).toBeGreaterThan(530);
   });
+});
+
+test('429 by EventRateLimit for many namespaces of one tenant: the Event of another is written at once', async () => {
+  const message = 'Too many requests: limit reached on type Namespace for key x';
+  const names = Array.from({ length: 20 }, (_, number) => `pod-${number}`);
+  const one = rig({
+    write: async ({ finding: { regarding }, count, published }) =>
+      regarding.namespace === 'shop'
+        ? {
+            kind: 'written',
+            verb: 'create',
+            packets: count,
+            published: { ...published, count, writes: 1, at: Date.now() },
+          }
+        : { kind: 'refused', verb: 'create', refusal: { ...refusal(429, 'TooManyRequests', 30 * second), message } },
+  });
+  for (const name of names) one.count(drop(name, `of-${name}`));
+  await pass(2);
+  one.count(drop('a'));
+  await pass(1.1);
+  expect(one.results.at(-1)).toBe('create ok a');
+  expect(one.writes).toHaveLength(21);
+});
+
+test('429 of API Priority and Fairness: all wait', async () => {
+  const message = 'Too many requests, please try again later.';
+  const one = rig({
+    write: async () => ({ kind: 'refused', verb: 'create', refusal: { ...refusal(429, '', 30 * second), message } }),
+  });
+  one.count(drop('a', 'team-a'));
+  await pass(2);
+  one.count(drop('b', 'team-b'));
+  await pass(20);
+  expect(namesOf(one)).toEqual(['a']);
 });
 
 test('429 for more namespaces before anything was accepted: all wait, and one write tries whether that is over', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTokenBucket, nodeBudget } from '../../src/platform/token-bucket.ts';
+import { createTokenBucket } from '../../src/platform/token-bucket.ts';
 import { nine } from '../builders.ts';
 
 const second = 1000;
@@ -9,12 +9,10 @@ function taken(bucket: ReturnType<typeof createTokenBucket>, tries: number, now:
   return Array.from({ length: tries }, () => bucket.take(now)).filter(Boolean).length;
 }
 
-test('a node may write once a second, and 25 times at once', () => {
-  expect(nodeBudget).toEqual({ rate: 1, burst: 25 });
-});
+const limits = { rate: 1, burst: 25 };
 
 test('is full at first', () => {
-  expect(taken(createTokenBucket(), 40, nine)).toBe(25);
+  expect(taken(createTokenBucket(limits), 40, nine)).toBe(25);
 });
 
 test.each([
@@ -23,7 +21,7 @@ test.each([
   { pause: 10.5, expected: 10 },
   { pause: 3600, expected: 25 },
 ])('holds $expected after $pause s', ({ pause, expected }) => {
-  const bucket = createTokenBucket();
+  const bucket = createTokenBucket(limits);
   taken(bucket, 25, nine);
   expect(taken(bucket, 40, nine + pause * second)).toBe(expected);
 });
@@ -39,8 +37,17 @@ test('says when the next will be there', () => {
 });
 
 test('time that runs backwards brings nothing, and does not shorten the wait', () => {
-  const bucket = createTokenBucket();
+  const bucket = createTokenBucket(limits);
   taken(bucket, 25, nine);
   expect(bucket.take(nine - 60 * second)).toBe(false);
   expect(bucket.availableAt(nine - 60 * second)).toBe(nine + second);
+});
+
+test('what is given back can be taken again, up to the burst', () => {
+  const bucket = createTokenBucket({ rate: 1, burst: 2 });
+  bucket.giveBack();
+  expect(taken(bucket, 5, nine)).toBe(2);
+  bucket.giveBack();
+  expect(bucket.available(nine)).toBe(1);
+  expect(taken(bucket, 5, nine)).toBe(1);
 });

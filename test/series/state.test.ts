@@ -211,7 +211,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   const table = createSeriesTable({ now: () => now, onEarlier });
   table.count(findingOf([1, 'web-0']), start, 3);
   table.retry(table.due(Infinity)[0] as Series, start + second);
-  const [series] = table.due(now);
+  const [series] = table.takeAll(now, () => true);
   onEarlier.mockClear();
   return { table, series: series as Series, onEarlier, now };
 }

@@ -157,15 +157,22 @@ describe('due', () => {
   test('what has waited longest stays first, however often it is postponed', () => {
     const table = createSeriesTable();
     table.count(drop(9), start);
-    table.count(drop(1), start + 10);
+    table.count(drop(1, { regarding: podRef('web-1') }), start + 10);
     for (const wait of [1, 2, 3]) {
-      expect(table.due(start + wait * second + 10).map(({ finding: { identity } }) => identity)).toEqual([
-        'drop 9',
-        'drop 1',
-      ]);
+      expect(table.next(start + wait * second + 10)?.series.finding.identity).toBe('drop 9');
       table.postpone(start + (wait + 1) * second + 10);
       expect(table.nextDue()).toBe(start + (wait + 1) * second + 10);
     }
+  });
+
+  test('what becomes due while others are postponed is not postponed with them', () => {
+    const table = createSeriesTable();
+    table.count(drop(1), start);
+    table.count(incident(), start + second);
+    expect(table.next(start + second)?.series.finding.identity).toBe('drop 1');
+    table.postpone(start + minute);
+    expect(table.nextDue()).toBe(start + 2 * second);
+    expect(table.next(start + 2 * second)?.series.finding.identity).toBe('incident');
   });
 });
 

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { throttledScope } from '../../src/events/throttling.ts';
+
+const reached = (type: string, key = 'team-a'): string => `limit reached on type ${type} for key ${key}`;
+
+test.each([
+  [`Too many requests: ${reached('Namespace')}`, 'namespace'],
+  [`Too many requests: ${reached('SourceAndObject', 'kube-netfilter-tailer:web-0')}`, 'namespace'],
+  [`Too many requests: [${reached('SourceAndObject', 'x')}, ${reached('Namespace')}]`, 'namespace'],
+  [`Too many requests: ${reached('Server', '')}`, 'all'],
+  [`Too many requests: ${reached('User', 'system:serviceaccount:a:b')}`, 'all'],
+  [`Too many requests: [${reached('Server', '')}, ${reached('Namespace')}]`, 'all'],
+  ['Too many requests, please try again later.', 'all'],
+  ['Too Many Requests', undefined],
+  ['', undefined],
+  [`Too many requests: x, ${reached('Namespace')}`, undefined],
+])('429 "%s" is of %s', (message, scope) => {
+  expect(throttledScope({ message })).toBe(scope);
+});

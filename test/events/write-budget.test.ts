@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { createWriteBudget, nodeLimits } from '../../src/events/write-budget.ts';
+import { nine } from '../builders.ts';
+
+const second = 1000;
+const hour = 3600 * second;
+
+/** Writes as often as it may until `duration` is over: how many. */
+function writes(isFirst: boolean, duration: number, budget = createWriteBudget()): number {
+  let count = 0;
+  for (let now = nine; now <= nine + duration; now = budget.availableAt(now, isFirst))
+    if (budget.take(now, isFirst)) count++;
+  return count;
+}
+
+test('390 objects have their first Event within a minute', () => {
+  expect(writes(true, 58 * second)).toBeGreaterThanOrEqual(390);
+});
+
+test('other writes are 25 at once, then one a second', () => {
+  expect(writes(false, 0)).toBe(25);
+  expect(writes(false, 10 * second)).toBe(35);
+});
+
+test('other writes are 360 in the first hour, then 240 in each', () => {
+  expect(writes(false, hour - 1)).toBe(360 - 1);
+  expect(writes(false, 2 * hour - 1)).toBe(600 - 1);
+});
+
+test('a node on which all Pods are affected all the time writes less than its share of 500 a second of 5,000 nodes', () => {
+  expect((110 / 3600 + nodeLimits.hour.rate) * 5000).toBeLessThan(500);
+});
+
+test('first writes are not held back by others, but share what may be written at once', () => {
+  const budget = createWriteBudget();
+  expect(writes(false, hour, budget)).toBe(359);
+  expect(budget.take(nine + hour, false)).toBe(false);
+  expect(budget.take(nine + hour, true)).toBe(true);
+  const another = createWriteBudget();
+  expect(writes(false, 0, another) + writes(true, 0, another)).toBe(25);
+});
+
+test('what is given back can be written', () => {
+  const budget = createWriteBudget();
+  writes(false, 0, budget);
+  budget.giveBack(false);
+  expect(budget.take(nine, false)).toBe(true);
+  expect(budget.take(nine, false)).toBe(false);
+});

@@ -1,0 +1,343 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../src/model/finding.ts';
+import type { Series } from '../../src/model/series.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
+import { stateOf } from './state-of.ts';
+
+const second = 1000;
+const minute = 60 * second;
+const start = nine;
+const at = (seconds: number): number => start + seconds * second;
+
+/** `namespace/pod`, a port, and the last part of the peer's address. */
+function drop(object: string, port: number, peer = 1): Finding {
+  const [namespace = '', name = ''] = object.split('/');
+  return finding({
+    identity: `${object} ${port} ${peer}`,
+    regarding: { ...podRef(name, namespace), uid: object },
+    details: flow({ port, peer: externalEnd({ address: `203.0.113.${peer}`, identity: `203.0.113.${peer}` }) }),
+  });
+}
+
+/** Takes turns, and writes each, until nothing is due at `now` or `most` are written: identities, in order. */
+function write(table: SeriesTable, now: number, most = Infinity): string[] {
+  const written: string[] = [];
+  for (let turn = table.next(now); turn !== undefined && written.length < most; turn = table.next(now)) {
+    table.take(turn.series);
+    publish(table, turn.series, now);
+    written.push(turn.series.finding.identity);
+  }
+  return written;
+}
+
+function publish(table: SeriesTable, series: Series, now: number): void {
+  const { count, suppressed, published } = series;
+  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+}
+
+const objectsOf = (written: string[]): string[] => written.map((identity) => identity.split(' ')[0] ?? '');
+
+describe('whose turn it is', () => {
+  test('in a storm, each Pod has its first Event before any has its second', () => {
+    const table = createSeriesTable();
+    for (let port = 1; port <= 8; port++)
+      for (let pod = 0; pod < 110; pod++) table.count(drop(`team-${pod % 7}/web-${pod}`, port, port), at(port / 10));
+    const written = objectsOf(write(table, at(2)));
+    expect(written).toHaveLength(880);
+    for (let round = 0; round < 8; round++)
+      expect(new Set(written.slice(round * 110, round * 110 + 110)).size).toBe(110);
+  });
+
+  test('a tenant with hundreds of problems holds up one with a few that come later for one turn each', () => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 300; pod++) table.count(drop(`noisy/web-${pod}`, 80, pod % 250), at(0));
+    write(table, at(2), 10);
+    for (let pod = 0; pod < 3; pod++) table.count(drop(`quiet/db-${pod}`, 5432, 251), at(5));
+    expect(objectsOf(write(table, at(7), 6)).filter((object) => object.startsWith('quiet/'))).toHaveLength(3);
+  });
+
+  test('a peer that is refused by Pods of a hundred namespaces does not hold up an Event about another', () => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 100; pod++) table.count(drop(`team-${pod}/web`, 80, 66), at(0));
+    write(table, at(2), 3);
+    table.count(drop('team-100/db', 5432, 9), at(5));
+    expect(write(table, at(7), 2)).toContain('team-100/db 5432 9');
+  });
+
+  test('nor one about another on a Pod that waits because of it', () => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 100; pod++) table.count(drop(`team-${pod}/web`, 80, 66), at(0));
+    write(table, at(2), 3);
+    table.count(drop('team-99/web', 5432, 9), at(5), 50);
+    expect(write(table, at(7), 2)).toContain('team-99/web 5432 9');
+  });
+
+  test('of one object, what has most packets comes first, then the newest', () => {
+    const table = createSeriesTable();
+    table.count(drop('shop/web', 1), at(0));
+    table.count(drop('shop/web', 2, 2), at(0.5), 7);
+    table.count(drop('shop/web', 3, 3), at(0.1));
+    expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
+  });
+
+  test('an incident comes before all drops, and its updates too', () => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 10; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
+    table.count(incident(), at(0.5));
+    expect(write(table, at(2), 1)).toEqual(['incident']);
+    table.count(incident(), at(3));
+    expect(write(table, at(40), 1)).toEqual(['incident']);
+  });
+
+  test('what comes in another window is first again', () => {
+    const table = createSeriesTable();
+    const { end } = windowOf(at(0), 'shop/web');
+    for (const time of [end - minute, end + minute]) {
+      for (const port of [1, 2]) table.count(drop('shop/web', port), time);
+      const turns = [0, 1].map(() => {
+        const turn = table.next(time + 2 * second);
+        if (turn !== undefined) table.take(turn.series);
+        return turn?.isFirst;
+      });
+      expect(turns).toEqual([true, false]);
+    }
+  });
+
+  test('after a restart, an object that had its first Event has its second after the first of others', () => {
+    const before = createSeriesTable();
+    for (const port of [1, 2]) before.count(drop('a/web', port), at(0));
+    write(before, at(2), 1);
+    const table = createSeriesTable({ restored: stateOf(before) });
+    table.count(drop('b/web', 1), at(2));
+    expect(objectsOf(write(table, at(5)))).toEqual(['b/web', 'a/web']);
+  });
+
+  test('what was not written for a reason that is not its own keeps its turn', () => {
+    const table = createSeriesTable();
+    for (const object of ['a/web', 'b/web', 'c/web']) table.count(drop(object, 1), at(0));
+    const first = table.next(at(2))?.series as Series;
+    table.take(first);
+    expect(table.next(at(2))?.series).not.toBe(first);
+    table.putBack(first, at(2));
+    expect(table.next(at(2))).toEqual({ series: first, isFirst: true });
+    table.take(first);
+    table.delay(first, at(60));
+    expect(write(table, at(30))).toHaveLength(2);
+    expect(table.next(at(60))).toEqual({ series: first, isFirst: true });
+  });
+
+  test('what waits until its hour is over comes after what happens now', () => {
+    const table = createSeriesTable();
+    table.count(drop('a/web', 1), at(0));
+    expect(table.next(at(2))?.isFirst).toBe(true);
+    const later = start + 2 * windowLength;
+    table.count(drop('b/web', 1), later);
+    expect(objectsOf(write(table, later + 2 * second))).toEqual(['b/web', 'a/web']);
+  });
+});
+
+interface Step {
+  namespace: number;
+  pod: number;
+  port: number;
+  peer: number;
+  written: number;
+}
+
+const steps = fc.array(
+  fc.record({
+    namespace: fc.integer({ min: 0, max: 3 }),
+    pod: fc.integer({ min: 0, max: 5 }),
+    port: fc.integer({ min: 1, max: 4 }),
+    peer: fc.integer({ min: 1, max: 3 }),
+    written: fc.integer({ min: 0, max: 2 }),
+  }),
+  { maxLength: 80 },
+);
+
+const dropOf = ({ namespace, pod, port, peer }: Step): Finding => drop(`team-${namespace}/web-${pod}`, port, peer);
+
+describe('whatever comes in whatever order', () => {
+  test('no object has its second Event while another waits for its first', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const table = createSeriesTable();
+        const had = new Set<string>();
+        for (const [index, step] of list.entries()) {
+          table.count(dropOf(step), at(index));
+          for (let written = 0; written < step.written; written++) {
+            const now = at(index + 0.5);
+            const waiting = table.due(now).filter(({ published }) => published.writes === 0);
+            const [identity] = write(table, now, 1);
+            if (identity === undefined) break;
+            const object = objectsOf([identity])[0] ?? '';
+            if (had.has(object))
+              expect(waiting.filter(({ finding: { regarding } }) => !had.has(regarding.uid))).toEqual([]);
+            had.add(object);
+          }
+        }
+      }),
+    );
+  });
+
+  test('a namespace that waits sees each other one written about twice at most', () => {
+    const arrivals = fc.array(
+      fc.record({ namespace: fc.integer({ min: 0, max: 3 }), written: fc.integer({ min: 0, max: 2 }) }),
+      { maxLength: 80 },
+    );
+    fc.assert(
+      fc.property(arrivals, (list) => {
+        const table = createSeriesTable();
+        /** By namespace that waits, the namespaces written about since. */
+        const waits = new Map<number, number[]>();
+        const waiting = new Map<number, number>();
+        for (const [index, { namespace, written }] of list.entries()) {
+          table.count(drop(`${namespace}/web-${index}`, 80, index), at(0));
+          table.next(at(2));
+          waiting.set(namespace, (waiting.get(namespace) ?? 0) + 1);
+          if (!waits.has(namespace)) waits.set(namespace, []);
+          for (const [identity] of Array.from({ length: written }, () => write(table, at(2), 1))) {
+            if (identity === undefined) continue;
+            const of = Number.parseInt(identity, 10);
+            waits.delete(of);
+            waiting.set(of, (waiting.get(of) ?? 0) - 1);
+            if ((waiting.get(of) ?? 0) > 0) waits.set(of, []);
+            for (const others of waits.values()) {
+              if (!waits.has(of) || waits.get(of) !== others) others.push(of);
+              expect(others.filter((other) => other === of).length).toBeLessThanOrEqual(2);
+            }
+          }
+        }
+      }),
+    );
+  });
+
+  test('turns are those of a slow model that looks at all that waits each time', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const table = createSeriesTable();
+        const model = createModel();
+        for (const [index, step] of list.entries()) {
+          const now = at(index * 3);
+          table.count(dropOf(step), now);
+          const due = table.due(now + 2 * second);
+          table.next(now + 2 * second);
+          model.see(due);
+          for (let written = 0; written < step.written; written++) {
+            const expected = model.take();
+            expect(write(table, now + 2 * second, 1)).toEqual(expected === undefined ? [] : [expected]);
+          }
+        }
+      }),
+    );
+  });
+
+  test('all that is due is written in the end, once for each count', () => {
+    fc.assert(
+      fc.property(steps, (list) => {
+        const table = createSeriesTable();
+        const counts = new Map<string, number>();
+        const note = (written: string[]): void => {
+          for (const identity of written) counts.set(identity, (counts.get(identity) ?? 0) + 1);
+        };
+        for (const [index, step] of list.entries()) {
+          table.count(dropOf(step), at(index));
+          note(write(table, at(index), step.written));
+        }
+        note(write(table, at(10_000)));
+        expect(table.sizes.pending).toBe(0);
+        expect(table.nextDue()).toBe(Infinity);
+        for (const written of counts.values()) expect(written).toBeGreaterThan(0);
+      }),
+    );
+  });
+});
+
+interface ModelSeat {
+  object: string;
+  isUpdate: boolean;
+  level: number;
+  namespace: string;
+  namespaceTurn: number;
+  turn: number;
+  waiting: Series[];
+}
+
+/** Each object has one seat for drops without an Event and one for updates, in a list that is searched. */
+function createModel() {
+  let seats: ModelSeat[] = [];
+  const had = new Map<string, number>();
+  /** By kind and level: the turn that it is, and the last of each namespace and peer. */
+  let groups: Record<string, { current: number; last: Record<string, number> }> = {};
+  const seen = new Set<Series>();
+
+  return {
+    see(due: readonly Series[]): void {
+      for (const series of due.toSorted(inTime)) {
+        if (seen.has(series)) continue;
+        seen.add(series);
+        const object = series.finding.regarding.uid;
+        const isUpdate = series.published.writes > 0;
+        const known = seats.find((seat) => seat.object === object && seat.isUpdate === isUpdate);
+        if (known === undefined) {
+          seats.push(sit(object, isUpdate, [series]));
+          continue;
+        }
+        known.waiting.push(series);
+        if (known.turn === known.namespaceTurn) continue;
+        const group = groupOf(known);
+        const turn = Math.max(known.namespaceTurn, after(group, peerOf(series)));
+        if (turn >= known.turn) continue;
+        group.last[peerOf(series)] = turn;
+        known.turn = turn;
+      }
+    },
+    take(): string | undefined {
+      const [seat] = seats.toSorted(
+        (a, b) => Number(a.isUpdate) - Number(b.isUpdate) || a.level - b.level || a.turn - b.turn,
+      );
+      if (seat === undefined) return undefined;
+      const [series] = seat.waiting.toSorted(byWeight) as [Series];
+      seen.delete(series);
+      if (!seat.isUpdate) had.set(seat.object, (had.get(seat.object) ?? 0) + 1);
+      groupOf(seat).current = Math.max(groupOf(seat).current, seat.turn);
+      const rest = seat.waiting.filter((each) => each !== series);
+      const next = rest.length > 0 ? [sit(seat.object, seat.isUpdate, rest)] : [];
+      seats = [...seats.filter((each) => each !== seat), ...next];
+      // When none waits, all begin again.
+      const kept = new Set(seats.map(keyOf));
+      groups = Object.fromEntries(Object.entries(groups).filter(([key]) => kept.has(key)));
+      return series.finding.identity;
+    },
+  };
+
+  function sit(object: string, isUpdate: boolean, waiting: Series[]): ModelSeat {
+    const [namespace = ''] = object.split('/');
+    const level = isUpdate ? 0 : (had.get(object) ?? 0);
+    const group = groupOf({ isUpdate, level });
+    const peer = peerOf(waiting.toSorted(byWeight)[0] as Series);
+    const namespaceTurn = (group.last[namespace] = after(group, namespace));
+    const peerTurn = (group.last[peer] = after(group, peer));
+    return { object, isUpdate, level, namespace, namespaceTurn, turn: Math.max(namespaceTurn, peerTurn), waiting };
+  }
+
+  function groupOf(seat: Pick<ModelSeat, 'isUpdate' | 'level'>) {
+    return (groups[keyOf(seat)] ??= { current: 0, last: {} });
+  }
+}
+
+const keyOf = ({ isUpdate, level }: Pick<ModelSeat, 'isUpdate' | 'level'>): string => `${isUpdate} ${level}`;
+
+const after = ({ current, last }: { current: number; last: Record<string, number> }, party: string): number =>
+  Math.max(current, last[party] ?? 0) + 1;
+
+const peerOf = ({ finding: { details } }: Series): string => (details.kind === 'flow' ? details.peer.identity : '');
+
+const byIdentity = (a: Series, b: Series): number => (a.finding.identity < b.finding.identity ? -1 : 1);
+const inTime = (a: Series, b: Series): number => (a.due ?? 0) - (b.due ?? 0) || byIdentity(a, b);
+
+const byWeight = (a: Series, b: Series): number =>
+  b.count - b.published.count - (a.count - a.published.count) || b.last - a.last || inTime(a, b);
