@@ -1,13 +1,15 @@
 /**
  * What `npm run lint` asks of the texts of sources, beside the rules of oxlint: each program that one starts has a row in
- * test/programs/table.ts, and what a page searches the agent's log for stands in src/. Prints what is wrong, and ends with 1 then.
+ * test/programs/table.ts, what a page searches the agent's log for stands in src/, and tests repeat no wording. Prints what is wrong, and ends
+ * with 1 then.
  */
 import { join } from 'node:path';
 import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
 import { functionsOf, startedBy } from '../../test/programs/started.ts';
 import { knownPrograms } from '../../test/programs/table.ts';
+import { repeatedWording } from './wording.ts';
 
-const wrong = [...unknownPrograms(), ...unknownSearches()];
+const wrong = [...unknownPrograms(), ...unknownSearches(), ...repeatedWording()];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
 

@@ -17,7 +17,7 @@ describe('commands in a message', () => {
       `Run: kubectl patch pod web --patch='{"spec":{"c d":false}}' Or not.`,
       [`kubectl patch pod web --patch='{"spec":{"c d":false}}'`],
     ],
-    ['the name that kubectl get nodes shows; in a Pod', ['kubectl get nodes']],
+    ['what kubectl get nodes shows; else', ['kubectl get nodes']],
     [
       "iptables-save | grep -E -- '-j N?F?LOG'; nft list ruleset",
       ["iptables-save | grep -E -- '-j N?F?LOG'", 'nft list ruleset'],

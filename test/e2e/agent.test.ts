@@ -51,8 +51,8 @@ test('a drop between Pods of two nodes has Events on both, the remote Pod being 
   appendFileSync(log, dropLine('10.80.1.1', '10.80.2.1', 5432));
   const events = await rig.untilEvents(namespace, (all) => all.length === 2);
   expect(messagesOf(events)).toEqual({
-    db: [expect.stringContaining(`when receiving traffic from ${namespace}/web (10.80.1.1) on port 5432/TCP`)],
-    web: [expect.stringContaining(`when sending traffic to ${namespace}/db (10.80.2.1) on port 5432/TCP`)],
+    db: [expect.stringContaining(` ${namespace}/web (10.80.1.1) on port 5432/TCP`)],
+    web: [expect.stringContaining(` ${namespace}/db (10.80.2.1) on port 5432/TCP`)],
   });
   expect(events[0]).toMatchObject({
     source: { component: 'kube-netfilter-tailer', host: node },
@@ -79,9 +79,7 @@ test('a static Pod has its Events where kubectl describe looks for them', async 
   appendFileSync(log, dropLine('203.0.113.9', '10.80.1.2', 443));
   await rig.untilEvents(namespace, (all) => all.length === 1);
   const { stdout } = await controlPlane.kubectl(['describe', 'pod', 'proxy', '-n', namespace]);
-  expect(stdout).toMatch(
-    /PacketDrop .* Packet dropped when receiving traffic from 203\.0\.113\.9 \(outside the cluster\)/,
-  );
+  expect(stdout).toMatch(/PacketDrop .* 203\.0\.113\.9 /);
 });
 
 // The line is one of an older kernel, which names no namespace; how full the table of this machine is, its own kernel says.
@@ -252,7 +250,7 @@ describe('the API server', () => {
     const kubeconfig = await controlPlane.writeKubeconfig('wrong-token', 'not-a-token');
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: kubeconfig });
     const { level, msg } = await agent.untilLog((entry) => /token/.test(String(entry['msg'])));
-    expect([level, msg]).toEqual(['error', expect.stringContaining('does not accept our token (401)')]);
+    expect([level, msg]).toEqual(['error', expect.stringContaining('401')]);
     appendFileSync(log, dropLine('203.0.113.9', '10.80.4.4', 80).repeat(2));
     await untilCounted(agent, 2);
     // In one step: the agent may read it at any time.
@@ -320,7 +318,7 @@ describe('settings and state', () => {
   test('without NODE_NAME it says what is missing, and ends', async () => {
     const agent = rig.start({ METRICS_ADDRESS: 'nonsense' });
     expect(await agent.untilExit()).toEqual({ code: 2, signal: null });
-    expect(agent.errors).toMatch(/NODE_NAME or --node: is not set; in a DaemonSet it comes from .*spec\.nodeName/);
+    expect(agent.errors).toMatch(/NODE_NAME or --node: .*spec\.nodeName/);
     expect(agent.errors).toMatch(/METRICS_ADDRESS "nonsense": must be :PORT/);
   });
 
@@ -332,8 +330,8 @@ describe('settings and state', () => {
 
   test('a Node that does not exist', async () => {
     const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${newLog()}` });
-    const { msg, nodes } = await agent.untilLog((entry) => /There is no Node agent-nod/.test(String(entry['msg'])));
-    expect(msg).toContain('Is NODE_NAME right?');
+    const { msg, nodes } = await agent.untilLog(({ level, nodes: some }) => level === 'error' && some !== undefined);
+    expect(msg).toContain('agent-nod');
     // The first few, of whichever test file made them.
     expect((nodes as string[]).length).toBeGreaterThan(0);
     expect(nodes).not.toContain('agent-nod');
@@ -345,9 +343,7 @@ describe('settings and state', () => {
     writeFileSync(join(STATE_DIR, 'state-0000000001.log'), 'not what\nwas written\n');
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR });
     const { msg } = await agent.untilLog(({ level }) => level === 'error');
-    expect(msg).toMatch(
-      /state-0000000001\.log cannot be used: .* is not as it was written\. It was set aside as .*unusable/,
-    );
+    expect(msg).toMatch(/state-0000000001\.log .*unusable/);
     await agent.untilReady();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));
     await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
@@ -362,7 +358,7 @@ describe('settings and state', () => {
     await agent.untilReady();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.2', 80));
     await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
-    expect(agent.log.filter(({ msg }) => /cannot be kept on disk/.test(String(msg)))).toHaveLength(1);
+    expect(agent.log.filter(({ level, error }) => level === 'error' && error !== undefined)).toHaveLength(1);
     await untilMetric(agent, /state_errors_total\{operation="save"\} [1-9]/m);
   });
 

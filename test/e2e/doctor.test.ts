@@ -98,7 +98,7 @@ test('an account that lacks a right', async () => {
   const KUBECONFIG = await controlPlane.writeKubeconfig('doctor-no-patch', token);
   const { status, out } = await doctor([], { KUBECONFIG });
   expect(status).toBe(1);
-  expect(out).toMatch(/^problem {2}rights +missing: patch events\n +→ grant it with the ClusterRole/m);
+  expect(out).toMatch(/^problem {2}rights +missing: patch events\n +→ /m);
 });
 
 test('a Node that there is not, and an API server that does not answer', async () => {
@@ -145,7 +145,7 @@ describe('a test Event', () => {
   test('on a Pod that there is not', async () => {
     const { status, out } = await doctor(['--send-test-event', '--pod', `${namespace}/nobody`]);
     expect(status).toBe(1);
-    expect(out).toMatch(/^No test Event was sent: there is no Pod doctor-e2e\/nobody/);
+    expect(out).toMatch(/ doctor-e2e\/nobody/);
   });
 });
 
@@ -196,7 +196,7 @@ describe("rules of this machine's kernel", () => {
     await iptables('iptables-legacy', '-A', 'FORWARD', '-j', 'LOG', '--log-prefix', 'knt-doctor-drop: ');
     await iptables('iptables-legacy', '-A', 'FORWARD', '-j', 'LOG', '--log-prefix', 'knt-doctor: ');
     const found = await checks([], { SOURCES: 'kernel' }, inside);
-    expect(found['log-rules']).toMatchObject({ status: 'ok', finding: 'rules that log, by prefix: 2 LOG' });
+    expect(found['log-rules']).toMatchObject({ status: 'ok', finding: expect.stringContaining('2 LOG') as string });
     expect(found['prefix knt-doctor-drop:']).toMatchObject({ status: 'ok' });
     expect(found['prefix knt-doctor:']).toMatchObject({ status: 'warning' });
     expect(found['nf-log-all-netns']).toMatchObject({ status: 'warning' });

@@ -31,11 +31,9 @@ beforeAll(async () => {
       body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     });
   const namespace = shop;
-  const received = 'Packet dropped when receiving traffic from "web"';
+  const received = 'Dropped: from "web"';
   await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30 }));
-  await send(
-    drop('cart-7', 'Packet dropped when sending traffic to 192.0.2.7', { namespace, count: 2, secondsAgo: 90 }),
-  );
+  await send(drop('cart-7', 'Dropped: to 192.0.2.7', { namespace, count: 2, secondsAgo: 90 }));
   const other = drop('postgres-0', 'Not ready', { namespace });
   await send({ ...other, reason: 'Unhealthy', ...by('kubelet') });
   await send({ ...drop('postgres-0', 'From another program', { namespace }), ...by('kube-iptables-tailer') });
@@ -57,8 +55,8 @@ test('the namespace of the context, what is newest last', async () => {
   expect(stdout.replaceAll(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/gm, 'TIME                ')).toBe(
     [
       `LAST                   COUNT  ${'OBJECT'.padEnd(width)}  MESSAGE`,
-      `TIME                       2  ${`${shop}/cart-7`.padEnd(width)}  Packet dropped when sending traffic to 192.0.2.7`,
-      `TIME                      36  ${shop}/postgres-0  Packet dropped when receiving traffic from "web"`,
+      `TIME                       2  ${`${shop}/cart-7`.padEnd(width)}  Dropped: to 192.0.2.7`,
+      `TIME                      36  ${shop}/postgres-0  Dropped: from "web"`,
       '',
     ].join('\n'),
   );

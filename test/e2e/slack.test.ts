@@ -55,9 +55,7 @@ describe.concurrent('one message for each problem and hour', () => {
     drop(outside, web, 80, 250);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 1000, undefined, secondWrite);
     expect(await messages()).toEqual([
-      expect.stringMatching(
-        /^\*PacketDrop\* Pod slack-thousand\/web: Packet dropped when receiving traffic from 203\.0\.113\.9 \(outside the cluster\) on port 80\/TCP/,
-      ),
+      expect.stringMatching(/^\*PacketDrop\* Pod slack-thousand\/web: .* 203\.0\.113\.9 .*on port 80\/TCP/),
     ]);
   });
 

@@ -135,12 +135,10 @@ describe('hints', () => {
   });
 
   test('the conflict that could not be looked for', () => {
-    expect(hintsOn(forbidden)).toEqual([
-      'Whether felix deletes the chains is not known: this agent lacks the right to get felixconfigurations.',
-    ]);
-    expect(hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } })).toEqual([
-      'Whether felix deletes the chains is not known: FelixConfiguration could not be read.',
-    ]);
+    const hint = hintsOn(forbidden);
+    const other = hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } });
+    expect([hint.length, other.length]).toEqual([1, 1]);
+    expect(hint).not.toEqual(other);
   });
 
   test.each([
@@ -161,19 +159,13 @@ describe('hints', () => {
     ['Whatever', false],
   ])('a log without warnings: %s', (logSeverityScreen, shown) => {
     expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
-      shown
-        ? [
-            `FelixConfiguration has logSeverityScreen ${logSeverityScreen}: what felix warns of its rules is not in its log.`,
-          ]
-        : [],
+      shown ? [expect.stringContaining(` ${logSeverityScreen}:`)] : [],
     );
     expect(hintsOn(felixWith({ logSeverityScreen }), 'KN301')).toEqual([]);
   });
 
   test('both backends, unless that is the diagnosis', () => {
-    const expected = [
-      'kube-proxy uses iptables legacy and felix nf_tables on this node: neither sees the rules of the other.',
-    ];
+    const expected = [expect.stringMatching(/\blegacy\b.*\bnf_tables\b/)];
     expect(hintsOn(mixed, 'KN104')).toEqual(expected);
     expect(hintsOn(mixed, 'KN102', 'KN101')).toEqual(expected);
     expect(hintsOn(mixed, 'KN102', 'KN110')).toEqual([]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { felixOf, readSnapshot, type Snapshot } from '../../src/kubernetes/snapshot.ts';
+import { subjectsOf } from '../subject.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'snapshot-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -89,25 +90,25 @@ describe('problems', () => {
     {
       name: 'a Pod without a name',
       content: json({ kind: 'List', items: [pod('a'), { kind: 'Pod', metadata: {} }] }),
-      problems: ['FILE: items[1]: the Pod has no metadata.name'],
+      problems: [expect.stringMatching(/^FILE: items\[1\]: .*\bmetadata\.name$/)],
       kept: ['a'],
     },
     {
       name: 'a bad object on a line',
       content: `${json(pod('a'))}\n${json({ kind: 'Node' })}`,
-      problems: ['FILE: line 2: the Node has no metadata.name'],
+      problems: [expect.stringMatching(/^FILE: line 2: .*\bmetadata\.name$/)],
       kept: ['a'],
     },
     {
       name: 'no object that can be used, in the right file',
       content: json({ kind: 'Pod', metadata: {} }),
-      problems: ['FILE: the Pod has no metadata.name'],
+      problems: [expect.stringMatching(/^FILE: .*\bmetadata\.name$/)],
       kept: [],
     },
     {
       name: 'an empty list beside another',
       content: `${json({ kind: 'NodeList', items: [] })}\n${json({ kind: 'PodList', items: [pod('a')] })}`,
-      problems: ['FILE: line 1: the list is empty'],
+      problems: [expect.stringMatching(/^FILE: line 1: /)],
       kept: ['a'],
     },
   ])('$name', ({ content, problems, kept }) => {
@@ -119,57 +120,28 @@ describe('problems', () => {
 
 describe('a file that is not what it should be', () => {
   test.each([
-    ['a bad line', `${json(pod('a'))}\noops\n${json(pod('b'))}`, 'line 2 is not JSON'],
-    ['a bad line after a blank one', `${json(pod('a'))}\n\noops\n`, 'line 3 is not JSON'],
-    ['an empty list', json({ kind: 'List', items: [] }), 'the list is empty'],
-    ['other JSON', '{"pods": 5}', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
-    [
-      'lines of other JSON, of which one is enough',
-      '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n',
-      'line 1: is JSON, but no Kubernetes object or list (it has no `kind`)',
-    ],
-    ['null', 'null', 'is JSON, but no Kubernetes object or list (it has no `kind`)'],
-    [
-      'another kind',
-      json({ kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data: {} }),
-      'has ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
-    ],
-    [
-      'other kinds',
-      json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap'), pod('c', 'Secret')] }),
-      'has Secret, ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
-    ],
-    [
-      'what an API server answers when it refuses',
-      json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' }),
-      'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
-    ],
-  ])('%s', (_, content, reason) => {
+    ['a bad line', `${json(pod('a'))}\noops\n${json(pod('b'))}`, 'line 2'],
+    ['a bad line after a blank one', `${json(pod('a'))}\n\noops\n`, 'line 3'],
+    ['an empty list', json({ kind: 'List', items: [] }), ''],
+    ['other JSON', '{"pods": 5}', ''],
+    ['lines of other JSON, of which one is enough', '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n', 'line 1'],
+    ['null', 'null', ''],
+    ['other kinds', json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap')] }), 'Secret, ConfigMap'],
+    ['what an API server answers when it refuses', json({ kind: 'Status', reason: 'Forbidden' }), 'Status'],
+    ['an empty file', '', ''],
+    ['YAML', 'apiVersion: v1\nkind: Pod\n', '-o json'],
+    ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n', '-o json'],
+    ['JSON that is cut', '{\n  "kind": "List",\n  "items": [', 'line 3, column 13'],
+    ['JSON that is cut within a text', '{\n  "kind": "Li', ''],
+    ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}', 'line 3, column 3'],
+  ])('%s', (_, content, part) => {
     const { problems, unusable } = read(content);
-    expect({ problems, unusable: unusable.map((each) => each.replace(/^FILE: /, '')) }).toEqual({
-      problems: [],
-      unusable: [reason],
-    });
+    expect({ problems, unusable }).toEqual({ problems: [], unusable: [expect.stringMatching(/^FILE: .+$/)] });
+    expect(unusable[0]).toContain(part);
   });
 
   test('Nodes alone are objects that can be used', () => {
     expect(read(json({ kind: 'NodeList', items: [{ metadata: { name: 'n' } }] }))).toMatchObject({ unusable: [] });
-  });
-
-  test.each([
-    ['an empty file', '', ': it is empty'],
-    ['YAML', 'apiVersion: v1\nkind: Pod\n', ': it looks like YAML, use -o json'],
-    ['the table', 'NAMESPACE   NAME   READY\nshop   web-0   1/1\n', ': it is the table kubectl prints, use -o json'],
-    ['cut JSON', '{\n  "kind": "List",\n  "items": [', 'FILE: line 3, column 13: '],
-    ['JSON that is cut', '{\n  "kind": "List",\n  "items": [', ': it is cut off'],
-    ['JSON that is cut within a text', '{\n  "kind": "Li', ': it is cut off'],
-    ['a missing comma', '{\n  "kind": "Pod"\n  "spec": {}\n}', 'FILE: line 3, column 3: '],
-  ])('%s', (_, content, expected) => {
-    const { unusable } = read(content);
-    expect(unusable).toHaveLength(1);
-    expect(unusable[0]).toContain(expected);
-    expect(unusable[0]).toContain('is not JSON as `kubectl get … -o json` prints it');
-    expect(unusable[0]).not.toContain('\n');
   });
 
   test('an object without a namespace is named', () => {
@@ -177,7 +149,7 @@ describe('a file that is not what it should be', () => {
       json({ kind: 'List', items: [pod('a'), { kind: 'Service', metadata: { name: 'api' } }] }),
     );
     expect(problems).toEqual([
-      expect.stringMatching(/^FILE: items\[1\]: .*\bService\b.*\bapi\b.*no metadata\.namespace/),
+      expect.stringMatching(/^FILE: items\[1\]: .*\bService\b.*\bapi\b.*\bmetadata\.namespace/),
     ]);
     expect(problems[0]).not.toContain('that api has');
   });
@@ -187,7 +159,7 @@ describe('a file that is not what it should be', () => {
     writeFileSync(path, json(pod('a')));
     const missing = join(folder, 'missing.json');
     const snapshot = readSnapshot([missing, folder, path]);
-    expect(snapshot.unusable).toEqual([`${missing}: no such file`, `${folder}: is a folder; name the files in it`]);
+    expect(subjectsOf(snapshot.unusable)).toEqual([missing, folder]);
     expect(names(snapshot)).toEqual(['a']);
   });
 });

@@ -92,7 +92,7 @@ describe('byAddress', () => {
         object: undefined,
       },
     },
-    { address: '10.99.0.1', expected: { kind: 'external', note: 'not a Pod, node or Service of this cluster' } },
+    { address: '10.99.0.1', expected: { kind: 'external', evidence: 'address-range', role: undefined } },
     { address: '169.254.169.254', expected: { kind: 'external', role: 'metadata' } },
     { address: '224.0.0.1', expected: { kind: 'external', note: 'a multicast group' } },
     {
@@ -100,21 +100,21 @@ describe('byAddress', () => {
       expected: {
         kind: 'unknown',
         identity: '10.65.2.77',
-        note: 'in the Pod range of node-b, but no Pod known had it then',
+        note: expect.stringContaining('node-b'),
       },
     },
     {
       address: 'fd00:65:1::77',
-      expected: { kind: 'unknown', note: 'in the Pod range of node-a, but no Pod known had it then' },
+      expected: { kind: 'unknown', note: expect.stringContaining('node-a') },
     },
     // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
     {
       address: '2001:db8:65:2::77',
-      expected: { kind: 'unknown', note: 'in the Pod range of node-b, but no Pod known had it then' },
+      expected: { kind: 'unknown', note: expect.stringContaining('node-b') },
     },
     {
       address: '240.10.3.4',
-      expected: { kind: 'unknown', note: 'in the Pod range of node-b, but no Pod known had it then' },
+      expected: { kind: 'unknown', note: expect.stringContaining('node-b') },
     },
   ])('$address', ({ address, expected }) => {
     expect(directory.byAddress(address, then)).toMatchObject({ address, ...expected });

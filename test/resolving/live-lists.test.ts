@@ -5,6 +5,7 @@ import type { Moment } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Node, Pod, Service } from '../../src/resolving/objects.ts';
+import { scopeOf } from '../../src/resolving/lookups/scope.ts';
 import { slack } from '../../src/resolving/pod-index.ts';
 import { nine, node, pod, service } from '../builders.ts';
 
@@ -594,7 +595,7 @@ describe('tombstones', () => {
     expect(lists.directory.version).not.toBe(version);
     expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
     // As if it had never been.
-    expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe('not a Pod, node or Service of this cluster');
+    expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
   });
 
   test('are limited: the oldest go first', () => {

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../src/model/endpoint.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
+import { scopeOf } from '../../src/resolving/lookups/scope.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
 
@@ -273,9 +274,9 @@ describe('an address that is not in use', () => {
     expect(await resolve('10.99.0.1')).toMatchObject({
       kind: 'external',
       identity: '10.99.0.1',
-      note: 'db.example.org, not a Pod, node or Service of this cluster',
+      note: `db.example.org, ${scopeOf('10.99.0.1').note}`,
     });
-    expect(await resolve('10.99.0.2')).toMatchObject({ note: 'not a Pod, node or Service of this cluster' });
+    expect(await resolve('10.99.0.2')).toMatchObject({ note: scopeOf('10.99.0.2').note });
     expect(await resolve('10.65.2.77')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('node-b') });
   });
 

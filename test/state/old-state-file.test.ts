@@ -58,7 +58,7 @@ describe('a damaged state file of an older version', () => {
     ['has more at its end', (bytes) => Buffer.concat([bytes, Buffer.from('\n')])],
     ['has more at its beginning', (bytes) => Buffer.concat([Buffer.from('\uFEFF'), bytes])],
     ['is of another program', () => Buffer.from('{"format":"yaml"}\n{}')],
-    ['is JSON, but no object', () => Buffer.from('null\n{}')],
+    ['is JSON, and no object', () => Buffer.from('null\n{}')],
     ['is zeros, as after a power cut', (bytes) => Buffer.alloc(bytes.length)],
     ['is its body alone', (bytes) => bytes.subarray(bytes.indexOf('\n') + 1)],
     ['is binary', () => Buffer.from([0xff, 0xfe, 0x00, 0x0a, 0xff])],
@@ -104,20 +104,20 @@ describe('in the place of the state file of an older version', () => {
   test('a folder cannot be read', () => {
     const file = fresh();
     mkdirSync(file);
-    expect(readState(file)).toEqual({ kind: 'unreadable', reason: 'it is a folder' });
+    expect(readState(file)).toMatchObject({ kind: 'unreadable' });
   });
 
   test('a pipe is not waited at', () => {
     const file = fresh();
     execFileSync('mkfifo', [file]);
-    expect(readState(file)).toEqual({ kind: 'unusable', reason: 'it is no regular file' });
+    expect(readState(file)).toMatchObject({ kind: 'unusable' });
   });
 
   test('a huge file is not read into memory', () => {
     const file = fresh();
     writeFileSync(file, '');
     truncateSync(file, 3 * 1024 ** 3);
-    expect(readState(file)).toEqual({ kind: 'unusable', reason: 'it is larger than 64 MiB' });
+    expect(readState(file)).toMatchObject({ kind: 'unusable' });
   });
 
   test('a link to itself cannot be read', () => {
@@ -127,9 +127,6 @@ describe('in the place of the state file of an older version', () => {
   });
 
   test('there is nothing below a file', () => {
-    expect(readState(`${written()}/state.json`)).toEqual({
-      kind: 'unreadable',
-      reason: 'a part of the path is not a folder',
-    });
+    expect(readState(`${written()}/state.json`)).toMatchObject({ kind: 'unreadable' });
   });
 });

@@ -53,12 +53,8 @@ add rule ip forge output icmp type destination-unreachable ip daddr set ${other.
   await network.send({ from, to, family: 4, protocol: 'udp', port: 9, count: 1 });
   const events = await rig.untilEvents(namespace, (all) => all.length === 2);
   expect(Object.fromEntries(events.map(({ involvedObject, message }) => [involvedObject.name, message]))).toEqual({
-    [attacker.name]: expect.stringMatching(
-      new RegExp(`^Packet dropped when sending traffic to ${keys[2]} \\(\\S+\\): ICMP port unreachable\\.`),
-    ),
-    [other.name]: expect.stringMatching(
-      new RegExp(`^Packet dropped when receiving traffic from ${keys[1]} \\(\\S+\\): ICMP port unreachable\\.`),
-    ),
+    [attacker.name]: expect.stringMatching(new RegExp(` ${keys[2]} \\(\\S+\\): ICMP port unreachable\\.`)),
+    [other.name]: expect.stringMatching(new RegExp(` ${keys[1]} \\(\\S+\\): ICMP port unreachable\\.`)),
   });
 });
 
@@ -75,10 +71,6 @@ test('a martian of a network namespace with a device named as that of a Pod is r
   await agent.untilReady();
   await run('ip', ['netns', 'exec', beside, 'sh', '-ec', spoof]);
   const [event] = await rig.untilEvents(namespace, (all) => all.length > 0, victim.name);
-  expect(event?.message).toMatch(
-    /^Packet dropped when sending traffic to 10\.212\.0\.1 .*It used the address 203\.0\.113\.77/,
-  );
-  expect(event?.message).toContain(
-    'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]',
-  );
+  expect(event?.message).toMatch(/ 10\.212\.0\.1 .* 203\.0\.113\.77/);
+  expect(event?.message).toContain('[KN403]');
 });

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
-import type { FelixSettings, IncidentDetails } from '../../../src/model/incident.ts';
-import { felixSettings } from '../../builders.ts';
+import { hints } from '../../../src/incidents/catalogue/diagnosis.ts';
+import type { FelixSettings, IncidentDetails, NodeFacts } from '../../../src/model/incident.ts';
+import { felixSettings, noFacts } from '../../builders.ts';
 import { anyNode, anyDetails, factsOf, detailsOf } from './details.ts';
 
 const bytes = (text: string) => Buffer.byteLength(text);
@@ -206,4 +207,31 @@ it('KN110 names who uses what', () => {
 
 it('KN301 says that all look Running', () => {
   expect(causeOf('KN301').what(detailsOf({ failing: 'bird' }), 'node-a')).toContain('though all look Running');
+});
+
+const mixedBackends: Partial<NodeFacts> = { backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } };
+
+it.each<[string, Partial<NodeFacts>, string]>([
+  [
+    'KN102',
+    { felix: { kind: 'unreadable', reason: 'forbidden' } },
+    'Whether felix deletes the chains is not known: this agent lacks the right to get felixconfigurations.',
+  ],
+  [
+    'KN102',
+    { felix: { kind: 'unreadable', reason: 'failed' } },
+    'Whether felix deletes the chains is not known: FelixConfiguration could not be read.',
+  ],
+  [
+    'KN204',
+    { felix: { kind: 'settings', settings: felixSettings({ logSeverityScreen: 'Error' }) } },
+    'FelixConfiguration has logSeverityScreen Error: what felix warns of its rules is not in its log.',
+  ],
+  [
+    'KN104',
+    mixedBackends,
+    'kube-proxy uses iptables legacy and felix nf_tables on this node: neither sees the rules of the other.',
+  ],
+])('gives a hint beside %s where %j', (code, facts, hint) => {
+  expect(hints({ code, diagnosis: code, facts: { ...noFacts, ...facts } })).toEqual([hint]);
 });

@@ -168,17 +168,13 @@ describe('Calico', () => {
   });
 
   test.each([
-    [{ [pools]: 404 }, false, 'no IPPools of Calico'],
-    [{ [pools]: 403 }, false, 'may not list ippools: the component calico-lookups grants it, where this is Calico'],
-    [{ [reviews]: { status: { allowed: true } } }, true, '1 IPPools of Calico'],
-    [
-      { [reviews]: { status: { allowed: false } } },
-      false,
-      'may not get ipamblocks and pods: the component calico-lookups grants it',
-    ],
-    [{ [pools]: 500 }, false, 'IPPools could not be read: status 500'],
-  ])('%j is usable: %s, %s', async (objects, usable, why) => {
-    await expect(scene(objects).finder.look()).resolves.toEqual({ usable, why });
+    [{ [pools]: 404 }, false, ''],
+    [{ [pools]: 403 }, false, 'ippools'],
+    [{ [reviews]: { status: { allowed: true } } }, true, '1'],
+    [{ [reviews]: { status: { allowed: false } } }, false, 'ipamblocks'],
+    [{ [pools]: 500 }, false, '500'],
+  ])('%j is usable: %s, because of %j', async (objects, usable, part) => {
+    await expect(scene(objects).finder.look()).resolves.toEqual({ usable, why: expect.stringContaining(part) });
   });
 
   test('a right that is missing is not asked for again and again', async () => {

@@ -88,7 +88,7 @@ test('in a large cluster it leads nowhere', async () => {
   expect(api.asked()).toEqual(['/api/v1/pods', '/api/v1/nodes']);
   await expect(finder.look()).resolves.toEqual({
     usable: false,
-    why: 'too expensive for the API server with 20000 Pods, 200 Nodes',
+    why: expect.stringMatching(/\b20000\b.*\b200\b/),
   });
 });
 

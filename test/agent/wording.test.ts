@@ -1,0 +1,134 @@
+/** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
+import { expect, test } from 'vitest';
+import { noProblems } from '../../src/agent/problem-counts.ts';
+import { createProblems, type Problems } from '../../src/agent/problems.ts';
+import type { Refusal } from '../../src/events/event-store.ts';
+import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { nine, series } from '../builders.ts';
+import { fakeLog } from '../telemetry/fake-log.ts';
+
+const refused = (status: number, message: string): Refusal => ({
+  kind: 'refused',
+  status,
+  reason: '',
+  message,
+  retryAfter: undefined,
+});
+const later = 'it is tried again every ten minutes, and counted on meanwhile';
+
+test.each<[string, (api: Problems['api']) => void, string[]]>([
+  [
+    'a clock that is ahead, and right again',
+    (api) => {
+      api.clock(37_000);
+      api.clock(0);
+    },
+    [
+      "This node's clock is 37 s ahead of the API server's: times and ages of Events are off by as much, and exporters may ignore them",
+      "This node's clock agrees with the API server's again",
+    ],
+  ],
+  [
+    'a clock that is behind',
+    (api) => api.clock(-3_600_000),
+    [
+      "This node's clock is 3600 s behind the API server's: times and ages of Events are off by as much, and exporters may ignore them",
+    ],
+  ],
+  [
+    'a Node that is not there, and then is',
+    (api) => {
+      api.node('node-x', false, []);
+      api.node('node-x', true, []);
+    },
+    ['There is no Node node-x: no Pod is known to run here. Is NODE_NAME right?', 'There is a Node node-x now'],
+  ],
+  [
+    'a right that is missing, and then is not',
+    (api) => {
+      api.informer('pods', { verb: 'list', refusal: refused(403, 'no') });
+      api.synced('pods');
+    },
+    [
+      'Missing right: list pods; grant it with the ClusterRole in deploy/base/rbac.yaml',
+      'The right to list pods is there now',
+    ],
+  ],
+  [
+    'an API server that is away, and answers again',
+    (api) => {
+      api.informer('pods', { verb: 'list', refusal: refused(0, 'no') });
+      api.synced('pods');
+    },
+    ['The API server cannot be reached: waiting for it, and counting meanwhile', 'The API server answers again'],
+  ],
+  [
+    'a token that is refused',
+    (api) => api.informer('pods', { verb: 'list', refusal: refused(401, 'no') }),
+    ['The API server does not accept our token (401): it is read again and tried again'],
+  ],
+  [
+    'a watch that is silent',
+    (api) => api.informer('pods', { verb: 'watch', refusal: undefined, silent: true }),
+    ['The watch of pods was silent and is started again'],
+  ],
+  [
+    'an object that cannot be used',
+    (api) => api.unusable('pods', new Error('no name')),
+    ['One of the pods cannot be used and is left out'],
+  ],
+  [
+    'more objects than are watched',
+    (api) => api.tooMany('services', 6000, 5000),
+    ['There are 6000 services, more than 5000: none is watched; their addresses stay addresses'],
+  ],
+  [
+    'an Event that is refused for good',
+    (api) => api.write('create', 'invalid', series(), refused(422, 'no')),
+    ['The API server refuses an Event for good; it is given up'],
+  ],
+  [
+    'an Event that failed',
+    (api) => api.write('create', 'failed', series(), refused(500, 'no')),
+    ['The API server failed on an Event; it is tried again every minute'],
+  ],
+  ...(
+    [
+      ['admission webhook "x" denied the request: no', 'An admission webhook denies'],
+      ["ValidatingAdmissionPolicy 'p' denied request: no", 'A ValidatingAdmissionPolicy denies'],
+      ['exceeded quota: small', 'A ResourceQuota has no room for'],
+      ['not here', "The API server's admission denies"],
+    ] as const
+  ).map(([answer, text]): [string, (api: Problems['api']) => void, string[]] => [
+    answer,
+    (api) =>
+      api.write(
+        'create',
+        'denied',
+        series(),
+        refused(403, answer.startsWith('admission') ? answer : `events "a" is forbidden: ${answer}`),
+      ),
+    [`${text} an Event; ${later}`],
+  ]),
+])('%s', (_, act, expected) => {
+  const { log, entries } = fakeLog();
+  const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
+  const metrics = createMetrics({ version: '1' });
+  const { api } = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => 'https://api' });
+  act(api);
+  expect(entries.filter(({ level }) => level !== 'debug').map(({ text }) => text)).toEqual(expected);
+});
+
+test('a disk that does not keep positions and counts, and then does', () => {
+  const { log, entries } = fakeLog();
+  const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
+  const metrics = createMetrics({ version: '1' });
+  const problems = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => '' });
+  problems.state('save', new Error('full'));
+  problems.stateSaved();
+  expect(entries.map(({ text }) => text)).toEqual([
+    'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
+    'Positions and counts are kept on disk again',
+  ]);
+});
