@@ -10,6 +10,7 @@ import { createStatistics } from '../pipeline/statistics.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createLookupQueue } from '../pipeline/lookup-queue.ts';
+import { auditHooks, createAgentAudit } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
 import { openSources } from './open-sources.ts';
@@ -55,6 +56,7 @@ export function createIngest(options: IngestOptions) {
     onFelix: problems.api.felix,
     now,
   });
+  const audit = createAgentAudit({ config, restored, metrics, problems, clock });
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
   const lookupGate = createLookupGate({
     queue,
@@ -87,6 +89,7 @@ export function createIngest(options: IngestOptions) {
     lookupGate,
     table,
     incidents,
+    audit,
     /** Holds from the next line on. */
     change(changed: PipelineConfig): void {
       pipeline = pipelineFor(changed);
@@ -105,6 +108,7 @@ export function createIngest(options: IngestOptions) {
       node: config.node,
       includeNoise,
       hold: lookupGate.hold,
+      ...auditHooks(audit, config.auditVerdicts),
     });
   }
 }

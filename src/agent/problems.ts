@@ -38,6 +38,15 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
       );
     },
     stateSaved: (): void => resolve('state save', 'Positions and counts are kept on disk again'),
+    audit: {
+      failed: (sink: string, error: unknown): void =>
+        report('warn', `audit ${sink}`, { sink, error }, 'Flow records cannot be sent; they wait in the queue'),
+      sent(sink: string, refused: number): void {
+        resolve(`audit ${sink}`, `audit ${sink}: flow records are sent again`);
+        if (refused > 0)
+          report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');
+      },
+    },
     /** Not a problem of this program, but worth a line in its log. */
     incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
       const about = { code, failing, failures };

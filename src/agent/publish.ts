@@ -28,9 +28,18 @@ export interface PublishingOptions {
 export function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, metrics, problems, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
+  const audit = ingest.audit?.kept;
   const stateLog = createStateLog({
     folder: config.stateDir,
-    state: createKeptState({ agent: { id: restored.id, node: config.node }, sources, once, table, queue, incidents }),
+    state: createKeptState({
+      agent: { id: restored.id, node: config.node },
+      sources,
+      once,
+      table,
+      queue,
+      incidents,
+      audit,
+    }),
     segments: restored.segments,
     replaced: restored.replaced,
     onSaved(bytes) {

@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/audit.ts';
 import type { Reload } from '../config/reload.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import { verdicts } from '../model/packet.ts';
@@ -29,6 +30,7 @@ export function createScrape(options: ScrapeOptions): MetricsText {
     lastSeen.look();
     collectIngest(metrics, ingest, clock);
     collectIncidents(metrics, ingest.incidents);
+    if (ingest.audit !== undefined) collectAudit(metrics, ingest.audit);
     collectCluster(metrics, context, clock);
     for (const result of ['ok', 'failed'] as const) metrics.configReloads.setTotal(reload.counts[result], { result });
     metrics.configInForce.set(reload.inForce ? 1 : 0);
@@ -59,6 +61,16 @@ function collectIngest(metrics: Metrics, { sources, once, statistics, table, que
   const { due, oldest } = table.backlog(clock.now());
   metrics.eventsDue.set(due);
   metrics.oldestDue.set(oldest / 1000);
+}
+
+function collectAudit(metrics: Metrics, audit: Audit): void {
+  const { flows, bytes } = audit.sizes;
+  metrics.auditFlows.set(flows);
+  metrics.auditQueueBytes.set(bytes);
+  for (const [sink, { behind, lost }] of Object.entries(audit.sinks)) {
+    metrics.auditBehind.set(behind, { sink });
+    metrics.auditRows.setTotal(lost, { sink, result: 'lost' });
+  }
 }
 
 function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: NodeIncidents): void {

@@ -13,7 +13,7 @@ import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { printable } from '../platform/printable.ts';
-import { flagNames } from '../audit/row.ts';
+import { flagNames } from '../audit/flow.ts';
 import { cutBytes } from '../events/event.ts';
 import { alignColumns } from '../events/describe.ts';
 import { createDirectory } from '../resolving/directory.ts';

@@ -68,6 +68,7 @@ function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): 
   );
   context.cluster.start();
   for (const source of sources) source.start();
+  ingest.audit?.start();
   void publishing.publisher.run();
   // Whether the state can be written shows at once.
   void publishing.stateLog.keepPositions();
@@ -98,6 +99,7 @@ function keepHouse({ context, ingest, publishing, problems, reload, lastSeen, cl
   reload.look();
   lastSeen.look();
   // What was counted is worth more: rotated files may be deleted before they could be read again.
+  void ingest.audit?.round(publishing.stateLog.keep);
   if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();
   else void publishing.stateLog.keep();
 }
@@ -107,5 +109,6 @@ async function end({ context, ingest, publishing }: Agent): Promise<void> {
   ingest.lookupGate.stop();
   await publishing.publisher.stop(grace);
   context.cluster.stop();
+  await ingest.audit?.stop(grace);
   await publishing.stateLog.keepPositions();
 }

@@ -9,6 +9,9 @@ import { parseListenAddress } from '../telemetry/listen-address.ts';
 export const podCacheChoices = ['node', 'cluster'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
+/** Where records of dropped flows go. */
+export type AuditSetting = { kind: 'stdout' };
+
 /** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
 export type SourceSetting =
   | { kind: 'auto' | 'kernel' | 'containers' }
@@ -86,6 +89,11 @@ const containerRule = z.pipe(
   }),
 );
 
+const auditSink = z.pipe(
+  text.check(z.regex(/^stdout$/, { error: 'must be stdout' })),
+  z.transform((): AuditSetting => ({ kind: 'stdout' })),
+);
+
 export const schema = z.strictObject({
   node: z
     .string({
@@ -120,6 +128,20 @@ export const schema = z.strictObject({
   legacyMetric: oneOf(legacyMetricChoices),
   logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   kubeconfig: z.optional(text),
+  cluster: z.optional(
+    text.check(z.regex(/^[\w.:/@-]{1,253}$/, { error: 'must be at most 253 letters, digits and . _ : / @ -' })),
+  ),
+  audit: listOf(auditSink).check(
+    z.refine((list) => new Set(list.map(({ kind }) => kind)).size === list.length, {
+      error: 'names a kind of sink twice',
+    }),
+  ),
+  auditVerdicts: listOf(oneOf(verdicts)),
+  auditInterval: wholeNumber.check(
+    z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
+    z.maximum(3600, { error: 'must be 1 to 3600 seconds' }),
+  ),
+  auditQueue: wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' })),
   maxNodes: wholeNumber,
   maxServices: wholeNumber,
   maxEndpointSlices: wholeNumber,

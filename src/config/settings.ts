@@ -1,5 +1,6 @@
 /** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
 import { lookupWays } from '../model/lookup-way.ts';
+import { verdicts } from '../model/packet.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { logLevelChoices, podCacheChoices, type SettingName } from './schema.ts';
 
@@ -181,6 +182,45 @@ export const settings = {
     env: '',
     value: 'FILE',
     help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+  },
+  cluster: {
+    flag: 'cluster',
+    env: 'CLUSTER_NAME',
+    value: 'NAME',
+    help: 'name of this cluster, for the records of the audit. Default: they name none',
+  },
+  audit: {
+    flag: 'audit',
+    env: 'AUDIT',
+    value: 'SINK',
+    help: 'where records of dropped flows go (docs/audit.md): stdout. Default: nowhere',
+    default: '',
+    list: /[,\s]+/,
+  },
+  auditVerdicts: {
+    flag: 'audit-verdict',
+    env: 'AUDIT_VERDICTS',
+    value: 'VERDICT',
+    help: 'which packets the audit records: dropped, rejected, logged (only the log is known) or accepted',
+    default: 'dropped,rejected',
+    list: /[,\s]+/,
+    choices: verdicts,
+  },
+  auditInterval: {
+    flag: 'audit-interval',
+    env: 'AUDIT_INTERVAL',
+    value: 'SECONDS',
+    help: 'packets of one flow in so many seconds are one record',
+    type: 'number',
+    default: '60',
+  },
+  auditQueue: {
+    flag: 'audit-queue',
+    env: 'AUDIT_QUEUE',
+    value: 'MIB',
+    help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
+    type: 'number',
+    default: '8',
   },
   maxNodes: {
     flag: 'max-nodes',

@@ -18,7 +18,19 @@ export interface PipelineOptions extends DecisionOptions {
   incidents: (node: string) => NodeIncidents;
   /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
-  onDrop?: ((line: LogLine, observation: PacketObservation | Martian, meaning: FlowMeaning) => void) | undefined;
+  onDrop?: ((drop: Drop) => void) | undefined;
+  /** A packet that was accepted, or of which only the log is known. */
+  onLogged?: ((drop: Drop) => void) | undefined;
+  /** Records of a node's log are missing. */
+  onGap?: ((suppressed: Suppressed, node: string, time: Millis) => void) | undefined;
+}
+
+/** A packet, or `weight` packets like it, with what was found out about it. */
+export interface Drop {
+  line: LogLine;
+  observation: PacketObservation | Martian;
+  meaning: FlowMeaning;
+  weight: number;
 }
 
 /** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
@@ -63,7 +75,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       case 'refused':
         statistics.notKernel++;
         return;
-      case 'no-drop':
+      case 'no-drop': {
+        const { observation } = decision;
+        const weight = weightOf(observation);
+        return options.onLogged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+      }
       case 'unparsable':
         return;
       default:
@@ -84,7 +100,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number): void {
-    onDrop?.(line, observation, meaning);
+    onDrop?.({ line, observation, meaning, weight });
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight);
   }
 
@@ -103,6 +119,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function suppress(suppressed: Suppressed, node: string, time: Millis): void {
+    options.onGap?.(suppressed, node, time);
     options.advance(node, time);
     options.series(node).suppress(suppressed, node, time);
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
@@ -26,6 +27,7 @@ export interface AgentState {
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
+  audit?: AuditState | undefined;
 }
 
 export interface Restored {
@@ -77,7 +79,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     const reason =
       unusableReason(found) ?? (state.node === node ? undefined : `it is of node ${state.node}, this is ${node}`);
     if (reason !== undefined) return { ...fresh, problem: unusable(found.files, reason, now) };
-    clampTimes([state.series, state.incidents, state.waiting], now.getTime());
+    clampTimes([state.series, state.incidents, state.waiting, state.audit?.flows], now.getTime());
     const problem =
       found.damage &&
       `${folder}: ${found.damage}. Going on with what was kept before; drops counted after it and not read again are missing`;

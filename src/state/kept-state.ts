@@ -1,3 +1,4 @@
+import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';
@@ -15,10 +16,11 @@ export interface KeptParts {
   table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'rest' | 'revision'>;
   queue: Pick<LookupQueue, 'changes'>;
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
+  audit?: Audit['kept'] | undefined;
 }
 
 /** Small parts are written as a whole whenever they differ from what was written before; tables by what changed in them. */
-export function createKeptState({ agent, sources, once, table, queue, incidents }: KeptParts): KeptState {
+export function createKeptState({ agent, sources, once, table, queue, incidents, audit }: KeptParts): KeptState {
   const parts: Readonly<Record<string, () => unknown>> = {
     agent: () => agent,
     positions: (): Record<string, Position> =>
@@ -26,16 +28,23 @@ export function createKeptState({ agent, sources, once, table, queue, incidents 
     once: once.state,
     incidents: incidents.state,
     series: table.rest,
+    ...(audit && { audit: audit.rest }),
   };
   const written = new Map<string, string>();
 
   return {
-    revision: () => table.revision + incidents.revision,
-    takeChanges: () => [...changedParts(), ...table.takeChanges(), ...queue.changes.take()],
+    revision: () => table.revision + incidents.revision + (audit?.revision ?? 0),
+    takeChanges: () => [
+      ...changedParts(),
+      ...table.takeChanges(),
+      ...queue.changes.take(),
+      ...(audit?.takeChanges() ?? []),
+    ],
     *all() {
       for (const [key, value] of Object.entries(parts)) yield ['set', key, value()];
       yield* table.entries();
       yield* queue.changes.entries();
+      if (audit !== undefined) yield* audit.entries();
     },
   };
 
@@ -61,5 +70,6 @@ export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<str
     incidents: values.get('incidents'),
     series: { ...Object(values.get('series')), ...readSeries(values), objects: [...entriesOfKind('object', values)] },
     waiting: [...entriesOfKind('waiting', values)].map(([, flow]) => flow),
+    audit: readAudit(values),
   };
 }

@@ -6,6 +6,7 @@ import { counter, gauge, histogram } from './metric-row.ts';
 export const prefix = 'kube_netfilter_tailer_';
 
 const source = 'a source of lines';
+const sink = 'where flow records go: stdout, file, otlp';
 const code = 'a cause: KN102, …; see docs/causes';
 const resource = 'a kind of object: pods, events, …';
 const found = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
@@ -146,6 +147,22 @@ export const metricTable = {
     { verb: 'a verb of RBAC', resource },
   ),
   clockSkew: gauge('clock_skew_seconds', 'Clock of this node minus clock of the API server, good to a second.'),
+  // The audit.
+  auditRows: counter(
+    'audit_rows_total',
+    'Flow records, by what became of them at each sink; lost: the queue was full.',
+    {
+      sink,
+      result: ['sent', 'refused', 'lost'],
+    },
+  ),
+  auditAttempts: counter('audit_attempts_total', 'Batches of flow records that a sink was sent.', {
+    sink,
+    result: ['ok', 'failed'],
+  }),
+  auditBehind: gauge('audit_behind_rows', 'Flow records that a sink has not confirmed.', { sink }),
+  auditQueueBytes: gauge('audit_queue_bytes', 'Flow records that wait for sinks, in bytes.'),
+  auditFlows: gauge('audit_open_flows', 'Flows of intervals that are not over.'),
   // The program's own settings and state.
   configReloads: counter('config_reloads_total', 'Changes of the config file that were followed, or refused.', {
     result: ['ok', 'failed'],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { notedIn, program, replay } from './program.ts';
 import { cluster, eventsIn, json, line, policyDeny, policyDenyText, writerIn } from './scene.ts';
@@ -53,7 +54,7 @@ describe.concurrent('several logs', () => {
       out
         .split('\n')
         .slice(0, 2)
-        .map((row) => (JSON.parse(row) as { time: string }).time),
+        .map((row) => (JSON.parse(row) as FlowRecord)['@timestamp']),
     ).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
   });
 
@@ -67,7 +68,7 @@ describe.concurrent('several logs', () => {
       out
         .split('\n')
         .slice(0, 2)
-        .map((row) => (JSON.parse(row) as { file: string }).file),
+        .map((row) => (JSON.parse(row) as FlowRecord)['log.file.path']),
     ).toStrictEqual([older, newer]);
   });
 });

@@ -58,7 +58,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
       incidents.set(name, known);
       return known;
     },
-    onDrop: (_, { kind }, { ends, node: name, noise }) =>
+    onDrop: ({ observation: { kind }, meaning: { ends, node: name, noise } }) =>
       void drops.push([name, kind, ends.source.identity, noise].filter(Boolean).join(' ')),
     ...given,
   });

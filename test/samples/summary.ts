@@ -18,9 +18,9 @@ export interface Summary {
 
 /** The fields of an audit row that are counted here. */
 interface AuditRow {
-  verdict: string;
-  count?: number;
-  noise?: string;
+  'event.action': string;
+  'network.packets': number;
+  'event.noise'?: string;
 }
 
 /**
@@ -32,13 +32,13 @@ export function readSummary(text: string, audit: readonly AuditRow[]): Summary {
   if (figure(text, /^drops +([\d,]+)/m) !== drops)
     throw new Error(`the audit has ${drops} packets, the summary another number:\n${text}`);
   const noise = Map.groupBy(
-    audit.filter((row) => row.noise !== undefined),
-    (row) => row.noise ?? '',
+    audit.filter((row) => row['event.noise'] !== undefined),
+    (row) => row['event.noise'] ?? '',
   );
   return {
     lines: figure(text, /^lines +([\d,]+)/m),
     drops,
-    rejected: packets(audit.filter(({ verdict }) => verdict === 'rejected')),
+    rejected: packets(audit.filter((row) => row['event.action'] === 'rejected')),
     noise: Object.fromEntries([...noise].map(([kind, rows]) => [kind, packets(rows)])),
     withoutPod: figure(text, /([\d,]+) with no known Pod/, 0),
     logged: figure(text, /([\d,]+) only logged/, 0),
@@ -51,7 +51,7 @@ export function readSummary(text: string, audit: readonly AuditRow[]): Summary {
 }
 
 function packets(rows: readonly AuditRow[]): number {
-  return rows.reduce((total, { count = 1 }) => total + count, 0);
+  return rows.reduce((total, row) => total + row['network.packets'], 0);
 }
 
 function figure(text: string, pattern: RegExp, otherwise?: number): number {

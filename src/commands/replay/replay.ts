@@ -1,5 +1,5 @@
 /** The whole pipeline over saved logs, in the logs' own time. */
-import { auditRow } from '../../audit/row.ts';
+import { packetRow } from '../../audit/record.ts';
 import { createRecorder, type Write } from '../../events/recorder.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
@@ -62,7 +62,10 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     series: recorder.series,
     incidents: incidents.of,
     nodeOfLog: incidents.nodeOfLog,
-    onDrop: options.output === 'audit' ? (...drop) => streams.out(auditRow(...drop)) : undefined,
+    onDrop:
+      options.output === 'audit'
+        ? ({ line, observation, meaning }) => streams.out(packetRow(line, { observation, ...meaning }))
+        : undefined,
   });
 
   const read = createReadTotals();

@@ -1,0 +1,120 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Millis } from '../model/log-line.ts';
+import type { Suppressed } from '../model/observation.ts';
+import type { StateChange } from '../model/state-change.ts';
+import { entriesOfKind } from '../platform/keyed-changes.ts';
+import { type Delivery, type DeliverOptions, type Sink, startDelivery } from './deliver.ts';
+import { createIntervals } from './intervals.ts';
+import type { OpenFlow } from './open-flows.ts';
+import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
+import { headOf, rowOf, stampOf } from './record.ts';
+
+/** What the state on disk holds of the audit beside flows and rows. */
+export interface AuditRest extends QueueState {
+  closings: number;
+}
+
+export interface AuditState {
+  rest: AuditRest;
+  flows: readonly OpenFlow[];
+  rows: readonly (readonly [number: string, row: string])[];
+}
+
+export interface AuditOptions {
+  node: string;
+  cluster: string | undefined;
+  /** Length of an interval. */
+  interval: Millis;
+  sinks: readonly Sink[];
+  /** Bytes of rows that wait for receivers at most. */
+  queueSize: number;
+  restored: AuditState | undefined;
+  /** The clock of the lines' times, and what the wall clock showed at one of them. */
+  clock: { now: () => Millis; toWall: (time: Millis) => Millis };
+  onAttempt: DeliverOptions['onAttempt'];
+}
+
+export type Audit = ReturnType<typeof createAudit>;
+
+/** Flows that are closed in one turn of the event loop: a few milliseconds. */
+const slice = 200;
+
+/** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
+export function createAudit({ node, cluster, interval, sinks, queueSize, restored, clock, onAttempt }: AuditOptions) {
+  const queue = createAuditQueue({
+    sinks: sinks.map(({ name }) => name),
+    most: queueSize,
+    restored: restored && { state: restored.rest, rows: restored.rows },
+    now: clock.now,
+  });
+  const intervals = createIntervals({
+    interval,
+    cluster,
+    restored: restored && { flows: restored.flows, closings: restored.rest.closings },
+    onRecord: (record) => queue.add(rowOf(record)),
+    ...clock,
+  });
+  let deliveries: Delivery[] = [];
+
+  return {
+    /** A packet of a flow; `meaning` as in `createIntervals`. */
+    count: (...packet: Parameters<typeof intervals.count>): void => intervals.count(...packet),
+    lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
+    /** Closes what is over, has it kept, and lets the sinks have it. */
+    async round(keep: () => Promise<void>): Promise<void> {
+      while (intervals.close(slice)) await nextTurn();
+      const { newest } = queue;
+      await keep();
+      queue.release(newest);
+      for (const delivery of deliveries) delivery.wake();
+    },
+    start(): void {
+      deliveries = sinks.map((sink) => startDelivery({ queue, sink, gapRow, onAttempt }));
+    },
+    async stop(grace: Millis): Promise<void> {
+      await Promise.all(deliveries.map((delivery) => delivery.stop(grace)));
+    },
+    get sizes() {
+      return { flows: intervals.size, ...queue.sizes };
+    },
+    get sinks() {
+      return queue.sinks;
+    },
+    /** For the state on disk. */
+    kept: {
+      get revision() {
+        return intervals.revision;
+      },
+      rest: (): AuditRest => ({ ...queue.state, closings: intervals.closings }),
+      takeChanges: (): StateChange[] => [...intervals.takeChanges(), ...queue.changes.take()],
+      *entries(): Generator<StateChange> {
+        yield* intervals.entries();
+        yield* queue.changes.entries();
+      },
+    },
+  };
+
+  function gapRow(sink: string, { rows, first, last }: LostRows): string {
+    return rowOf({
+      ...headOf(clock.toWall(last), 'network.flow.gap', [cluster, node, sink, rows, first]),
+      'event.action': 'lost',
+      'event.reason': 'audit queue',
+      'event.start': stampOf(clock.toWall(first)),
+      'event.end': stampOf(clock.toWall(last)),
+      'k8s.cluster.name': cluster,
+      'k8s.node.name': node,
+      'log.records_lost': rows,
+    });
+  }
+}
+
+/** What an agent kept of the audit, from all that it kept; undefined if it kept none. */
+export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
+  const rest = values.get('audit') as AuditRest | undefined;
+  if (rest === undefined) return undefined;
+  return {
+    rest,
+    flows: [...entriesOfKind<OpenFlow>('flow', values)].map(([, flow]) => flow),
+    rows: [...entriesOfKind<string>('record', values)].toSorted(([a], [b]) => Number(a) - Number(b)),
+  };
+}

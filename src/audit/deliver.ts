@@ -1,0 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Millis } from '../model/log-line.ts';
+import type { AuditQueue, Batch } from './queue.ts';
+
+/** Where rows go. */
+export interface Sink {
+  readonly name: string;
+  /** Rows of one batch at most. */
+  readonly most: number;
+  /** Resolves when the receiver has the rows for good, to how many of them it refused. Rejects when they must be sent again. */
+  send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
+  close: () => Promise<void>;
+}
+
+export interface DeliverOptions {
+  queue: AuditQueue;
+  sink: Sink;
+  /** The row that stands for those that the receiver never had. */
+  gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
+  /** Each attempt: `refused` of its rows were not taken and are not sent again; `error`: all will be. */
+  onAttempt: (attempt: { sink: string; rows: number; refused: number; error?: unknown }) => void;
+}
+
+export interface Delivery {
+  /** There are rows that there were not before. */
+  wake: () => void;
+  /** Ends after the batch under way, at most so long from now. */
+  stop: (grace: Millis) => Promise<void>;
+}
+
+const shortestBackOff: Millis = 1000;
+const longestBackOff: Millis = 60_000;
+
+/** Sends a sink one batch after another, each until it is taken: a receiver that is away loses nothing that the queue can hold. */
+export function startDelivery({ queue, sink, gapRow, onAttempt }: DeliverOptions): Delivery {
+  const stopping = new AbortController();
+  const aborting = new AbortController();
+  let more = Promise.withResolvers<void>();
+  const finished = run();
+
+  return {
+    wake: () => more.resolve(),
+    async stop(grace) {
+      stopping.abort();
+      more.resolve();
+      const timer = setTimeout(() => aborting.abort(), grace);
+      await finished;
+      clearTimeout(timer);
+      await sink.close();
+    },
+  };
+
+  async function run(): Promise<void> {
+    for (let longest = shortestBackOff; ;) {
+      const batch = queue.next(sink.name, sink.most);
+      if (batch === undefined) {
+        if (stopping.signal.aborted) return;
+        await more.promise;
+        more = Promise.withResolvers();
+      } else if (await send(batch)) longest = shortestBackOff;
+      else if (stopping.signal.aborted) return;
+      else {
+        await pause(Math.random() * longest, undefined, { signal: stopping.signal }).catch(() => undefined);
+        longest = Math.min(longest * 2, longestBackOff);
+      }
+    }
+  }
+
+  async function send(batch: Batch): Promise<boolean> {
+    const rows = batch.lost === undefined ? batch.rows : [gapRow(sink.name, batch.lost), ...batch.rows];
+    try {
+      const refused = await sink.send(rows, aborting.signal);
+      queue.confirm(sink.name, batch);
+      onAttempt({ sink: sink.name, rows: rows.length, refused });
+      return true;
+    } catch (error) {
+      onAttempt({ sink: sink.name, rows: rows.length, refused: 0, error });
+      return false;
+    }
+  }
+}

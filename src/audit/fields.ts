@@ -1,0 +1,209 @@
+/** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
+
+/** Major: readers refuse what they do not know. Minor: fields were added. */
+export const schemaVersion = '1.0';
+
+/** How many values a field has in one cluster: `fine` as a label of metrics and streams, `careful`, or `avoid`. */
+export type Cardinality = 'fine' | 'careful' | 'avoid';
+
+export interface Field<
+  Type extends 'string' | 'time' | 'integer' | 'boolean' = 'string' | 'time' | 'integer' | 'boolean',
+> {
+  type: Type;
+  about: string;
+  cardinality: Cardinality;
+  /** All values, where there are few. */
+  values?: readonly string[];
+  /** Name in OpenTelemetry, in the Elastic Common Schema and in OCSF's class 4001; '' where there is none. */
+  otel: string;
+  ecs: string;
+  ocsf: string;
+}
+
+type Names = Partial<Pick<Field, 'otel' | 'ecs' | 'ocsf' | 'values'>>;
+
+const of =
+  <const Type extends Field['type']>(type: Type) =>
+  (about: string, cardinality: Cardinality, names: Names = {}): Field<Type> => ({
+    type,
+    about,
+    cardinality,
+    otel: '',
+    ecs: '',
+    ocsf: '',
+    ...names,
+  });
+
+const [text, time, integer, boolean] = [of('string'), of('time'), of('integer'), of('boolean')];
+
+/** Both ends have the same fields. */
+type End = 'source' | 'destination';
+
+const endNames = { source: 'src', destination: 'dst' } as const;
+const kinds = ['Pod', 'Node', 'Service', 'external', 'unknown', 'redacted', 'other'];
+
+function fieldsOfEnd(end: End) {
+  const ocsf = `${endNames[end]}_endpoint`;
+  return {
+    address: text(`Address of the ${end}; of several, the first that was seen.`, 'avoid', {
+      otel: `${end}.address`,
+      ecs: `${end}.address`,
+      ocsf: `${ocsf}.ip`,
+    }),
+    addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
+    addresses_at_least: boolean(`There were more addresses of the ${end} than were remembered.`, 'fine'),
+    port: integer(`Port of the ${end}: of the end that offers the service; of both in \`packet\` mode.`, 'careful', {
+      otel: `${end}.port`,
+      ecs: `${end}.port`,
+      ocsf: `${ocsf}.port`,
+    }),
+    kind: text(
+      `What has the address; \`redacted\` by the settings of privacy, \`other\` where flows past a limit were joined.`,
+      'fine',
+      { values: kinds, ocsf: `${ocsf}.type` },
+    ),
+    role: text(`A part that the ${end} plays in the cluster.`, 'fine', { values: ['dns', 'api-server', 'metadata'] }),
+    evidence: text(`How the owner of the address was found.`, 'fine'),
+    'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine', { otel: `${end}.k8s.namespace.name` }),
+    'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', {
+      otel: `${end}.k8s.pod.name`,
+      ocsf: `${ocsf}.name`,
+    }),
+    'k8s.pod.uid': text(`Its uid.`, 'avoid', { otel: `${end}.k8s.pod.uid`, ocsf: `${ocsf}.uid` }),
+    'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine', {
+      otel: `${end}.k8s.owner.kind`,
+    }),
+    'k8s.owner.name': text(`Name of the workload, or of the Node or Service.`, 'careful', {
+      otel: `${end}.k8s.owner.name`,
+      ocsf: `${ocsf}.svc_name`,
+    }),
+  };
+}
+
+type EndFields<E extends End> = {
+  [Name in keyof ReturnType<typeof fieldsOfEnd> as `${E}.${Name}`]: ReturnType<typeof fieldsOfEnd>[Name];
+};
+
+/** `source.address`, …; the cast gives the names back that `fromEntries` forgets. */
+function endFields<const E extends End>(end: E): EndFields<E> {
+  const named = Object.entries(fieldsOfEnd(end)).map(([name, field]) => [`${end}.${name}`, field] as const);
+  return Object.fromEntries(named) as EndFields<E>;
+}
+
+export const fields = {
+  '@timestamp': time('End of the interval; in `packet` mode when the packet was logged.', 'avoid', {
+    otel: 'Timestamp',
+    ecs: '@timestamp',
+    ocsf: 'time',
+  }),
+  'schema.version': text('MAJOR.MINOR of this table.', 'fine'),
+  'event.id': text('Equal only where the same record was sent twice.', 'avoid', {
+    otel: 'log.record.uid',
+    ecs: 'event.id',
+    ocsf: 'metadata.uid',
+  }),
+  'event.name': text('What kind of record it is.', 'fine', {
+    otel: 'EventName',
+    ocsf: 'metadata.event_code',
+    values: ['network.flow.drop', 'network.flow.log', 'network.flow.gap'],
+  }),
+  'event.action': text('What became of the packets; `lost` of a gap: records of the log are missing.', 'fine', {
+    otel: 'event.action',
+    ecs: 'event.action',
+    ocsf: 'action_id',
+    values: ['dropped', 'rejected', 'logged', 'accepted', 'lost'],
+  }),
+  'event.start': time('First packet.', 'avoid', { otel: 'event.start', ecs: 'event.start', ocsf: 'start_time' }),
+  'event.end': time('Last packet.', 'avoid', { otel: 'event.end', ecs: 'event.end', ocsf: 'end_time' }),
+  'event.time_estimated': boolean('The log line had no time of its own.', 'fine'),
+  'event.reason': text('Of a gap: who lost or suppressed records.', 'fine', { ecs: 'event.reason' }),
+  'event.noise': text('Chatter of the link (multicast, broadcast, DHCP, …) that makes no Event, and its kind.', 'fine'),
+  'k8s.cluster.name': text('The setting `cluster`.', 'fine', {
+    otel: 'Resource k8s.cluster.name',
+    ecs: 'orchestrator.cluster.name',
+  }),
+  'k8s.node.name': text('Node that logged it.', 'careful', {
+    otel: 'Resource k8s.node.name',
+    ecs: 'host.name',
+    ocsf: 'device.hostname',
+  }),
+  'network.direction': text('Seen from the Pods of the node; `internal` is from one to another of them.', 'fine', {
+    otel: 'network.direction',
+    ecs: 'network.direction',
+    ocsf: 'connection_info.direction_id',
+    values: ['ingress', 'egress', 'internal'],
+  }),
+  'network.transport': text('IANA keyword in lower case.', 'fine', {
+    otel: 'network.transport',
+    ecs: 'network.transport',
+    ocsf: 'connection_info.protocol_name',
+  }),
+  'network.type': text('Version of IP.', 'fine', {
+    otel: 'network.type',
+    ecs: 'network.type',
+    ocsf: 'connection_info.protocol_ver_id',
+    values: ['ipv4', 'ipv6'],
+  }),
+  'network.reply': boolean('The packets were answers: the port is that of the source.', 'fine'),
+  'network.packets': integer('Packets that were logged.', 'avoid', {
+    otel: 'network.packets',
+    ecs: 'network.packets',
+    ocsf: 'traffic.packets',
+  }),
+  'network.packets_at_least': boolean('Log was lost or suppressed meanwhile: there were at least as many.', 'fine'),
+  'icmp.type': integer('Type of an ICMP message.', 'fine', { otel: 'icmp.type' }),
+  'icmp.code': integer('Its code.', 'fine', { otel: 'icmp.code' }),
+  ...endFields('source'),
+  ...endFields('destination'),
+  'security_rule.name': text('The policy.', 'careful', {
+    otel: 'security_rule.name',
+    ecs: 'rule.name',
+    ocsf: 'firewall_rule.name',
+  }),
+  'policy.kind': text('`NetworkPolicy`, `GlobalNetworkPolicy`, …', 'fine'),
+  'policy.namespace': text('Namespace of the policy.', 'fine'),
+  'policy.tier': text('Its tier.', 'fine'),
+  'policy.evidence': text('`logged`: the LOG prefix or the logger names it.', 'fine', { values: ['logged'] }),
+  'policy.enforced_by': text('What kind of thing wrote the rule.', 'fine', {
+    values: ['network-policy', 'host-firewall'],
+  }),
+  'log.logger': text('The format of the line.', 'fine', { ecs: 'log.logger' }),
+  'log.prefix': text('The LOG prefix.', 'careful'),
+  'log.records_lost': integer('Of a gap: records that are missing, where that is known.', 'avoid'),
+  'interface.in': text('Interface the packets came from, if it was one.', 'avoid', {
+    ecs: 'observer.ingress.interface.name',
+  }),
+  'interface.out': text('Interface they were to leave by, if it was one.', 'avoid', {
+    ecs: 'observer.egress.interface.name',
+  }),
+  'original.source.address': text('`packet` mode: source of the packet that an ICMP error is about.', 'avoid'),
+  'original.destination.address': text('Its destination.', 'avoid'),
+  'original.destination.port': integer('The port there.', 'careful'),
+  'original.network.transport': text('Its protocol.', 'fine'),
+  'packet.size': integer('`packet` mode: bytes of the packet.', 'avoid', { ecs: 'network.bytes' }),
+  'packet.ttl': integer('`packet` mode: TTL or hop limit.', 'avoid'),
+  'packet.tcp_flags': text('`packet` mode: `SYN ACK`.', 'careful', { ocsf: 'connection_info.tcp_flags' }),
+  'packet.mark': integer('`packet` mode: mark of the packet.', 'careful'),
+  'packet.uid': integer('`packet` mode: user of the process that sent it.', 'careful'),
+  'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for.', 'careful'),
+  'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
+  'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
+  'log.file.path': text('`packet` mode: the log.', 'careful', { otel: 'log.file.path', ecs: 'log.file.path' }),
+  'log.file.line': integer('`packet` mode: its line.', 'avoid', { ecs: 'log.origin.file.line' }),
+} as const satisfies Readonly<Record<string, Field>>;
+
+type Value = { string: string; time: string; integer: number; boolean: true };
+
+/** One line of NDJSON. What is not known is left out, so is what is false. */
+export type FlowRecord = {
+  -readonly [Name in keyof typeof fields]?: Value[(typeof fields)[Name]['type']] | undefined;
+};
+
+/** Fields without which a line is no record. */
+export const requiredFields = [
+  '@timestamp',
+  'schema.version',
+  'event.id',
+  'event.name',
+  'event.action',
+] as const satisfies readonly (keyof FlowRecord)[];

@@ -1,0 +1,161 @@
+import { orient } from '../drops/orientation.ts';
+import type { Endpoint, Ends } from '../model/endpoint.ts';
+import type { LogLine } from '../model/log-line.ts';
+import type { Martian } from '../model/observation.ts';
+import { type Packet, type PacketObservation, TcpFlag } from '../model/packet.ts';
+import type { FlowRecord } from './fields.ts';
+
+/** A packet with what was found out about it. */
+export interface AuditedPacket {
+  observation: PacketObservation | Martian;
+  ends: Ends;
+  node: string;
+  noise: string | undefined;
+}
+
+/** All that the packets of one flow have in common. */
+export interface Flow {
+  /** Equal for all packets that are counted together, whatever their Pods, addresses and interfaces. */
+  key: string;
+  /** Whose flow it is, so that one Pod's flows do not take the room of others. */
+  subject: string;
+  fields: FlowRecord;
+}
+
+/** Which flow a packet belongs to. */
+export function flowOf({ observation, ends, node, noise }: AuditedPacket): Flow {
+  const { kind: _, ...service } = serviceOf(observation);
+  const fields: FlowRecord = {
+    ...actionOf(observation),
+    'event.noise': noise,
+    'k8s.node.name': node || undefined,
+    'network.direction': directionOf(ends, node),
+    ...service,
+    ...endOf('source', ends.source),
+    ...endOf('destination', ends.destination),
+    ...ruleOf(observation),
+  };
+  const { source, destination } = ends;
+  const subject = [destination, source].find(({ kind }) => kind === 'pod')?.identity ?? '';
+  const { 'interface.in': __, 'interface.out': ___, ...rule } = ruleOf(observation);
+  const common = [actionOf(observation), noise, node, fields['network.direction'], service, rule];
+  return { key: JSON.stringify([common, source.identity, destination.identity]), subject, fields };
+}
+
+/** A flow with one packet, as much as its line shows. The time and what names the record are the caller's. */
+export function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
+  const { fields } = flowOf(packet);
+  const of: FlowRecord = {
+    ...fields,
+    'event.time_estimated': line.timeIsExact ? undefined : true,
+    'log.file.path': line.source,
+    'log.file.line': line.line,
+  };
+  const { observation, ends } = packet;
+  if (observation.kind === 'martian') return of;
+  const { sourcePort, destinationPort, tcpFlags, length, ttl, incomplete } = observation.packet;
+  const { inner } = observation;
+  return {
+    ...of,
+    'source.port': sourcePort,
+    'destination.port': destinationPort,
+    'source.k8s.pod.uid': ends.source.kind === 'pod' ? ends.source.object?.uid || undefined : undefined,
+    'destination.k8s.pod.uid': ends.destination.kind === 'pod' ? ends.destination.object?.uid || undefined : undefined,
+    'packet.size': length,
+    'packet.ttl': ttl,
+    'packet.tcp_flags': flagNames(tcpFlags),
+    'packet.mark': observation.mark,
+    'packet.uid': observation.uid,
+    'packet.mtu': observation.mtu,
+    'packet.incomplete': incomplete || undefined,
+    'original.source.address': inner?.source,
+    'original.destination.address': inner?.destination,
+    'original.destination.port': inner?.destinationPort,
+    'original.network.transport': inner && transportOf(inner.protocol),
+  };
+}
+
+function actionOf(observation: PacketObservation | Martian): FlowRecord {
+  const action = observation.kind === 'martian' ? 'dropped' : observation.verdict;
+  const isLost = action === 'dropped' || action === 'rejected';
+  return { 'event.name': isLost ? 'network.flow.drop' : 'network.flow.log', 'event.action': action };
+}
+
+function serviceOf(observation: PacketObservation | Martian): FlowRecord & { kind: string } {
+  const address = observation.kind === 'martian' ? observation.source : observation.packet.source;
+  const type = { kind: observation.kind, 'network.type': address.includes(':') ? 'ipv6' : 'ipv4' };
+  if (observation.kind === 'martian') return type;
+  const { packet } = observation;
+  const { port, reply } = orient(packet);
+  return {
+    ...type,
+    'network.transport': transportOf(packet.protocol),
+    'network.reply': reply || undefined,
+    [reply ? 'source.port' : 'destination.port']: port,
+    'icmp.type': packet.icmpType,
+    'icmp.code': packet.icmpCode,
+    'packet.later_fragment': packet.laterFragment || undefined,
+  };
+}
+
+/** The IANA keyword as ECS and OpenTelemetry spell it. */
+function transportOf(protocol: Packet['protocol']): string | undefined {
+  return protocol === 'ICMPv6' ? 'ipv6-icmp' : protocol.toLowerCase() || undefined;
+}
+
+function ruleOf(observation: PacketObservation | Martian): FlowRecord {
+  if (observation.kind === 'martian') {
+    const { impossible, device } = observation;
+    return { 'log.logger': 'kernel', 'log.prefix': `martian ${impossible}`, 'interface.in': device };
+  }
+  const { policy, enforcer, logger, prefix, inInterface, outInterface } = observation;
+  return {
+    'security_rule.name': policy?.name,
+    'policy.kind': policy?.kind,
+    'policy.namespace': policy?.namespace,
+    'policy.tier': policy?.tier,
+    'policy.evidence': policy && 'logged',
+    'policy.enforced_by': enforcer === 'unknown' ? undefined : enforcer,
+    'log.logger': logger,
+    'log.prefix': prefix || undefined,
+    'interface.in': inInterface || undefined,
+    'interface.out': outInterface || undefined,
+  };
+}
+
+/** By the interfaces; where they do not show it, by the nodes of the Pods. */
+function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
+  const { source, destination } = ends;
+  const isOut = ends.fromPodInterface || (source.kind === 'pod' && source.node === node);
+  const isIn = ends.toPodInterface || (destination.kind === 'pod' && destination.node === node);
+  if (isOut && isIn) return 'internal';
+  if (isIn) return 'ingress';
+  return isOut ? 'egress' : undefined;
+}
+
+const kindNames = { pod: 'Pod', node: 'Node', service: 'Service', external: 'external', unknown: 'unknown' } as const;
+
+function endOf(
+  end: 'source' | 'destination',
+  { kind, address, evidence, object, workload, role }: Endpoint,
+): FlowRecord {
+  return {
+    [`${end}.address`]: address,
+    [`${end}.kind`]: kindNames[kind],
+    [`${end}.role`]: role,
+    [`${end}.evidence`]: evidence === 'none' ? undefined : evidence,
+    [`${end}.k8s.namespace.name`]: object?.namespace,
+    [`${end}.k8s.pod.name`]: kind === 'pod' ? object?.name : undefined,
+    [`${end}.k8s.owner.kind`]: workload?.kind ?? (kind === 'pod' ? undefined : object?.kind),
+    [`${end}.k8s.owner.name`]: workload?.name ?? (kind === 'pod' ? undefined : object?.name),
+  };
+}
+
+/** `SYN ACK`; undefined where no TCP header was shown. */
+export function flagNames(flags: number | undefined): string | undefined {
+  if (flags === undefined) return undefined;
+  return Object.entries(TcpFlag)
+    .filter(([, bit]) => (flags & bit) !== 0)
+    .map(([name]) => name)
+    .join(' ');
+}

@@ -1,0 +1,124 @@
+import type { Millis } from '../model/log-line.ts';
+import type { Suppressed } from '../model/observation.ts';
+import type { FlowRecord } from './fields.ts';
+import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
+import { createOpenFlows, defaultFlowLimits, type FlowLimits, isGap, type OpenFlow, recordOf } from './open-flows.ts';
+
+/** Lines come a little late: journald syncs, and peers are looked up for up to two seconds. */
+const grace: Millis = 5000;
+
+export interface IntervalsOptions {
+  /** Length of an interval. */
+  interval: Millis;
+  cluster: string | undefined;
+  limits?: FlowLimits;
+  restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
+  /** A record is complete. It and the flow it came from belong into one batch of the state. */
+  onRecord: (record: FlowRecord) => void;
+  /** The clock of the lines' times, and what the wall clock showed at one of them. */
+  now: () => Millis;
+  toWall: (time: Millis) => Millis;
+}
+
+export type Intervals = ReturnType<typeof createIntervals>;
+
+/** Counts packets by flow and interval of their own time. */
+export function createIntervals(options: IntervalsOptions) {
+  const { interval, cluster, limits = defaultFlowLimits, restored, onRecord, now, toWall } = options;
+  const flows = createOpenFlows(limits, restored?.flows);
+  /** The flow of each meaning a packet had, so that a flow that repeats is found without its key. */
+  const found = new WeakMap<object, OpenFlow>();
+  /** Intervals that packets came for since the last look: a backlog is read on before its intervals are closed. */
+  const touched = new Set<Millis>();
+  /** Intervals of which log was lost: any log, or only warnings of the kernel. */
+  const gaps = new Map<Millis, 'everything' | 'kernel-warnings'>();
+  for (const flow of restored?.flows ?? []) if (isGap(flow)) gaps.set(flow.start, 'everything');
+  let closings = restored?.closings ?? 0;
+  let revision = 0;
+
+  return {
+    get size() {
+      return flows.size;
+    },
+    get closings() {
+      return closings;
+    },
+    get revision() {
+      return revision;
+    },
+    takeChanges: () => flows.takeChanges(),
+    entries: () => flows.entries(),
+    /** `meaning`: the same object only for packets of one flow, one Pod at each end, and the same interfaces. */
+    count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
+      revision++;
+      const start = startOf(time);
+      let flow = found.get(meaning);
+      if (flow?.start !== start || flow.packets === 0) {
+        flow = flows.of(start, flowOf(packet()), time);
+        found.set(meaning, flow);
+      }
+      touched.add(start);
+      flows.count(flow, packets, time);
+    },
+    /** Records of a node's log are missing. */
+    lost({ by, count = 0, affects }: Suppressed, node: string, time: Millis): void {
+      if (affects === 'nothing' || affects === 'felix') return;
+      revision++;
+      const start = startOf(time);
+      touched.add(start);
+      if (gaps.get(start) !== 'everything') gaps.set(start, affects);
+      flows.count(flows.of(start, gapOf(by, node), time), count, time);
+    },
+    /** Closes at most `most` flows of intervals that are over. Returns whether more are to be closed now. */
+    close(most: number): boolean {
+      const over = now() - interval - grace;
+      const due: OpenFlow[] = [];
+      // A gap goes last: were the program killed in between, what is closed later would not know of it.
+      for (const isOfGaps of [false, true]) {
+        for (const flow of flows.all()) {
+          if (flow.start > over || touched.has(flow.start) || isGap(flow) !== isOfGaps) continue;
+          if (due.push(flow) > most) break;
+        }
+      }
+      if (due.length > 0) closings++;
+      for (const flow of due.slice(0, most)) closeFlow(flow);
+      if (due.length > most) return true;
+      for (const start of gaps.keys()) if (start <= over && !touched.has(start)) gaps.delete(start);
+      touched.clear();
+      return false;
+    },
+  };
+
+  function closeFlow(flow: OpenFlow): void {
+    revision++;
+    flows.remove(flow);
+    const gap = gaps.get(flow.start);
+    const atLeast = gap === 'everything' || (gap !== undefined && isWarning(flow));
+    onRecord(recordOf(flow, { interval, cluster, closing: closings, atLeast, toWall }));
+    // Whoever still finds it by a meaning must not count into it.
+    flow.packets = 0;
+  }
+
+  /** A clock that was ahead must not keep an interval open for years. */
+  function startOf(time: Millis): Millis {
+    return Math.floor(Math.min(time, now() + interval) / interval) * interval;
+  }
+}
+
+/** Martians are printed as warnings of the kernel, whose rate is limited apart. */
+function isWarning({ fields }: OpenFlow): boolean {
+  return fields['log.prefix']?.startsWith('martian ') === true;
+}
+
+function gapOf(by: string, node: string): Flow {
+  return {
+    key: JSON.stringify(['gap', by, node]),
+    subject: '',
+    fields: {
+      'event.name': 'network.flow.gap',
+      'event.action': 'lost',
+      'event.reason': by,
+      'k8s.node.name': node || undefined,
+    },
+  };
+}

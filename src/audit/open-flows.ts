@@ -1,0 +1,211 @@
+import type { Millis } from '../model/log-line.ts';
+import type { StateChange } from '../model/state-change.ts';
+import type { FlowRecord } from './fields.ts';
+import type { Flow } from './flow.ts';
+import { headOf, stampOf } from './record.ts';
+
+export interface FlowLimits {
+  /** Flows of all open intervals together; what is past that is counted in one more. */
+  total: number;
+  /** Flows of one Pod's workload in one interval; what is past that is counted in one more of it. */
+  perSubject: number;
+}
+
+export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500 };
+
+/** A flow in an interval that is not over. Plain JSON. */
+export interface OpenFlow {
+  /** Start of its interval. */
+  start: Millis;
+  key: string;
+  subject: string;
+  fields: FlowRecord;
+  packets: number;
+  first: Millis;
+  last: Millis;
+  /** Addresses beside the one in `fields`. */
+  others: Record<'source' | 'destination', string[]>;
+  /** Fields of which the packets had several values. */
+  mixed: (keyof FlowRecord)[];
+}
+
+/** Further addresses of each end that are remembered. */
+const mostAddresses = 255;
+
+/** What packets of one flow need not have in common. */
+const mayDiffer = [
+  'source.evidence',
+  'source.k8s.pod.name',
+  'destination.evidence',
+  'destination.k8s.pod.name',
+  'interface.in',
+  'interface.out',
+] as const satisfies readonly (keyof FlowRecord)[];
+
+/** The flows of the intervals that are not over, and what of them is not on disk yet. */
+export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
+  const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
+  /** Flows of each subject in each interval. */
+  const ofSubject = new Map<string, number>();
+  for (const flow of restored) noteSubject(flow, 1);
+  const changed = new Map<OpenFlow, 'new' | 'counted'>();
+  const removed: OpenFlow[] = [];
+
+  return {
+    get size() {
+      return flows.size;
+    },
+    all: () => flows.values(),
+    /** The flow in the interval that begins at `start`; made if there is none. */
+    of(start: Millis, given: Flow, time: Millis): OpenFlow {
+      const flow = flows.get(idOf({ start, key: given.key })) ?? add(start, room(start, given), time);
+      if (join(flow, given.fields)) changed.set(flow, 'new');
+      return flow;
+    },
+    count(flow: OpenFlow, packets: number, time: Millis): void {
+      flow.packets += packets;
+      if (time > flow.last) flow.last = time;
+      else if (time < flow.first) flow.first = time;
+      if (!changed.has(flow)) changed.set(flow, 'counted');
+    },
+    remove(flow: OpenFlow): void {
+      flows.delete(idOf(flow));
+      noteSubject(flow, -1);
+      changed.delete(flow);
+      removed.push(flow);
+    },
+    takeChanges(): StateChange[] {
+      const changes: StateChange[] = removed.splice(0).map((flow) => ['remove', `flow ${idOf(flow)}`]);
+      for (const [flow, how] of changed) {
+        const { packets, first, last } = flow;
+        const key = `flow ${idOf(flow)}`;
+        changes.push(how === 'new' ? ['set', key, flow] : ['merge', key, { packets, first, last }]);
+      }
+      changed.clear();
+      return changes;
+    },
+    *entries(): Generator<StateChange> {
+      for (const [id, flow] of flows) yield ['set', `flow ${id}`, flow];
+    },
+  };
+
+  function add(start: Millis, { key, subject, fields }: Flow, time: Millis): OpenFlow {
+    const known = flows.get(idOf({ start, key }));
+    if (known !== undefined) return known;
+    const others = { source: [], destination: [] };
+    const flow = {
+      start,
+      key,
+      subject,
+      fields: { ...fields },
+      packets: 0,
+      first: time,
+      last: time,
+      others,
+      mixed: [],
+    };
+    flows.set(idOf(flow), flow);
+    noteSubject(flow, 1);
+    changed.set(flow, 'new');
+    return flow;
+  }
+
+  /** The flow itself, or the one that stands for what is past a limit. */
+  function room(start: Millis, flow: Flow): Flow {
+    if (flows.size >= limits.total) return joined(flow, ['source', 'destination']);
+    if ((ofSubject.get(`${start} ${flow.subject}`) ?? 0) < limits.perSubject) return flow;
+    return joined(flow, [flow.fields['destination.kind'] === 'Pod' ? 'source' : 'destination']);
+  }
+
+  function noteSubject({ start, subject }: OpenFlow, by: 1 | -1): void {
+    const key = `${start} ${subject}`;
+    const count = (ofSubject.get(key) ?? 0) + by;
+    if (count > 0) ofSubject.set(key, count);
+    else ofSubject.delete(key);
+  }
+}
+
+export interface RecordContext {
+  /** Length of the interval. */
+  interval: Millis;
+  cluster: string | undefined;
+  /** Numbers the times that flows were closed: lines that come late make another record. */
+  closing: number;
+  /** Whether log of the interval was lost. */
+  atLeast: boolean;
+  toWall: (time: Millis) => Millis;
+}
+
+/** The record of a flow whose interval is over. */
+export function recordOf(flow: OpenFlow, { interval, cluster, closing, atLeast, toWall }: RecordContext): FlowRecord {
+  const { start, key, packets, first, last, others } = flow;
+  const { 'event.name': name, 'event.action': action, ...fields } = flow.fields;
+  const counts: FlowRecord = isGap(flow)
+    ? { 'log.records_lost': packets || undefined }
+    : { 'network.packets': packets, 'network.packets_at_least': atLeast || undefined };
+  return {
+    ...headOf(toWall(start + interval), name, [cluster, fields['k8s.node.name'], key, start, closing]),
+    'event.action': action,
+    'event.start': stampOf(toWall(first)),
+    'event.end': stampOf(toWall(last)),
+    'k8s.cluster.name': cluster,
+    ...counts,
+    ...fields,
+    ...distinctOf('source', others.source),
+    ...distinctOf('destination', others.destination),
+  };
+}
+
+export function isGap({ fields }: Pick<OpenFlow, 'fields'>): boolean {
+  return fields['event.name'] === 'network.flow.gap';
+}
+
+function distinctOf(end: 'source' | 'destination', others: readonly string[]): FlowRecord {
+  if (others.length === 0) return {};
+  return {
+    [`${end}.addresses`]: 1 + others.length,
+    [`${end}.addresses_at_least`]: others.length >= mostAddresses || undefined,
+  };
+}
+
+/** Equal for one flow in one interval. */
+function idOf({ start, key }: Pick<OpenFlow, 'start' | 'key'>): string {
+  return `${start} ${key}`;
+}
+
+/** Takes in what the packets of another Pod or interface have. Returns whether that changed anything. */
+function join(flow: OpenFlow, fields: FlowRecord): boolean {
+  let hasChanged = false;
+  for (const name of mayDiffer) {
+    if (flow.fields[name] === fields[name] || flow.mixed.includes(name)) continue;
+    flow.mixed.push(name);
+    delete flow.fields[name];
+    hasChanged = true;
+  }
+  for (const end of ['source', 'destination'] as const) {
+    const address = fields[`${end}.address`];
+    const others = flow.others[end];
+    if (flow.fields[`${end}.kind`] === 'other' || address === undefined) continue;
+    if (address === flow.fields[`${end}.address`] || others.length >= mostAddresses || others.includes(address))
+      continue;
+    others.push(address);
+    hasChanged = true;
+  }
+  return hasChanged;
+}
+
+/** A flow without its ports and without what is known of the ends given. */
+function joined({ subject, fields }: Flow, ends: readonly ('source' | 'destination')[]): Flow {
+  const kept = Object.entries(fields).filter(
+    ([name]) => !/\.port$|^interface\./.test(name) && !ends.some((end) => name.startsWith(`${end}.`)),
+  );
+  const others = Object.fromEntries(ends.map((end) => [`${end}.kind`, 'other']));
+  const all = ends.length > 1;
+  return {
+    key: all
+      ? JSON.stringify(['other', fields['event.action']])
+      : JSON.stringify(['other', subject, fields['event.action']]),
+    subject: all ? '' : subject,
+    fields: { ...Object.fromEntries(kept), ...others },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Millis } from '../model/log-line.ts';
+import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
+
+/** Rows that a sink never had, because the queue was full. */
+export interface LostRows {
+  rows: number;
+  /** When the first and the last were lost. */
+  first: Millis;
+  last: Millis;
+}
+
+/** How far a sink has come. Plain JSON. */
+export interface SinkPlace {
+  /** Number of the last row that the receiver has. */
+  confirmed: number;
+  lost?: LostRows | undefined;
+}
+
+export interface QueueState {
+  /** Number of the newest row. */
+  newest: number;
+  sinks: Readonly<Record<string, SinkPlace>>;
+}
+
+export interface Batch {
+  rows: readonly string[];
+  /** Number of the last row. */
+  through: number;
+  /** What was lost before the first row. */
+  lost: LostRows | undefined;
+}
+
+export interface AuditQueueOptions {
+  sinks: readonly string[];
+  /** Bytes of rows that are held; then the oldest goes. */
+  most: number;
+  restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
+  now: () => Millis;
+}
+
+/** Rows in order, for sinks that are each at a place of their own. All of it is a part of the state on disk. */
+export interface AuditQueue {
+  add: (row: string) => void;
+  /** The newest row: once all that was added before this call is on disk, `release` it. */
+  readonly newest: number;
+  /** Rows up to this one are on disk, so receivers may have them. */
+  release: (through: number) => void;
+  /** The next rows for a sink, at most so many; undefined if it has all that were released. */
+  next: (sink: string, most: number) => Batch | undefined;
+  /** The receiver has the batch for good. */
+  confirm: (sink: string, batch: Batch) => void;
+  /** What is held. */
+  readonly sizes: { rows: number; bytes: number };
+  /** By sink: rows that it has not confirmed, and rows that it never had since the start. */
+  readonly sinks: Readonly<Record<string, { behind: number; lost: number }>>;
+  readonly state: QueueState;
+  readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
+}
+
+export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptions): AuditQueue {
+  const rows = new Map(restored?.rows);
+  const changes = createKeyedChanges('record', rows);
+  let newest = restored?.state.newest ?? 0;
+  /** What an earlier run left is on disk. */
+  let released = newest;
+  const lostBy = new Map<string, number>();
+  let oldest = newest + 1 - rows.size;
+  let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
+  const places: Record<string, SinkPlace> = Object.fromEntries(
+    sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.state.sinks[sink] }]),
+  );
+
+  return {
+    changes,
+    get newest() {
+      return newest;
+    },
+    get sizes() {
+      return { rows: rows.size, bytes };
+    },
+    get state() {
+      return { newest, sinks: places };
+    },
+    get sinks() {
+      return Object.fromEntries(
+        Object.entries(places).map(([sink, { confirmed }]) => [
+          sink,
+          { behind: newest - confirmed, lost: lostBy.get(sink) ?? 0 },
+        ]),
+      );
+    },
+    add(row) {
+      const key = String(++newest);
+      rows.set(key, row);
+      changes.changed(key);
+      bytes += row.length;
+      for (let over = bytes - most; over > 0 && rows.size > 1; over = bytes - most) loseOldest();
+    },
+    release(through) {
+      released = Math.max(released, through);
+    },
+    next(sink, mostRows) {
+      const { confirmed, lost } = placeOf(sink);
+      if (confirmed >= released) return undefined;
+      const batch: string[] = [];
+      let through = Math.max(confirmed, oldest - 1);
+      for (; through < released && batch.length < mostRows; through++) batch.push(rows.get(String(through + 1)) ?? '');
+      return { rows: batch, through, lost };
+    },
+    confirm(sink, { through, lost }) {
+      const place = placeOf(sink);
+      place.confirmed = Math.max(place.confirmed, through);
+      // What was lost while the batch was under way is reported with the next one.
+      if (place.lost === lost) delete place.lost;
+      const confirmedByAll = Math.min(...Object.values(places).map(({ confirmed }) => confirmed));
+      while (oldest <= confirmedByAll) removeOldest();
+    },
+  };
+
+  function loseOldest(): void {
+    for (const [sink, place] of Object.entries(places)) {
+      if (place.confirmed >= oldest) continue;
+      place.confirmed = oldest;
+      lostBy.set(sink, (lostBy.get(sink) ?? 0) + 1);
+      const { rows: count, first } = place.lost ?? { rows: 0, first: now() };
+      place.lost = { rows: count + 1, first, last: now() };
+    }
+    removeOldest();
+  }
+
+  function removeOldest(): void {
+    const key = String(oldest++);
+    bytes -= rows.get(key)?.length ?? 0;
+    rows.delete(key);
+    changes.changed(key);
+  }
+
+  function placeOf(sink: string): SinkPlace {
+    return places[sink] as SinkPlace;
+  }
+}

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import { createIntervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
+import type { AuditState } from '../../src/audit/audit.ts';
+import type { Ends } from '../../src/model/endpoint.ts';
+import type { StateChange } from '../../src/model/state-change.ts';
+import { applyChange } from '../../src/state/segments.ts';
+import { ends, externalEnd, nine, observation, packet, podEnd, workerEnd } from '../builders.ts';
+
+const minute = 60_000;
+
+function open(given: Partial<IntervalsOptions> = {}) {
+  const records: FlowRecord[] = [];
+  let now = nine;
+  const intervals = createIntervals({
+    interval: minute,
+    cluster: 'prod',
+    onRecord: (record) => records.push(record),
+    now: () => now,
+    toWall: (time) => time,
+    ...given,
+  });
+  return {
+    intervals,
+    records,
+    /** Counts a packet at so many seconds after nine. */
+    drop: (seconds: number, found: Ends = ends(), weight = 1, meaning: object = {}, port = 5432): void => {
+      now = Math.max(now, nine + seconds * 1000);
+      const packetOf = () => ({
+        observation: observation({ packet: packet({ destinationPort: port, sourcePort: 50_000 }) }),
+        ends: found,
+        node: 'node-a',
+        noise: undefined,
+      });
+      intervals.count(meaning, packetOf, weight, nine + seconds * 1000);
+    },
+    /** Closes what is over so many seconds after nine; twice, as what was counted since the last look stays open. */
+    closeAt: (seconds: number): FlowRecord[] => {
+      now = nine + seconds * 1000;
+      for (let round = 0; round < 2; round++) while (intervals.close(2));
+      return JSON.parse(JSON.stringify(records.splice(0))) as FlowRecord[];
+    },
+  };
+}
+
+const dropped = () => ({ observation: observation(), ends: web(), node: 'node-a', noise: undefined });
+
+const fromAddress = (index: number) =>
+  ends({
+    source: externalEnd({ address: `203.0.113.${index}`, identity: `203.0.113.${index}` }),
+    destination: podEnd(),
+  });
+
+const web = () => ends({ source: workerEnd(1), destination: podEnd() });
+
+describe('a flow in one interval', () => {
+  test('is one record with all of its packets', () => {
+    const { drop, closeAt } = open();
+    drop(1, web());
+    drop(30, web(), 4);
+    drop(59, web());
+    expect(closeAt(64)).toEqual([]);
+    expect(closeAt(66)).toMatchObject([
+      {
+        '@timestamp': '2026-11-21T09:01:00.000Z',
+        'event.start': '2026-11-21T09:00:01.000Z',
+        'event.end': '2026-11-21T09:00:59.000Z',
+        'network.packets': 6,
+        'source.k8s.owner.name': 'worker',
+        'source.k8s.pod.name': 'worker-1',
+        'destination.port': 5432,
+      },
+    ]);
+  });
+
+  test('of several Pods of one workload names none of them, and counts their addresses', () => {
+    const { drop, closeAt } = open();
+    for (const number of [1, 2, 3, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
+    const [record, ...more] = closeAt(66);
+    expect(more).toEqual([]);
+    expect(record).toMatchObject({ 'network.packets': 4, 'source.addresses': 3, 'source.k8s.owner.name': 'worker' });
+    expect(record).not.toHaveProperty(['source.k8s.pod.name']);
+    expect(record).not.toHaveProperty(['destination.addresses']);
+  });
+
+  test('another port is another flow', () => {
+    const { drop, closeAt } = open();
+    drop(1, web(), 1, {}, 80);
+    drop(1, web(), 1, {}, 443);
+    expect(closeAt(66).map((record) => record['destination.port'])).toEqual([80, 443]);
+  });
+
+  test('that goes on in the next interval is another record with another id', () => {
+    const { drop, closeAt } = open();
+    const meaning = {};
+    drop(59, web(), 1, meaning);
+    drop(61, web(), 1, meaning);
+    const records = [...closeAt(66), ...closeAt(126)];
+    expect(records.map((record) => record['network.packets'])).toEqual([1, 1]);
+    expect(new Set(records.map((record) => record['event.id'])).size).toBe(2);
+  });
+
+  test('lines that come after its record make another one with another id', () => {
+    const { drop, closeAt } = open();
+    const meaning = {};
+    drop(10, web(), 1, meaning);
+    const before = closeAt(66);
+    drop(11, web(), 2, meaning);
+    const after = closeAt(67);
+    expect([before, after].map(([record]) => record?.['network.packets'])).toEqual([1, 2]);
+    expect(before[0]?.['event.id']).not.toBe(after[0]?.['event.id']);
+    expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
+  });
+
+  test('a time far ahead of the clock does not keep it open', () => {
+    const { intervals, closeAt } = open();
+    intervals.count({}, dropped, 1, nine + 86_400_000 * 365);
+    expect(closeAt(3 * 60)).toHaveLength(1);
+  });
+});
+
+describe('lost log', () => {
+  const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
+
+  test('is a record of its own, and all counts of that interval are lower bounds', () => {
+    const { intervals, drop, closeAt } = open();
+    drop(1, web());
+    intervals.lost(suppressed, 'node-a', nine + 2000);
+    intervals.lost({ ...suppressed, count: undefined }, 'node-a', nine + 3000);
+    drop(30, web(), 1, {}, 80);
+    drop(61, web());
+    expect(closeAt(130)).toMatchObject([
+      { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
+      { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
+      { 'event.name': 'network.flow.drop', '@timestamp': '2026-11-21T09:02:00.000Z' },
+      { 'event.name': 'network.flow.gap', 'event.action': 'lost', 'event.reason': 'kmsg', 'log.records_lost': 7 },
+    ]);
+  });
+
+  test('of other warnings of the kernel leaves the counts of packets exact', () => {
+    const { intervals, drop, closeAt } = open();
+    drop(1, web());
+    intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
+    expect(closeAt(66)[0]).not.toHaveProperty(['network.packets_at_least']);
+  });
+});
+
+describe('past the limits packets are counted and not lost', () => {
+  test('of one workload: its other flows are joined, and those of others are not', () => {
+    const { drop, closeAt } = open({ limits: { total: 100, perSubject: 3 } });
+    for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
+    drop(2, ends({ source: externalEnd(), destination: workerEnd(1) }));
+    const records = closeAt(66);
+    expect(records).toHaveLength(5);
+    expect(records.find((record) => record['source.kind'] === 'other')).toMatchObject({
+      'network.packets': 7,
+      'destination.k8s.pod.name': 'web-0',
+    });
+    expect(records.find((record) => record['destination.k8s.owner.name'] === 'worker')).toBeDefined();
+  });
+
+  test('of the node: one record stands for the rest', () => {
+    const { drop, closeAt } = open({ limits: { total: 3, perSubject: 100 } });
+    for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
+    const records = closeAt(66);
+    expect(records.map((record) => record['network.packets'])).toEqual([1, 1, 1, 7]);
+    expect(records.at(-1)).toMatchObject({ 'source.kind': 'other', 'destination.kind': 'other' });
+  });
+});
+
+test('whatever is counted, closed and killed in between, records add up to what was kept, with ids of their own', () => {
+  const step = fc.oneof(
+    fc.record({
+      kind: fc.constant('drop' as const),
+      seconds: fc.nat(200),
+      end: fc.nat(5),
+      weight: fc.integer({ min: 1, max: 9 }),
+    }),
+    fc.record({ kind: fc.constantFrom('close' as const, 'kill' as const, 'keep' as const) }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const disk = new Map<string, unknown>();
+      const sent: FlowRecord[] = [];
+      let counted = 0;
+      let kept = 0;
+      let unsent: FlowRecord[] = [];
+      let run = open();
+      const keep = (): void => {
+        const changes = JSON.parse(
+          JSON.stringify([...run.intervals.takeChanges(), ['set', 'closings', run.intervals.closings]]),
+        );
+        for (const change of changes as StateChange[]) applyChange(change, disk);
+        kept = counted;
+        sent.push(...unsent.splice(0));
+      };
+      for (const each of steps) {
+        if (each.kind === 'drop') {
+          run.drop(each.seconds, ends({ source: workerEnd(each.end), destination: podEnd() }), each.weight);
+          counted += each.weight;
+        } else if (each.kind === 'close') unsent.push(...run.closeAt(400));
+        else if (each.kind === 'keep') keep();
+        else {
+          const flows = [...disk]
+            .filter(([key]) => key.startsWith('flow '))
+            .map(([, flow]) => flow) as AuditState['flows'];
+          run = open({ restored: structuredClone({ flows, closings: (disk.get('closings') ?? 0) as number }) });
+          unsent = [];
+          counted = kept;
+        }
+      }
+      unsent.push(...run.closeAt(400));
+      keep();
+      expect(sent.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0)).toBe(counted);
+      expect(new Set(sent.map((record) => record['event.id'])).size).toBe(sent.length);
+    }),
+  );
+});

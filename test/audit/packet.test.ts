@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { type FlowRecord, fields } from '../../src/audit/fields.ts';
+import { packetRow } from '../../src/audit/record.ts';
+import type { LogLine } from '../../src/model/log-line.ts';
+import type { PacketObservation } from '../../src/model/packet.ts';
+import { ends, externalEnd, icmp, line, nine, observation, packet, podEnd, portless, workerEnd } from '../builders.ts';
+
+function row(
+  given: Partial<PacketObservation> = {},
+  of: Partial<LogLine> = {},
+  found = ends(),
+  node = 'node-a',
+  noise?: string,
+): FlowRecord {
+  const text = packetRow(line(of), { observation: observation(given), ends: found, node, noise }, 'prod');
+  expect(text.endsWith('}\n') && !text.slice(0, -1).includes('\n')).toBe(true);
+  const record = JSON.parse(text) as FlowRecord;
+  expect(Object.keys(record).filter((name) => !Object.hasOwn(fields, name))).toEqual([]);
+  return record;
+}
+
+test('all that a line shows of one packet', () => {
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined };
+  const given = {
+    inInterface: 'calic440f455693',
+    outInterface: 'eth0',
+    policy,
+    mark: 0x10000,
+    uid: 1000,
+    repeat: 3,
+    packet: packet({ tcpFlags: 18 }),
+  };
+  const found = ends({ source: workerEnd(1), destination: externalEnd(), fromPodInterface: true });
+  expect(row(given, { time: nine + 1500 }, found)).toEqual({
+    '@timestamp': '2026-11-21T09:00:01.500Z',
+    'schema.version': '1.0',
+    'event.id': expect.stringMatching(/^[0-9a-f]{24}$/),
+    'event.name': 'network.flow.drop',
+    'event.action': 'dropped',
+    'event.start': '2026-11-21T09:00:01.500Z',
+    'event.end': '2026-11-21T09:00:01.500Z',
+    'k8s.cluster.name': 'prod',
+    'k8s.node.name': 'node-a',
+    'network.direction': 'egress',
+    'network.transport': 'tcp',
+    'network.type': 'ipv4',
+    'network.packets': 3,
+    'network.reply': true,
+    'source.address': '10.65.2.1',
+    'source.port': 40112,
+    'source.kind': 'Pod',
+    'source.evidence': 'pod-address',
+    'source.k8s.namespace.name': 'batch',
+    'source.k8s.pod.name': 'worker-1',
+    'source.k8s.pod.uid': 'uid-of-worker-1',
+    'source.k8s.owner.kind': 'Deployment',
+    'source.k8s.owner.name': 'worker',
+    'destination.address': '203.0.113.9',
+    'destination.port': 5432,
+    'destination.kind': 'external',
+    'destination.evidence': 'address-range',
+    'security_rule.name': 'deny',
+    'policy.kind': 'NetworkPolicy',
+    'policy.namespace': 'shop',
+    'policy.evidence': 'logged',
+    'policy.enforced_by': 'network-policy',
+    'log.logger': 'netfilter',
+    'log.prefix': 'calico-drop:',
+    'log.file.path': 'kern.log',
+    'log.file.line': 12,
+    'interface.in': 'calic440f455693',
+    'interface.out': 'eth0',
+    'packet.size': 60,
+    'packet.ttl': 63,
+    'packet.tcp_flags': 'SYN ACK',
+    'packet.mark': 65536,
+    'packet.uid': 1000,
+  });
+});
+
+test('what is not known is left out of a record', () => {
+  const bare = { prefix: '', packet: portless('', { length: undefined, ttl: undefined }) };
+  const source = externalEnd({ kind: 'unknown', evidence: 'none' });
+  expect(Object.keys(row(bare, {}, ends({ source }), '')).toSorted()).toEqual(
+    [
+      '@timestamp',
+      'schema.version',
+      'event.id',
+      'event.name',
+      'event.action',
+      'event.start',
+      'event.end',
+      'k8s.cluster.name',
+      'network.packets',
+      'network.type',
+      'source.address',
+      'source.kind',
+      'destination.address',
+      'destination.kind',
+      'destination.evidence',
+      'policy.enforced_by',
+      'log.logger',
+      'log.file.path',
+      'log.file.line',
+    ].toSorted(),
+  );
+});
+
+describe('fields that are written only where they apply', () => {
+  test.each<[string, FlowRecord, FlowRecord]>([
+    ['an inferred time', row({}, { timeIsExact: false }), { 'event.time_estimated': true }],
+    ['chatter of the link', row({}, {}, ends(), 'node-a', 'multicast'), { 'event.noise': 'multicast' }],
+    [
+      'a role in the cluster',
+      row({}, {}, ends({ destination: externalEnd({ role: 'metadata' }) })),
+      { 'destination.role': 'metadata' },
+    ],
+    ['a later fragment', row({ packet: portless('UDP', { laterFragment: true }) }), { 'packet.later_fragment': true }],
+    ['a cut packet', row({ packet: packet({ incomplete: true }) }), { 'packet.incomplete': true }],
+    ['an ICMP message', row({ packet: icmp(8, 0) }), { 'network.transport': 'icmp', 'icmp.type': 8, 'icmp.code': 0 }],
+    [
+      'a rule that only logs',
+      row({ verdict: 'logged' }),
+      { 'event.name': 'network.flow.log', 'event.action': 'logged' },
+    ],
+  ])('%s', (_, found, expected) => {
+    expect(found).toMatchObject(expected);
+  });
+});
+
+test('an ICMP error has the packet it is about', () => {
+  const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 443 }), mtu: 1400 };
+  const found = ends({
+    source: externalEnd(),
+    destination: podEnd(),
+    inner: { source: podEnd(), destination: externalEnd() },
+  });
+  const { source, destination } = error.inner;
+  expect(row(error, {}, found)).toMatchObject({
+    'icmp.type': 3,
+    'icmp.code': 4,
+    'packet.mtu': 1400,
+    'original.source.address': source,
+    'original.destination.address': destination,
+    'original.network.transport': 'tcp',
+    'original.destination.port': 443,
+  });
+});
+
+test('the same line has the same id, another line another', () => {
+  expect(row()['event.id']).toBe(row()['event.id']);
+  expect(row({}, { line: 13 })['event.id']).not.toBe(row()['event.id']);
+});
