@@ -9,7 +9,7 @@ import { functionsOf, startedBy } from '../../test/programs/started.ts';
 import { knownPrograms } from '../../test/programs/table.ts';
 import { repeatedWording } from './wording.ts';
 
-const wrong = [...unknownPrograms(), ...unknownSearches(), ...repeatedWording()];
+const wrong = [...unknownPrograms(), ...unknownSearches(), ...strayRightsFile(), ...repeatedWording()];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
 
@@ -48,4 +48,11 @@ function unknownSearches(): string[] {
         .map((word) => `${document} searches the log of the agent for ${word}, which no source writes`);
     }),
   );
+}
+
+/** The file that grants the agent's rights is renamed in one place. */
+function strayRightsFile(): string[] {
+  return filesBelow('src', '.ts')
+    .filter((file) => file !== 'src/kubernetes/rights-file.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
+    .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights-file.ts does for all`);
 }

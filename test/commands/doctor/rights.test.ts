@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
@@ -22,13 +22,6 @@ test('are those of the file that grants them', () => {
   );
   const asked = rights.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
   expect(asked.toSorted()).toEqual(granted.toSorted());
-});
-
-test('the name of that file stands in one place', () => {
-  const naming = globSync('src/**/*.ts', { cwd: root }).filter((path) =>
-    /^(?!.*\/\*\*).*rbac\.yaml/m.test(readFileSync(new URL(path, root), 'utf8')),
-  );
-  expect(naming).toEqual(['src/kubernetes/rights-file.ts']);
 });
 
 /** An API server that grants all but these. */
