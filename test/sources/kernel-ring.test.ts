@@ -113,10 +113,10 @@ describe('records', () => {
     all.ring.log('IN=1', { stamp: 2000 });
     const { lines } = read(all);
     all.time.advance(1000);
-    // It is looked for every 100 ms by then, next in 26.
+    // It is looked for every 100 ms by then, next in 24.
     all.ring.log('IN=2', { stamp: 3000 });
     all.time.advance(1000);
-    expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1026]);
+    expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
   });
 
   test('after a sleep: the clock that stamps are of stood still, the time of day did not', () => {
@@ -167,26 +167,53 @@ describe('records', () => {
 });
 
 describe('turns', () => {
-  test('512 records at a time; then 2 ms and twice as long each time up to 100 ms, until there are records again', () => {
+  test('256 records at a time; then after 2 ms, and after twice as long each time up to 100 ms, until there are many again', () => {
     const all = machine();
     const { time, ring } = all;
-    for (let i = 0; i < 1100; i++) ring.log('IN=');
+    const log = (count: number): void => {
+      for (let i = 0; i < count; i++) ring.log('IN=');
+    };
+    log(600);
     const { source } = prepare(all);
     source.start();
     const turn = (): [Millis, number] => [time.step(), source.counts.lines];
     const waits = (count: number): Millis[] => Array.from({ length: count }, () => time.step());
     expect([turn(), turn(), turn()]).toStrictEqual([
+      [0, 256],
       [0, 512],
-      [0, 1024],
-      [0, 1100],
+      [0, 600],
     ]);
     expect(waits(8)).toStrictEqual([2, 4, 8, 16, 32, 64, 100, 100]);
-    ring.log('IN=');
-    expect(turn()).toStrictEqual([100, 1101]);
-    expect(waits(3)).toStrictEqual([2, 4, 8]);
-    for (let i = 0; i < 512; i++) ring.log('IN=');
-    expect(turn()).toStrictEqual([16, 1613]);
-    expect(waits(3)).toStrictEqual([0, 4, 8]);
+    log(300);
+    expect([turn(), turn()]).toStrictEqual([
+      [100, 856],
+      [0, 900],
+    ]);
+    expect(time.step()).toBeCloseTo((100 * 32) / 300);
+  });
+
+  test.each([
+    [10, 100],
+    [100, 100],
+    [1000, 32],
+    [10_000, 3.2],
+  ])('at %i records a second it looks every %i ms, for about 32 of them', (rate, expected) => {
+    const all = machine();
+    const { time, ring } = all;
+    let logged = 0;
+    const device: Device = {
+      ...ring,
+      read(fd, buffer) {
+        for (const due = (time.elapsed() * rate) / 1000; logged < due; logged++) ring.log('IN=');
+        return ring.read(fd, buffer);
+      },
+    };
+    const { source } = prepare(all, { device });
+    source.start();
+    let wait = 0;
+    for (let turns = 0; turns < 500; turns++) wait = time.step();
+    expect(wait).toBeGreaterThan(expected * 0.8);
+    expect(wait).toBeLessThan(expected * 1.2);
   });
 
   test('stopped, it holds nothing open and waits for nothing', () => {
@@ -362,7 +389,7 @@ describe('lost records are counted exactly', () => {
     const { texts, losses } = read(all);
     for (let number = 1; number <= 10; number++) all.ring.log(`IN=${number}`);
     all.ring.overwrite(5);
-    all.time.advance(2);
+    all.time.advance(4);
     expect(losses).toStrictEqual([loss(4, noon)]);
     expect(texts()).toStrictEqual(['IN=0', 'IN=5', 'IN=6', 'IN=7', 'IN=8', 'IN=9', 'IN=10']);
   });
@@ -535,7 +562,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     all.time.advance(60_000);
     expect(source.state).toBe('failed');
     expect(notices).toHaveLength(1);
-    expect(all.ring.reads).toBeLessThanOrEqual(7 * 512);
+    expect(all.ring.reads).toBeLessThanOrEqual(7 * 256);
   });
 
   test('nor is what gives anything but records', () => {
@@ -549,7 +576,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     all.time.advance(60_000);
     expect(source.state).toBe('failed');
     expect(notices.filter(({ key }) => key === 'failed')).toMatchObject([{ level: 'error' }]);
-    expect(reads).toBeLessThanOrEqual(7 * 512);
+    expect(reads).toBeLessThanOrEqual(7 * 256);
   });
 
   test('what ends, as a file does, is waited on', () => {

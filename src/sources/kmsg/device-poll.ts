@@ -1,6 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Schedule } from '../../platform/schedule.ts';
 import type { Source, SourceListener } from '../source.ts';
+import { createPace } from '../pace.ts';
 import { adviceOn, type Device, readRecord, recordSize } from './device.ts';
 
 export interface DevicePollOptions {
@@ -20,17 +21,18 @@ export interface DevicePoll {
 }
 
 /** Taken before other work has its turn: a few milliseconds. */
-const readsPerTurn = 512;
-/** Between looks: while records come, and after a while without any. */
-const shortestWait: Millis = 2;
-const longestWait: Millis = 100;
+const readsPerTurn = 256;
+/** A buffer of 128 KiB holds some 400 records, so that up to twelve times as many as expected are not lost. */
+const pacing = { aim: 32, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
 export function createDevicePoll({ path, device, schedule, onNotice, take, onEmpty }: DevicePollOptions): DevicePoll {
   const buffer = Buffer.alloc(recordSize);
+  const pace = createPace(pacing);
+  /** Records since the last wait. */
+  let found = 0;
   let state: Source['state'] = 'waiting';
   let fd: number | undefined;
-  let wait = shortestWait;
   let published: string | undefined;
   let cancel: (() => void) | undefined;
 
@@ -57,26 +59,27 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
   }
 
   function turn(): void {
-    let records = 0;
+    const before = found;
     for (let reads = 0; reads < readsPerTurn; reads++) {
       const outcome = readRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
       if (outcome === 'empty') {
         onEmpty();
-        return goOn(records > 0 ? shortestWait : Math.min(2 * wait, longestWait));
+        const wait = pace.next(found);
+        found = 0;
+        return goOn(wait);
       }
       if (outcome === 'again') continue;
       // What follows are properties of a device; newlines in the message itself are escaped.
       const end = buffer.indexOf('\n');
-      if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) records++;
+      if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
       if (state === 'stopped') return;
     }
-    if (records === 0) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
+    if (found === before) return fail(new Error(`${readsPerTurn} reads in a row gave no record`));
     goOn(0);
   }
 
   function goOn(delay: Millis): void {
-    wait = Math.max(delay, shortestWait);
     cancel = schedule(turn, delay);
     if (published === undefined) return;
     published = undefined;

@@ -1,0 +1,38 @@
+/**
+ * Follows one live source as the agent does, and prints at SIGTERM how long lines took from being logged to being handed over: by
+ * the stamp that they have, in milliseconds, sorted.
+ *
+ *     node test/bench/live-reader.ts kernel|journal:DIRECTORY|file:PATH MARK
+ */
+import { needlesOfAll } from '../../src/parsing/formats.ts';
+import { createJournal } from '../../src/sources/journald/journal.ts';
+import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
+import type { Source, SourceListener } from '../../src/sources/source.ts';
+import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+
+const [setting = '', mark = ''] = process.argv.slice(2);
+const took: number[] = [];
+const listener: SourceListener = {
+  onLine({ text, time }) {
+    if (text.includes(mark)) took.push(Date.now() - time);
+  },
+  onLost: ({ reason }) => console.error(reason),
+  onNotice: ({ text }) => console.error(text),
+};
+const source = open(setting.split(':')[0] ?? '', setting.slice(setting.indexOf(':') + 1));
+source.start();
+const look = setInterval(() => {
+  if (source.state !== 'reading') return;
+  clearInterval(look);
+  process.stdout.write('"reading"\n');
+}, 50);
+process.once('SIGTERM', () => {
+  process.stdout.write(`${JSON.stringify(took.toSorted((a, b) => a - b))}\n`, () => process.exit());
+});
+
+function open(kind: string, place: string): Source {
+  const common = { saved: undefined, listener, needles: needlesOfAll };
+  if (kind === 'file') return createFollowFile({ ...common, path: place, from: 'end' });
+  if (kind === 'journal') return createJournal({ ...common, directory: place, since: Date.now() });
+  return createKernelRing({ ...common, since: Date.now() });
+}

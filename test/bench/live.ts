@@ -1,0 +1,194 @@
+/**
+ * `npm run bench:live`: what a dropped packet costs, from each live source: CPU time of the agent's bundle and of its journalctl, against a
+ * real API server, and how long a line takes from being logged to being handed over. The lines are a real kernel's; those of the file are
+ * written here. Root, Linux.
+ *
+ *     npm run bench:live                                     100, 1,000 and 10,000 lines/s for 10 s each
+ *     npm run bench:live -- --rates 100,1000 --seconds 20
+ *     npm run bench:live -- --bundle other.cjs               a bundle built before, to compare with
+ */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/events/describe.ts';
+import { startAgent } from '../e2e/agent-process.ts';
+import { createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
+import { buildBundle, bundle as ownBundle } from '../e2e/bundle.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { startJournald } from '../e2e/journal/rig.ts';
+import { run } from '../e2e/network/command.ts';
+import { createNetwork } from '../e2e/network/network.ts';
+import { preparePrograms } from '../programs/path.ts';
+import { counterOf } from '../soak/agents/agents.ts';
+import { agentFlags, startProgram } from '../soak/program.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
+import { childrenOf, type ProcessorTime, processorTimeOf } from './processor-time.ts';
+
+const { values } = parseArgs({
+  options: {
+    rates: { type: 'string', default: '100,1000,10000' },
+    seconds: { type: 'string', default: '10' },
+    sources: { type: 'string', default: 'file,kernel,journal' },
+    bundle: { type: 'string' },
+  },
+});
+const rates = values.rates.split(',').map(Number);
+const seconds = Number(values.seconds);
+const node = 'bench-live';
+const web = { namespace: 'bench', name: 'web', addresses: ['10.99.7.10'] };
+const db = { namespace: 'bench', name: 'db', addresses: ['10.99.7.20'] };
+/** What is logged last is read, and what the agent does at its start is over. */
+const settling = 3000;
+const limit = 60_000;
+
+await preparePrograms('e2e');
+if (values.bundle === undefined) await buildBundle();
+const folder = scratchFolder('live');
+const plane = await startControlPlane();
+const journald = await startJournald();
+const network = await createNetwork({ backend: 'iptables-nft', pods: [web, db] });
+const log = join(folder, 'kern.log');
+const settings = { file: `file:${log}`, kernel: 'kernel', journal: `journal:${journald.directory}` };
+type Name = keyof typeof settings;
+try {
+  await network.refuse();
+  appendFileSync(log, '');
+  const rig = await createAgentRig(plane);
+  await createObjects(plane, { items: [nodeObject(node, '192.0.2.1'), ...[web, db].map(podOf)] });
+  const rows = [['source', 'lines/s', 'agent', 'of it as at rest', 'journalctl', 'wake-ups/s', 'lost', 'p50', 'p99']];
+  for (const name of values.sources.split(',') as Name[]) rows.push(...(await measure(name, rig.kubeconfig)));
+  console.log(`\n${alignColumns(rows).join('\n')}`);
+  console.log('agent, journalctl: µs of CPU for a line; p50, p99: ms from being logged to being handed over');
+} finally {
+  await Promise.all([network.destroy(), journald.stop()]);
+  await plane.stop();
+}
+process.exit();
+
+function podOf(pod: typeof web) {
+  return podObject({ ...pod, node });
+}
+
+async function measure(name: Name, kubeconfig: string): Promise<string[][]> {
+  console.error(`${name} …`);
+  const agent = startAgent([process.execPath, ...agentFlags, values.bundle ?? ownBundle], {
+    KUBECONFIG: kubeconfig,
+    NODE_NAME: node,
+    SOURCES: settings[name],
+    STATE_DIR: join(folder, name),
+    METRICS_ADDRESS: '127.0.0.1:0',
+    REVERSE_DNS: 'false',
+    MALLOC_ARENA_MAX: '1',
+    PATH: process.env['PATH'] ?? '',
+  });
+  const rows: string[][] = [];
+  try {
+    await agent.untilReady();
+    // Until its code is compiled: a node that logs much has been at it for long.
+    await logLines(name, 2000, 5);
+    await delay(settling);
+    const pid = agent.pid as number;
+    const rest = await usedWhile(pid, () => delay(seconds * 1000));
+    rows.push([
+      name,
+      'at rest',
+      `${(rest.agent.seconds * 1e3).toFixed(2)} ms/s`,
+      '',
+      `${(rest.journalctl.seconds * 1e3).toFixed(2)} ms/s`,
+      rest.agent.sleeps.toFixed(0),
+      '',
+      '',
+      '',
+    ]);
+    for (const rate of rates) {
+      const before = await countsOf(agent);
+      const used = await usedWhile(pid, async () => {
+        await logLines(name, rate);
+        await delay(1000);
+      });
+      const after = await countsOf(agent);
+      const lines = rate * seconds;
+      const micros = (time: ProcessorTime): string => ((time.seconds * used.duration * 1e6) / lines).toFixed(1);
+      if (after.lines - before.lines < lines - (after.lost - before.lost))
+        console.error(`${name}: ${after.lines - before.lines} lines were read of ${lines}`);
+      const [p50, p99] = await latency(name, rate);
+      rows.push([
+        name,
+        rate.toLocaleString('en-US'),
+        micros(used.agent),
+        micros(rest.agent),
+        name === 'journal' ? micros(used.journalctl) : '',
+        used.agent.sleeps.toFixed(0),
+        String(after.lost - before.lost),
+        String(p50),
+        String(p99),
+      ]);
+    }
+  } finally {
+    await agent.kill();
+  }
+  return rows;
+}
+
+interface Used {
+  /** Both for each second. */
+  agent: ProcessorTime;
+  journalctl: ProcessorTime;
+  duration: number;
+}
+
+async function usedWhile(pid: number, act: () => Promise<unknown>): Promise<Used> {
+  const look = (): ProcessorTime[] => [pid, ...childrenOf(pid)].map(processorTimeOf);
+  const [before, began] = [look(), performance.now()];
+  await act();
+  const duration = (performance.now() - began) / 1000;
+  const perSecond = look().map((after, index) => ({
+    seconds: (after.seconds - (before[index]?.seconds ?? 0)) / duration,
+    sleeps: (after.sleeps - (before[index]?.sleeps ?? 0)) / duration,
+  }));
+  const none = { seconds: 0, sleeps: 0 };
+  return { agent: perSecond[0] ?? none, journalctl: perSecond[1] ?? none, duration };
+}
+
+async function countsOf(agent: ReturnType<typeof startAgent>): Promise<{ lines: number; lost: number }> {
+  return { lines: await counterOf(agent, 'lines_total'), lost: await counterOf(agent, 'lost_records_total') };
+}
+
+async function logLines(name: Name, rate: number, duration = seconds): Promise<void> {
+  if (name === 'file') return await writeLines(rate, duration);
+  const sender = join(import.meta.dirname, 'live-sender.ts');
+  const args = ['--to', db.addresses[0] as string, '--rate', String(rate), '--seconds', String(duration)];
+  const namespace = network.namespaceOf('bench/web');
+  await run('ip', ['netns', 'exec', namespace, process.execPath, sender, ...args]);
+}
+
+/** What the kernel logs of the same packets, as rsyslog writes it: what is due, every ten milliseconds. */
+async function writeLines(rate: number, duration: number): Promise<void> {
+  const began = performance.now();
+  for (let written = 0; written < rate * duration; await delay(10)) {
+    const due = Math.min(rate * duration, Math.floor(((performance.now() - began) / 1000) * rate));
+    let text = '';
+    for (; written < due; written++)
+      text +=
+        `${new Date().toISOString()} ${node} kernel: calico-drop: IN=${network.deviceOf('bench/web')} OUT=${network.deviceOf('bench/db')} ` +
+        `MAC=ee:ee:ee:ee:ee:ee:3e:86:72:55:6d:2b:08:00 SRC=${web.addresses[0]} DST=${db.addresses[0]} LEN=28 TOS=0x00 PREC=0x00 TTL=63 ` +
+        `ID=${written % 65_536} DF PROTO=UDP SPT=40549 DPT=5000 LEN=8 \n`;
+    if (text !== '') appendFileSync(log, text);
+  }
+}
+
+/** Half and 99 % of the lines took no longer. */
+async function latency(name: Name, rate: number): Promise<[number, number]> {
+  const reader = join(import.meta.dirname, 'live-reader.ts');
+  const program = startProgram(reader, [settings[name], `SRC=${web.addresses[0]}`], agentFlags);
+  if (!(await program.more(limit))) throw new Error('the reader did not start');
+  await delay(1000);
+  await logLines(name, rate);
+  await delay(2000);
+  await program.stop('SIGTERM');
+  const took = program.last as number[];
+  const quantile = (share: number): number => Math.round(took[Math.floor((took.length - 1) * share)] ?? NaN);
+  return [quantile(0.5), quantile(0.99)];
+}
