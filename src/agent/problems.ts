@@ -26,10 +26,17 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
       }
       report('warn', `lost ${source}`, { source, count, unit }, reason);
     },
-    state: (operation: 'load' | 'save', error: unknown): void => {
+    state: (operation: 'load' | 'save' | 'lost', error: unknown): void => {
       metrics.stateErrors.add(1, { operation });
       counts.stateErrors++;
       if (operation === 'load') return report('error', 'state load', {}, String(error));
+      if (operation === 'lost')
+        return report(
+          'error',
+          'state lost',
+          {},
+          `What was kept on disk is no longer as it was written: ${String(error)}. All of it is written again`,
+        );
       report(
         'error',
         'state save',

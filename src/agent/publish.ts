@@ -48,6 +48,7 @@ export function createPublishing(options: PublishingOptions) {
       problems.stateSaved();
     },
     onFailed: (error) => problems.state('save', error),
+    onLost: (reason) => problems.state('lost', reason),
   });
   const publisher = createPublisher({
     table,

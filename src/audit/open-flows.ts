@@ -79,13 +79,13 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       for (const [flow, how] of changed) {
         const { packets, first, last } = flow;
         const key = `flow ${idOf(flow)}`;
-        changes.push(how === 'new' ? ['set', key, flow] : ['merge', key, { packets, first, last }]);
+        changes.push(how === 'new' ? ['set', key, copy(flow)] : ['merge', key, { packets, first, last }]);
       }
       changed.clear();
       return changes;
     },
     *entries(): Generator<StateChange> {
-      for (const [id, flow] of flows) yield ['set', `flow ${id}`, flow];
+      for (const [id, flow] of flows) yield ['set', `flow ${id}`, copy(flow)];
     },
   };
 
@@ -123,6 +123,18 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     if (count > 0) ofSubject.set(key, count);
     else ofSubject.delete(key);
   }
+}
+
+/** It is written while the flow is counted further. */
+function copy(flow: OpenFlow): OpenFlow {
+  const { fields, mixed, others } = flow;
+  const { source, destination } = others;
+  return {
+    ...flow,
+    fields: { ...fields },
+    mixed: [...mixed],
+    others: { source: [...source], destination: [...destination] },
+  };
 }
 
 export interface RecordContext {

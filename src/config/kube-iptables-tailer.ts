@@ -37,7 +37,7 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
   KUBE_EVENT_DISPLAY_REASON: 'the reason of an Event says what happened: PacketDrop for packets',
   KUBE_EVENT_SOURCE_COMPONENT_NAME: 'Events come from kube-netfilter-tailer',
   PACKET_DROP_CHANNEL_BUFFER_SIZE: 'nothing queues between reading and counting',
-  PACKET_DROP_EXPIRATION_MINUTES: 'what was logged while nobody read is counted when it was logged',
+  PACKET_DROP_EXPIRATION_MINUTES: 'what was logged while no agent was running is counted when it was logged',
   REPEATED_EVENTS_INTERVAL_MINUTES: 'repeated packets are counted in one Event, written ever more rarely',
   WATCH_LOGS_INTERVAL_SECONDS: 'logs are followed as they are written',
   POD_IDENTIFIER_LABEL: 'labels are not kept; the workload of a Pod names it',

@@ -1,5 +1,5 @@
 /**
- * One change of what the agent keeps on disk under a key, as plain JSON: `set` puts a value in place of what was there, `merge`
+ * One change of what the agent keeps on disk under a key, as plain JSON that does not change any more: `set` puts a value in place of what was there, `merge`
  * replaces the named fields of the object there, `extend` replaces all elements of one of its lists from an index on, `remove`
  * forgets it. `merge` and `extend` do nothing where there is nothing.
  */

@@ -27,7 +27,7 @@ export interface LookupQueue {
   release: (may: (flow: QueuedFlow) => boolean) => QueuedFlow[];
   readonly flows: readonly QueuedFlow[];
   readonly size: number;
-  /** For the state on disk; values are not copies. */
+  /** For the state on disk. */
   readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
 }
 

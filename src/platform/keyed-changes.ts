@@ -3,30 +3,35 @@ import type { StateChange } from '../model/state-change.ts';
 /** Notes which entries of a map have changed since that was last written to disk. */
 export interface KeyedChanges {
   changed: (key: string) => void;
-  /** Since the last call. Values are those of the map, not copies. */
+  /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
   take: () => StateChange[];
-  /** Everything, as it is when it is taken out. */
+  /** Everything, as it is when it is taken out; copied in the same way. */
   entries: () => Generator<StateChange>;
 }
 
 /** `kind` goes before each key, so that several maps can be kept together. */
-export function createKeyedChanges(kind: string, values: ReadonlyMap<string, unknown>): KeyedChanges {
-  const changed = new Set<string>();
+export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>): KeyedChanges {
+  let changed: Set<string> | undefined;
 
   return {
-    changed: (key) => void changed.add(key),
+    changed: (key) => void changed?.add(key),
     take() {
+      changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
         const value = values.get(key);
-        return value === undefined ? ['remove', `${kind} ${key}`] : ['set', `${kind} ${key}`, value];
+        return value === undefined ? ['remove', `${kind} ${key}`] : ['set', `${kind} ${key}`, copy(value)];
       });
       changed.clear();
       return changes;
     },
     *entries() {
-      for (const [key, value] of values) yield ['set', `${kind} ${key}`, value];
+      for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },
   };
+}
+
+function copy(value: object | string): object | string {
+  return typeof value === 'string' ? value : { ...value };
 }
 
 export function* entriesOfKind<V>(

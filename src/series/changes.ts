@@ -1,4 +1,4 @@
-import type { Series, SeriesState } from '../model/series.ts';
+import type { DistinctValues, Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
@@ -14,22 +14,27 @@ type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
 
-/** Notes what of the series of a table has changed since that was last written to disk. */
-export function createSeriesChanges(restored: SeriesState | undefined) {
-  const noted = new Map<Series, Noted>();
-  const changed = new Set<Series>();
+/** Notes what of the series of a table has changed since that was last written to disk; nothing as long as nothing was. */
+export function createSeriesChanges() {
+  let noted: Map<Series, Noted> | undefined;
+  let changed = new Set<Series>();
   let removals: StateChange[] = [];
-  for (const series of restored?.series ?? []) noted.set(series, note(series, false));
-  for (const series of restored?.past ?? []) noted.set(series, note(series, true));
+  /** Not made of problem and hour: after a clock step there may be two series of them. */
+  const keys = new WeakMap<Series, string>();
+  let lastKey = 0;
 
   return {
-    changed: (series: Series): void => void changed.add(series),
+    changed(series: Series): void {
+      if (noted !== undefined) changed.add(series);
+    },
     removed(series: Series): void {
       changed.delete(series);
-      if (noted.delete(series)) removals.push(...removal(series));
+      if (noted?.delete(series) === true) removals.push(...removal(series, keyOf(series)));
     },
-    /** Since the last call. */
-    take(past: SeriesView['past']): StateChange[] {
+    /** Since the last call, at first all there is. */
+    take({ current, past }: SeriesView): StateChange[] {
+      if (noted === undefined) changed = new Set([...current(), ...past]);
+      noted ??= new Map();
       const changes = removals;
       removals = [];
       for (const series of changed) {
@@ -37,25 +42,31 @@ export function createSeriesChanges(restored: SeriesState | undefined) {
         const now = note(series, past.has(series));
         noted.set(series, now);
         const isNew = before?.finding !== now.finding || before.isPast !== now.isPast;
-        changes.push(...(isNew ? whole(series, now.isPast) : difference(series, before, now)));
+        const key = keyOf(series);
+        changes.push(...(isNew ? whole(series, key, now.isPast) : difference(series, key, before, now)));
       }
       changed.clear();
       return changes;
     },
+    /** All of them, one key after the other. */
+    *entries({ current, past }: SeriesView): Generator<StateChange> {
+      for (const series of current()) yield* whole(series, keyOf(series), false);
+      for (const series of past) yield* whole(series, keyOf(series), true);
+    },
   };
-}
 
-/** All of them, one key after the other. */
-export function* seriesEntries({ current, past }: SeriesView): Generator<StateChange> {
-  for (const series of current()) yield* whole(series, false);
-  for (const series of past) yield* whole(series, true);
+  function keyOf(series: Series): string {
+    let key = keys.get(series);
+    if (key === undefined) keys.set(series, (key = `${++lastKey}`));
+    return key;
+  }
 }
 
 /** What the entries and changes have made of the values by their keys. */
 export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesState, 'series' | 'past'> {
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
-  const peers = new Map(entriesOfKind<Series['peers']>('peers', values));
-  const ports = new Map(entriesOfKind<Series['ports']>('ports', values));
+  const peers = new Map(entriesOfKind<DistinctValues>('peers', values));
+  const ports = new Map(entriesOfKind<DistinctValues>('ports', values));
   for (const [key, { isPast, ...series }] of entriesOfKind<Kept>('series', values)) {
     const list = isPast ? read.past : read.series;
     const empty = createDistinctValues;
@@ -72,28 +83,25 @@ function note(series: Series, isPast: boolean) {
 
 type Noted = ReturnType<typeof note>;
 
-function keyOf({ window, finding }: Series): string {
-  return `${window} ${finding.identity}`;
-}
-
-function removal(series: Series): StateChange[] {
-  const key = keyOf(series);
+function removal(series: Series, key: string): StateChange[] {
   const changes: StateChange[] = [['remove', `series ${key}`]];
   if (series.peers.seen.length > 0) changes.push(['remove', `peers ${key}`]);
   if (series.ports.seen.length > 0) changes.push(['remove', `ports ${key}`]);
   return changes;
 }
 
-function whole({ peers, ports, ...series }: Series, isPast: boolean): StateChange[] {
-  const key = keyOf(series as Series);
+function whole({ peers, ports, ...series }: Series, key: string, isPast: boolean): StateChange[] {
   const changes: StateChange[] = [['set', `series ${key}`, { ...series, isPast }]];
-  if (peers.seen.length > 0) changes.push(['set', `peers ${key}`, peers]);
-  if (ports.seen.length > 0) changes.push(['set', `ports ${key}`, ports]);
+  if (peers.seen.length > 0) changes.push(['set', `peers ${key}`, copy(peers)]);
+  if (ports.seen.length > 0) changes.push(['set', `ports ${key}`, copy(ports)]);
   return changes;
 }
 
-function difference(series: Series, before: Noted, now: Noted): StateChange[] {
-  const key = keyOf(series);
+function copy({ seen, past }: DistinctValues): DistinctValues {
+  return { seen: [...seen], past };
+}
+
+function difference(series: Series, key: string, before: Noted, now: Noted): StateChange[] {
   const { count, first, last, suppressed, due, published } = series;
   const fields = { count, first, last, suppressed, due, ...(before.published !== published && { published }) };
   return [
@@ -103,9 +111,10 @@ function difference(series: Series, before: Noted, now: Noted): StateChange[] {
   ];
 }
 
-function extension(key: string, { seen, past }: Series['peers'], before: number, now: number): StateChange[] {
+function extension(key: string, values: DistinctValues, before: number, now: number): StateChange[] {
+  const { seen, past } = values;
   if (now === 0) return [];
-  if (before === 0) return [['set', key, { seen, past }]];
+  if (before === 0) return [['set', key, copy(values)]];
   const changes: StateChange[] = past > 0 ? [['merge', key, { past }]] : [];
   if (now > before) changes.push(['extend', key, 'seen', before, seen.slice(before)]);
   return changes;

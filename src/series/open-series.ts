@@ -3,7 +3,7 @@ import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
-import { type SeriesChanges, seriesEntries } from './changes.ts';
+import type { SeriesChanges } from './changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
 import { createSlots, type SlotLimits } from './slots.ts';
 import { windowLength, windowOf } from './window.ts';
@@ -18,6 +18,7 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
   /** By identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
+  const view = { current: () => current.values(), past };
   const slots = createSlots(limits, restored?.objects);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
@@ -42,9 +43,9 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
     },
     /** The latest time seen, and when series of past windows are next looked for; null: not yet. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
-    takeChanges: (): StateChange[] => [...changes.take(past), ...slots.takeChanges()],
+    takeChanges: (): StateChange[] => [...changes.take(view), ...slots.takeChanges()],
     *entries(): Generator<StateChange> {
-      yield* seriesEntries({ current: () => current.values(), past });
+      yield* changes.entries(view);
       yield* slots.entries();
     },
   };

@@ -35,7 +35,7 @@ export interface SeriesTable extends Pick<
   readonly sizes: { series: number; pending: number };
   /** Another number after every change of what an Event says: of counts, not of what was published. */
   readonly revision: number;
-  /** What of the series and objects has changed since the last call; not copies: to be written before anything else is counted. */
+  /** What of the series and objects has changed since the last call, at first all there is. */
   takeChanges: () => StateChange[];
   /** All series and objects, as they are when they are taken out. */
   entries: () => Generator<StateChange>;
@@ -55,7 +55,7 @@ export interface SeriesTableOptions {
 
 export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
   const { limits = defaultSeriesLimits, restored, now, onEarlier } = options;
-  const changes = createSeriesChanges(restored);
+  const changes = createSeriesChanges();
   const held = createOpenSeries(limits, restored, changes);
   const pending = createPending(restored ? [...restored.series, ...restored.past] : [], onEarlier);
   const lostLines = createLostLines(restored?.reports);

@@ -13,7 +13,7 @@ import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readState } from './old-state-file.ts';
-import { readSegments, segmentFile } from './segments.ts';
+import { readSegments, segmentFile, type SegmentSizes } from './segments.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
 export interface AgentState {
@@ -37,8 +37,8 @@ export interface Restored {
   problem: string | undefined;
   /** Whether it is the first run here. */
   first: boolean;
-  /** What lies in the folder: bytes by number of the segment. */
-  segments: ReadonlyMap<number, number>;
+  /** What lies in the folder. */
+  segments: Readonly<SegmentSizes>;
   /** File of an older version that the state was read from; the next that is written takes its place. */
   replaced: string | undefined;
 }
@@ -69,7 +69,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     state: undefined,
     id: randomUUID(),
     first: false,
-    segments: new Map<number, number>(),
+    segments: new Map() as SegmentSizes,
     replaced: undefined,
   };
   try {
@@ -101,7 +101,7 @@ export interface Found {
   /** Why not all of it was read. */
   damage?: string | undefined;
   files: readonly string[];
-  segments: ReadonlyMap<number, number>;
+  segments: Readonly<SegmentSizes>;
   replaced: string | undefined;
 }
 

@@ -1,11 +1,11 @@
 import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
-import type { StateChange } from '../model/state-change.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';
 import type { SeriesTable } from '../series/table.ts';
 import type { Json, Position, Source } from '../sources/source.ts';
 import { readSeries } from '../series/changes.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
+import type { KeptChange } from './segments.ts';
 import type { KeptState } from './state-log.ts';
 
 export interface KeptParts {
@@ -41,22 +41,25 @@ export function createKeptState({ agent, sources, once, table, queue, incidents,
       ...(audit?.takeChanges() ?? []),
     ],
     *all() {
-      for (const [key, value] of Object.entries(parts)) yield ['set', key, value()];
+      for (const [key, value] of Object.entries(parts)) yield setOf(key, value);
       yield* table.entries();
       yield* queue.changes.entries();
       if (audit !== undefined) yield* audit.entries();
     },
   };
 
-  function changedParts(): StateChange[] {
-    return Object.entries(parts).flatMap(([key, part]): StateChange[] => {
-      const value = part();
-      const text = JSON.stringify(value);
-      if (written.get(key) === text) return [];
-      written.set(key, text);
-      return [['set', key, value]];
+  function changedParts(): KeptChange[] {
+    return Object.entries(parts).flatMap(([key, value]) => {
+      const change = setOf(key, value);
+      if (written.get(key) === change) return [];
+      written.set(key, change);
+      return [change];
     });
   }
+}
+
+function setOf(key: string, value: () => unknown): string {
+  return JSON.stringify(['set', key, value()]);
 }
 
 /** The values that `createKeptState` has written, in the shape of one state; whatever is not there is missing in it. */

@@ -1,27 +1,38 @@
 import { rm } from 'node:fs/promises';
 import type { Millis } from '../model/log-line.ts';
-import type { StateChange } from '../model/state-change.ts';
-import { createSegment, encodeBatch, removeSegment, type Segment } from './segments.ts';
+import {
+  createSegment,
+  encodeBatch,
+  type KeptChange,
+  lossIn,
+  removeSegment,
+  type Segment,
+  segmentsIn,
+  type SegmentSizes,
+  textOf,
+} from './segments.ts';
 
 export interface KeptState {
   /** Another number after every change of what an Event may say. */
   revision: () => number;
   /** What has changed since the last call, in order; taken in one step between two lines. */
-  takeChanges: () => StateChange[];
+  takeChanges: () => KeptChange[];
   /** All that there is, one `set` for each key, as it is when it is taken out of the iterator. */
-  all: () => Iterator<StateChange>;
+  all: () => IterableIterator<KeptChange>;
 }
 
 export interface StateLogOptions {
   folder: string;
   state: KeptState;
-  /** What lies in the folder: bytes by number. */
-  segments?: ReadonlyMap<number, number>;
-  /** File of an older version that the state was read from: removed once all of it is in the first batch. */
+  /** What lies in the folder: removed once all of the state is in the first batch. */
+  segments?: Readonly<SegmentSizes>;
+  /** File of an older version that the state was read from: removed then, too. */
   replaced?: string | undefined;
   /** `bytes`: of all that is kept. */
   onSaved: (bytes: number) => void;
   onFailed: (error: unknown) => void;
+  /** What was written is no longer there, for the reason given; all of it is written again. */
+  onLost: (reason: string) => void;
   /** How long a write may take; after that it counts as failed, as on a full disk. */
   timeout?: Millis;
   /** Bytes after which a segment is followed by another one, at least. */
@@ -29,13 +40,12 @@ export interface StateLogOptions {
   create?: typeof createSegment;
 }
 
-/** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go and no write is large. */
+/** State as a log of changes. Each batch holds a slice of the rest, too, so older segments can go. */
 export interface StateLog {
   /** Resolves when all changes before the call are on disk, or were too late. Calls meanwhile share a write. Never rejects. */
   keep: () => Promise<void>;
   /** The same, also when nothing was counted: for read positions. */
   keepPositions: () => Promise<void>;
-  close: () => Promise<void>;
 }
 
 const noAnswer = 'the disk does not answer';
@@ -47,7 +57,7 @@ const sliceSize = 256 * 1024;
 interface Round {
   /** Number of the segment it began with. */
   began: number;
-  rest: Iterator<StateChange>;
+  rest: Iterator<KeptChange>;
   ended: boolean;
   bytes: number;
 }
@@ -64,10 +74,6 @@ export function createStateLog(options: StateLogOptions): StateLog {
   return {
     keep: () => (kept === options.state.revision() && running === undefined ? Promise.resolve() : save()),
     keepPositions: save,
-    async close() {
-      await running;
-      await writer.close();
-    },
   };
 
   function save(): Promise<void> {
@@ -116,11 +122,12 @@ function createWriter(options: StateLogOptions) {
   const { folder, state, create = createSegment } = options;
   const { segmentSize = 1024 * 1024 } = options;
   let { replaced } = options;
-  /** Bytes by number, oldest first. */
-  const segments = new Map(options.segments);
+  const segments: SegmentSizes = new Map(options.segments);
   let segment: Segment | undefined;
+  /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
+  let isNew = true;
   /** What a write that failed was to write: it goes first, and nothing more is taken before it is on disk. */
-  let unwritten: Buffer | undefined;
+  let unwritten: readonly KeptChange[] | undefined;
   let round: Round | undefined;
   /** Bytes of everything, when it was last written from one end to the other. */
   let whole = 0;
@@ -129,44 +136,70 @@ function createWriter(options: StateLogOptions) {
     /** Resolves to the revision that is on disk now. */
     async write(): Promise<number> {
       if (unwritten !== undefined) await writeBatch(await openSegment(), unwritten);
-      const current = await openSegment();
-      // What did not change is taken in the same step as what did: so a batch is true at one moment.
-      const changes = state.takeChanges().map((change) => JSON.stringify(change));
-      if (round !== undefined) changes.push(...slice(round, replaced === undefined ? sliceSize : Infinity));
-      const revision = state.revision();
-      if (changes.length > 0) await writeBatch(current, (unwritten = encodeBatch(changes)));
-      if (replaced !== undefined) await rm(replaced, { force: true });
-      replaced = undefined;
-      return revision;
+      const revision = await writeChanges();
+      const loss = await lossIn(folder, segments);
+      if (loss === undefined) return revision;
+      options.onLost(loss);
+      for (const number of segments.keys()) segments.set(number, undefined);
+      isNew = true;
+      await closeSegment();
+      return await writeChanges();
     },
-    size: (): number => segments.values().reduce((sum, bytes) => sum + bytes, 0),
-    close: async (): Promise<void> => await segment?.close(),
+    size: (): number => segments.values().reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
   };
 
-  async function writeBatch(current: Segment, batch: Buffer): Promise<void> {
+  async function writeChanges(): Promise<number> {
+    const current = await openSegment();
+    const changes = takeChanges();
+    const revision = state.revision();
+    if (changes.length > 0) await writeBatch(current, (unwritten = changes));
+    if (replaced !== undefined) await rm(replaced, { force: true });
+    replaced = undefined;
+    return revision;
+  }
+
+  /** What did not change is taken in the same step as what did, so that a batch is true at one moment. */
+  function takeChanges(): KeptChange[] {
+    const changes = state.takeChanges();
+    if (round === undefined) return changes;
+    if (!isNew) return [...changes, ...slice(round)];
+    isNew = false;
+    round.ended = true;
+    return [['clear'], ...state.all()];
+  }
+
+  async function writeBatch(current: Segment, batch: readonly KeptChange[]): Promise<void> {
+    const before = current.size;
     try {
-      await current.append(batch);
+      await current.append(encodeBatch(batch));
       unwritten = undefined;
-      segments.set(current.number, (segments.get(current.number) ?? 0) + batch.length);
-      if (round !== undefined) round.bytes += batch.length;
+      segments.set(current.number, current.size);
+      if (round !== undefined) round.bytes += current.size - before;
     } catch (error) {
-      if (!current.usable) {
-        segment = undefined;
-        await current.close().catch(() => undefined);
-      }
+      if (!current.usable) await closeSegment();
       throw error;
     }
     if (round?.ended === true) await endRound(round);
   }
 
+  /** What may stand at its end is not known. */
+  async function closeSegment(): Promise<void> {
+    const before = segment;
+    segment = undefined;
+    if (before === undefined) return;
+    segments.set(before.number, undefined);
+    await before.close().catch(() => undefined);
+  }
+
   async function openSegment(): Promise<Segment> {
     const before = segment;
-    const isFull = (segments.get(before?.number ?? 0) ?? 0) >= Math.max(segmentSize, 2 * whole);
+    const isFull = before !== undefined && before.size >= Math.max(segmentSize, 2 * whole);
     if (before !== undefined && (round !== undefined || !isFull)) return before;
-    const number = 1 + Math.max(0, ...segments.keys());
-    // Also when it cannot be made, its name may be taken from now on.
-    segments.set(number, 0);
+    const number = 1 + Math.max(0, ...segments.keys(), ...(await segmentsIn(folder)));
+    // Also when it cannot be made, there may be a file.
+    segments.set(number, undefined);
     segment = await create(folder, number);
+    segments.set(number, segment.size);
     round = { began: number, rest: state.all(), ended: false, bytes: 0 };
     await before?.close();
     return segment;
@@ -183,15 +216,15 @@ function createWriter(options: StateLogOptions) {
 }
 
 /** The next few of what is written again. */
-function slice(round: Round, size: number): string[] {
+function slice(round: Round): string[] {
   const changes: string[] = [];
-  for (let room = size; room > 0;) {
+  for (let room = sliceSize; room > 0;) {
     const { value, done } = round.rest.next();
     if (done === true) {
       round.ended = true;
       break;
     }
-    const change = JSON.stringify(value);
+    const change = textOf(value);
     changes.push(change);
     room -= change.length;
   }

@@ -173,11 +173,11 @@ export const metricTable = {
   ),
   stateSaved: gauge(
     'state_saved_timestamp_seconds',
-    'When the snapshot of counts and positions was last saved (Unix time); 0: not yet.',
+    'When counts and positions were last saved (Unix time); 0: not yet.',
   ),
-  stateSize: gauge('state_size_bytes', 'Size of the last snapshot.'),
-  stateErrors: counter('state_errors_total', 'Failures to read or write the snapshot.', {
-    operation: 'what was done with the snapshot: load, save',
+  stateSize: gauge('state_size_bytes', 'Size of the state on disk.'),
+  stateErrors: counter('state_errors_total', 'Failures to read or write the state.', {
+    operation: 'load, save; lost: it was no longer on disk as it was written, and was written again',
   }),
   buildInfo: gauge('build_info', 'Always 1; the labels say what is running.', {
     version: 'of the program',

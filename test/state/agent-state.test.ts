@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createOpenSegments } from './open-segments.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { type Restored, restoreState } from '../../src/state/agent-state.ts';
@@ -24,6 +25,8 @@ function fresh(): string {
   mkdirSync(folder);
   return folder;
 }
+
+const openSegment = createOpenSegments();
 
 /** An agent that has counted three packets of one problem, and has one flow waiting. */
 function agent(restored?: Restored) {
@@ -57,9 +60,10 @@ async function keep(
     replaced: restored?.replaced,
     onSaved: () => undefined,
     onFailed: (error) => failures.push(error),
+    onLost: (reason) => failures.push(reason),
+    create: openSegment,
   });
   await log.keepPositions();
-  await log.close();
   return failures;
 }
 
@@ -126,10 +130,10 @@ test('a log of another version is set aside, and both versions are named', async
   const folder = fresh();
   await keep(folder, agent());
   const file = join(folder, 'state-0000000001.log');
-  // The CRC-32 of `{"format":"kube-netfilter-tailer state log","version":2}`.
-  const header = '9fda8da3 {"format":"kube-netfilter-tailer state log","version":2}';
+  // The CRC-32 of `{"format":"kube-netfilter-tailer state log","version":3}`.
+  const header = '86c1bce2 {"format":"kube-netfilter-tailer state log","version":3}';
   writeFileSync(file, [header, ...readFileSync(file, 'utf8').split('\n').slice(1)].join('\n'));
-  expectSetAside(folder, 'version 2');
+  expectSetAside(folder, 'version 3');
 });
 
 test('what is no state log is set aside', () => {

@@ -1,10 +1,21 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StateChange as Change } from '../../src/model/state-change.ts';
-import { createSegment, encodeBatch, readSegments } from '../../src/state/segments.ts';
+import { createSegment, encodeBatch, readSegments, segmentFile } from '../../src/state/segments.ts';
+import { createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
 
 type Value = { n: number; text: string };
@@ -13,7 +24,11 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'state-log-'));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  for (const each of [folder, `${folder}-moved`]) rmSync(each, { recursive: true, force: true });
+});
+
+const openSegment = createOpenSegments();
 
 /** A map that notes what changes, as the tables of the agent do. */
 function createMap(values = new Map<string, Value>()) {
@@ -57,6 +72,7 @@ function createMap(values = new Map<string, Value>()) {
 
 function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOptions> = {}) {
   const failures: unknown[] = [];
+  const losses: string[] = [];
   const { segments } = readSegments(folder);
   const log = createStateLog({
     folder,
@@ -64,10 +80,12 @@ function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOption
     segments,
     onSaved: () => undefined,
     onFailed: (error) => failures.push(error),
+    onLost: (reason) => losses.push(reason),
     segmentSize: 512,
+    create: openSegment,
     ...options,
   });
-  return { log, failures };
+  return { log, failures, losses };
 }
 
 describe('a state log', () => {
@@ -80,7 +98,6 @@ describe('a state log', () => {
       if (i % 11 === 0) map.remove(`key ${i % 13}`);
       await log.keep();
     }
-    await log.close();
     expect(failures).toEqual([]);
     const kept = readSegments(folder);
     expect(kept.damage).toBeUndefined();
@@ -97,7 +114,6 @@ describe('a state log', () => {
       await log.keep();
       if (i % 50 === 0) largest = Math.max(largest, sizeOf(folder));
     }
-    await log.close();
     const whole = JSON.stringify([...map.values]).length;
     expect(largest).toBeLessThan(8 * whole);
   });
@@ -111,7 +127,6 @@ describe('a state log', () => {
     const before = sizeOf(folder);
     await log.keep();
     expect(sizeOf(folder)).toBe(before);
-    await log.close();
   });
 
   test('one write serves all that ask while one is under way', async () => {
@@ -121,7 +136,6 @@ describe('a state log', () => {
     const asked = Array.from({ length: 20 }, () => log.keep());
     await Promise.all(asked);
     expect(map.taken).toHaveLength(2);
-    await log.close();
   });
 
   test('is not readable for other users', async () => {
@@ -129,7 +143,6 @@ describe('a state log', () => {
     const { log } = open(map);
     map.set('a', { n: 1, text: '' });
     await log.keep();
-    await log.close();
     for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
   });
 });
@@ -172,16 +185,18 @@ describe('after a crash', () => {
             if (failures.length === before) acknowledged = copy(map.values);
           }
         }
-        await log.close();
 
         function openFailing() {
           return open(map, {
             async create(where, number) {
-              const segment = await createSegment(where, number);
+              const segment = await openSegment(where, number);
               return {
                 number,
                 get usable() {
                   return segment.usable;
+                },
+                get size() {
+                  return segment.size;
                 },
                 async append(batch) {
                   if (failing) throw new Error('no space left on device');
@@ -195,13 +210,12 @@ describe('after a crash', () => {
 
         /** A write under way is cut off anywhere. */
         async function crash(part: number): Promise<void> {
-          await log.close();
           const cut = [...readSegments(folder).segments.keys()].at(-1);
           if (cut !== undefined) {
             const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
             const size = statSync(file).size;
             const number = await createSegment(folder, cut + 1);
-            await number.append(encodeBatch([JSON.stringify(['set', 'lost', { n: 0, text: 'x'.repeat(100) }])]));
+            await number.append(encodeBatch([['set', 'lost', { n: 0, text: 'x'.repeat(100) }]]));
             await number.close();
             const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
             const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
@@ -221,6 +235,21 @@ describe('after a crash', () => {
     );
   });
 
+  test('a batch of several lines that is cut off anywhere is left out as a whole', async () => {
+    const segment = await openSegment(folder, 1);
+    await segment.append(encodeBatch([['set', 'a', { n: 1 }]]));
+    const before = segment.size;
+    const all = Array.from({ length: 20 }, (_, n): Change => ['set', `key ${n}`, { n, text: 'é' }]);
+    expect([...encodeBatch(all, 60)].length).toBeGreaterThan(5);
+    await segment.append(encodeBatch([['remove', 'a'], ...all], 60));
+    const whole = readSegments(folder).values;
+    expect(whole).toEqual(new Map(all.map(([, key, value]) => [key, value])));
+    for (let cut = segment.size - 1; cut >= before; cut--) {
+      truncateSync(segmentFile(folder, 1), cut);
+      expect(readSegments(folder)).toMatchObject({ values: new Map([['a', { n: 1 }]]), damage: undefined });
+    }
+  });
+
   test('a batch in the middle that is not as it was written ends the reading, and is named', async () => {
     const map = createMap();
     const { log } = open(map, { segmentSize: 1e9 });
@@ -228,7 +257,6 @@ describe('after a crash', () => {
       map.set('a', { n, text: 'text' });
       await log.keep();
     }
-    await log.close();
     const file = join(folder, 'state-0000000001.log');
     const lines = readFileSync(file, 'utf8').split('\n');
     lines[3] = lines[3]?.replace('text', 'tixt') ?? '';
@@ -245,6 +273,81 @@ describe('after a crash', () => {
   });
 });
 
+const first = (): string => segmentFile(folder, 1);
+
+describe('a state that another process changed while it was in use', () => {
+  const hand: [string, () => void][] = [
+    ['its folder was deleted', () => rmSync(folder, { recursive: true })],
+    ['its folder was moved', () => renameSync(folder, `${folder}-moved`)],
+    ['its folder was replaced by a copy', replaceFolder],
+    ['its file was deleted', () => rmSync(first())],
+    ['its file was emptied', () => truncateSync(first(), 0)],
+    ['its file was cut in half', () => truncateSync(first(), Math.floor(statSync(first()).size / 2))],
+    ['its file was appended to', () => writeFileSync(first(), 'text\n', { flag: 'a' })],
+    ['its file was replaced by an older one', () => writeFileSync(first(), readFileSync(first()).subarray(0, 200))],
+    ['there are segments with later numbers', () => (rmSync(first()), writeFileSync(segmentFile(folder, 7), 'text'))],
+  ];
+
+  test.each(hand)('%s: it is reported once, and all of it is written again with the next batch', async (_, change) => {
+    const map = createMap();
+    const { log, failures, losses } = open(map, { segmentSize: 1e9 });
+    for (let n = 0; n < 30; n++) map.set(`key ${n}`, { n, text: 'text' });
+    await log.keep();
+    for (let n = 0; n < 10; n++) map.remove(`key ${n}`);
+    await log.keep();
+    change();
+    map.merge('key 20', 99);
+    await log.keep();
+    expect(losses).toHaveLength(1);
+    expect(readSegments(folder)).toMatchObject({ values: map.values, damage: undefined });
+    map.merge('key 21', 98);
+    await log.keep();
+    expect(readSegments(folder).values).toEqual(map.values);
+    expect(losses).toHaveLength(1);
+    expect(failures).toEqual([]);
+  });
+
+  test('is noticed when nothing was counted, too', async () => {
+    const map = createMap();
+    const { log, losses } = open(map);
+    map.set('a', { n: 1, text: '' });
+    await log.keep();
+    rmSync(folder, { recursive: true });
+    await log.keepPositions();
+    expect(losses).toHaveLength(1);
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+
+  test('and cannot be written again at once is written as a whole as soon as it can be', async () => {
+    const map = createMap();
+    const { log, failures } = open(map);
+    map.set('a', { n: 1, text: '' });
+    await log.keep();
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, 'no folder');
+    map.set('b', { n: 2, text: '' });
+    await log.keep();
+    expect(failures).toHaveLength(1);
+    rmSync(folder);
+    await log.keep();
+    expect(failures).toHaveLength(1);
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+});
+
+test('a log with damage in the middle is not built upon by the next run', async () => {
+  const segment = await openSegment(folder, 1);
+  for (const n of [1, 2, 3]) await segment.append(encodeBatch([['set', `key ${n}`, { n }]]));
+  writeFileSync(segmentFile(folder, 1), readFileSync(segmentFile(folder, 1), 'utf8').replace('key 2', 'key x'));
+  const kept = readSegments(folder);
+  expect(kept).toMatchObject({ values: new Map([['key 1', { n: 1 }]]), damage: expect.stringContaining('log') });
+  const map = createMap(kept.values as Map<string, Value>);
+  const { log } = open(map);
+  map.set('key 4', { n: 4, text: '' });
+  await log.keep();
+  expect(readSegments(folder)).toMatchObject({ values: map.values, damage: undefined });
+});
+
 describe('a write that the disk does not answer', () => {
   test('has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
     const map = createMap();
@@ -253,10 +356,13 @@ describe('a write that the disk does not answer', () => {
     const { log, failures } = open(map, {
       timeout: 20,
       async create(where, number) {
-        const segment = await createSegment(where, number);
+        const segment = await openSegment(where, number);
         return {
           number,
           usable: true,
+          get size() {
+            return segment.size;
+          },
           async append(batch) {
             appended++;
             await answer.promise;
@@ -275,13 +381,18 @@ describe('a write that the disk does not answer', () => {
     await expect.poll(() => appended).toBe(1);
     answer.resolve();
     await expect.poll(async () => (await log.keep(), readSegments(folder).values.has('b'))).toBe(true);
-    await log.close();
     expect(readSegments(folder).values).toEqual(map.values);
   });
 });
 
 function copy(values: ReadonlyMap<string, Value>): Map<string, Value> {
   return new Map([...values].map(([key, value]) => [key, { ...value }]));
+}
+
+function replaceFolder(): void {
+  cpSync(folder, `${folder}-copy`, { recursive: true });
+  rmSync(folder, { recursive: true });
+  renameSync(`${folder}-copy`, folder);
 }
 
 function sizeOf(where: string): number {

@@ -88,6 +88,8 @@ export function createWorld(
   /** What is kept, as JSON by key: nothing of it is shared with the agent. */
   let disk = { position: 0, values: new Map<string, unknown>(), rest: undefined as string | undefined };
   let table: SeriesTable;
+  /** The first changes that a table gives are all of it. */
+  let isKept: boolean;
   let position: number;
   let clock: Clock;
   let latest: number;
@@ -146,6 +148,7 @@ export function createWorld(
     const restored = keptState();
     clampTimes(restored, time);
     table = createSeriesTable({ limits, restored, now: () => time });
+    isKept = false;
     latest = restored?.clock ?? -Infinity;
     position = disk.position;
   }
@@ -161,12 +164,14 @@ export function createWorld(
 
   async function keep(): Promise<void> {
     const changes = JSON.stringify(table.takeChanges());
+    const values = isKept ? disk.values : new Map<string, unknown>();
+    isKept = true;
     const kept = { position, rest: JSON.stringify(table.rest()) };
     const { before, after } = mishapOf(nextFate(), '');
     await Promise.resolve();
     before?.();
-    for (const change of JSON.parse(changes) as StateChange[]) applyChange(change, disk.values);
-    disk = { ...disk, ...kept };
+    for (const change of JSON.parse(changes) as StateChange[]) applyChange(change, values);
+    disk = { ...disk, values, ...kept };
     after?.();
   }
 

@@ -89,6 +89,7 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
 function reportLoss(missing: readonly FilePosition[], report: Report): void {
   const unread = missing.map(({ size, offset }) => (size === null ? undefined : Math.max(0, size - offset)));
   const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  if (known > 0) report.lost(known, `was rotated away while nobody read it: ${known} bytes or more had not been read`);
-  else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while nobody read it');
+  if (known > 0)
+    report.lost(known, `was rotated away while no agent was running: ${known} bytes or more had not been read`);
+  else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while no agent was running');
 }

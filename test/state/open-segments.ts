@@ -1,0 +1,15 @@
+import { afterEach } from 'vitest';
+import { createSegment, type Segment } from '../../src/state/segments.ts';
+
+/** A way to make segments whose files are closed at the end of each test, as those of a process are at its end. */
+export function createOpenSegments() {
+  const made: Segment[] = [];
+  afterEach(async () => {
+    for (const segment of made.splice(0)) await segment.close().catch(() => undefined);
+  });
+  return async (folder: string, number: number): Promise<Segment> => {
+    const segment = await createSegment(folder, number);
+    made.push(segment);
+    return segment;
+  };
+}
