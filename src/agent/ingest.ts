@@ -75,7 +75,14 @@ export function createIngest(options: IngestOptions) {
     once: restored.state?.once,
     first: restored.first,
     // Another one takes its place when settings change.
-    pipeline: { take: (line, origin) => pipeline.take(line, origin), lost: (...lost) => pipeline.lost(...lost) },
+    pipeline: {
+      take: (line, origin) => pipeline.take(line, origin),
+      repeats: {
+        last: () => pipeline.repeats?.last(),
+        again: (repeat, time) => pipeline.repeats?.again(repeat, time) === true,
+      },
+      lost: (...lost) => pipeline.lost(...lost),
+    },
     onNotice: problems.source,
     onLost: problems.lost,
     clock,

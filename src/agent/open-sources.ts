@@ -25,7 +25,7 @@ export interface OpenSourcesOptions {
   once: Json | undefined;
   /** No earlier run is known of: what was logged shortly before is news too. */
   first: boolean;
-  pipeline: Pick<Pipeline, 'take' | 'lost'>;
+  pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   onNotice: (source: string, notice: Notice) => void;
   onLost: (source: string, loss: Loss) => void;
   clock: Clock;
@@ -126,6 +126,7 @@ function listenerOf(
   once: SourceDedup,
   { pipeline, onLost, onNotice, clock }: OpenSourcesOptions,
 ): SourceListener {
+  const { repeats } = pipeline;
   return {
     onLine: (line: LogLine, origin: LineOrigin) => {
       if (origin === 'kernel' && !once.kernel(name, line.text, line.time)) return;
@@ -133,6 +134,11 @@ function listenerOf(
       const time = timeOf(line.time);
       pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
+    // What several sources may show is compared by its text.
+    repeats:
+      repeats === undefined || once.comparesKernel
+        ? undefined
+        : { last: repeats.last, again: (repeat, stamp) => repeats.again(repeat, timeOf(stamp)) },
     onLost(loss: Loss) {
       pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
       onLost(name, loss);

@@ -21,6 +21,8 @@ export function createSourceDedup({ kernelSources, programSources, saved }: Sour
   const programs = createDedup({ sources: programSources, saved: earlier, max: maxProgramRecords });
   return {
     kernel: kernel.isFirst,
+    /** False: `kernel` is true of every line. */
+    comparesKernel: kernelSources.length > 1,
     /** By text alone: the sources may stamp in different zones. */
     program: (source: string, text: string): boolean =>
       programSources.length < 2 || !isKlog(text) || programs.isFirst(source, text, 0),

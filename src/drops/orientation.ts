@@ -22,3 +22,10 @@ export function orient(packet: Packet): Orientation {
   const wellKnown = packet.protocol !== 'TCP' && sourcePort < 1024 && destinationPort >= 1024;
   return wellKnown ? reply : request;
 }
+
+/** Any source port from there on leaves the orientation of a packet, and what is noise, as they are; Infinity where it matters. */
+export function leastClientPort(packet: Packet): number {
+  const { sourcePort, destinationPort = 0 } = packet;
+  const least = destinationPort < firstEphemeral ? 1024 : firstEphemeral;
+  return orient(packet).reply || sourcePort === undefined || sourcePort < least ? Infinity : least;
+}

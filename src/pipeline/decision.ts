@@ -1,5 +1,5 @@
 import { explainMartian } from '../drops/findings.ts';
-import type { LogLine } from '../model/log-line.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
@@ -48,14 +48,17 @@ export interface Decisions {
   lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
   /** Who the ends of a packet are, lost or not. */
   meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
+  /** As in `FlowMemo`. */
+  epochAt: (time: Millis) => number | undefined;
 }
 
 export function createDecisions({ prefixes, directory, includeNoise, ...options }: DecisionOptions): Decisions {
-  const meaningOfPacket = createFlowMemo(directory, options.node);
+  const flows = createFlowMemo(directory, options.node);
 
   return {
     lost,
     meaningOf,
+    epochAt: flows.epochAt,
     decide(line, origin) {
       const observation = observe(line, origin, prefixes, options.programsAnywhere);
       if (observation === undefined) return undefined;
@@ -83,7 +86,7 @@ export function createDecisions({ prefixes, directory, includeNoise, ...options 
   }
 
   function meaningOf(line: LogLine, observation: PacketObservation | Martian): FlowMeaning {
-    if (observation.kind === 'packet') return meaningOfPacket(line, observation);
+    if (observation.kind === 'packet') return flows.meaningOf(line, observation);
     const node = nodeOfLine(line);
     const ends = resolveMartian(observation, directory, momentOf(line));
     return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };

@@ -3,7 +3,7 @@ import { isDhcp, noiseOf } from '../drops/noise.ts';
 import { orient, type Orientation } from '../drops/orientation.ts';
 import type { Ends } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
-import type { LogLine } from '../model/log-line.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { Directory } from '../resolving/directory.ts';
 import { nodeOf, resolvePacket } from '../resolving/resolver.ts';
@@ -27,24 +27,35 @@ interface Entry {
   meaning: FlowMeaning;
 }
 
+export interface FlowMemo {
+  meaningOf: (line: LogLine, observation: PacketObservation) => FlowMeaning;
+  /** Another number wherever the same packet may mean something else; undefined: not known yet of that time. */
+  epochAt: (time: Millis) => number | undefined;
+}
+
 /** For one epoch of the directory. An LRU's keys, made for each packet, cost more than all the rest (`npm run bench`). */
-export function createFlowMemo(
-  directory: Directory,
-  fixedNode: string | undefined,
-): (line: LogLine, observation: PacketObservation) => FlowMeaning {
+export function createFlowMemo(directory: Directory, fixedNode: string | undefined): FlowMemo {
   const memo: (Entry | undefined)[] = Array.from({ length: places });
   /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */
   const asked = new Int32Array(places);
   let epoch = { from: Infinity, until: -Infinity };
   let version = directory.version;
+  let epochs = 0;
 
-  return (line, observation) => {
+  return { meaningOf, epochAt: (time) => (isWithin(time) ? epochs : undefined) };
+
+  function isWithin(time: Millis): boolean {
+    return time >= epoch.from && time < epoch.until && directory.version === version;
+  }
+
+  function meaningOf(line: LogLine, observation: PacketObservation): FlowMeaning {
     // What an ICMP error is about would double the key; such errors are rare.
     if (observation.inner !== undefined) return understand(line, observation);
-    if (line.time < epoch.from || line.time >= epoch.until || directory.version !== version) {
+    if (!isWithin(line.time)) {
       memo.fill(undefined);
       epoch = directory.epoch(line.time);
       version = directory.version;
+      epochs++;
     }
     const orientation = orient(observation.packet);
     const hash = hashOf(observation.packet, orientation);
@@ -62,7 +73,7 @@ export function createFlowMemo(
       memo[place] = { host: line.host, exact: line.timeIsExact, observation, orientation, meaning };
     asked[place] = hash;
     return meaning;
-  };
+  }
 
   function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
     const at = { time: line.time, exact: line.timeIsExact };

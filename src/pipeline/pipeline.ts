@@ -4,8 +4,9 @@ import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Martian, Suppressed } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { SeriesTable } from '../series/table.ts';
-import type { LineOrigin } from '../sources/source.ts';
+import type { LineOrigin, Repeats } from '../sources/source.ts';
 import { createDecisions, type Decision, type DecisionOptions, type LostPacket, weightOf } from './decision.ts';
+import { createRepeatedDecisions } from './repeated-decisions.ts';
 import type { FlowMeaning } from './flow-cache.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
 import type { Statistics } from './statistics.ts';
@@ -36,6 +37,8 @@ export interface Drop {
 /** From lines to counts: decides what becomes of a line, and does it. No I/O, no waiting. */
 export interface Pipeline {
   take: (line: LogLine, origin: LineOrigin) => void;
+  /** Undefined where what varies from line to line is shown, too. */
+  repeats?: Repeats | undefined;
   resume: (flow: QueuedFlow) => void;
   /** Log was lost before it could be read: counts near it are lower bounds. */
   lost: (by: string, count: number | undefined, time: Millis) => void;
@@ -44,13 +47,19 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { statistics, onDrop, hold } = options;
   const decisions = createDecisions(options);
+  const repeatedDecisions = createRepeatedDecisions(decisions.epochAt, (line, decision) => {
+    statistics.observed(line, decision.observation);
+    carryOut(line, decision);
+  });
   return {
     take(line, origin) {
       const decision = decisions.decide(line, origin);
+      repeatedDecisions.decided(line, decision);
       if (decision === undefined) return;
       if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
       carryOut(line, decision);
     },
+    repeats: onDrop === undefined ? repeatedDecisions : undefined,
     resume({ line, observation, weight, first, last }) {
       const lost = decisions.lost(line, observation);
       settle(line, lost, weight);

@@ -27,9 +27,25 @@ export interface Notice {
 /** Who wrote a line: as its envelope says, or `container`, or `program`: who writes the node's rules, so no line is a packet. */
 export type LineOrigin = Origin | 'container' | 'program';
 
+/** What was found out about a line, to count others like it. */
+export interface Repeat {
+  /** Source ports from there on make no other flow of it; Infinity: any other port may. */
+  readonly sourcePortsFrom: number;
+}
+
+/** How lines are counted that repeat an earlier one in all that says whose the packet is and what became of it. */
+export interface Repeats {
+  /** Of the line that was handed over last; undefined: lines like it have to be handed over, too. */
+  last: () => Repeat | undefined;
+  /** Counts one more, logged at `time`. False: it has to be handed over, as what was found out no longer holds. */
+  again: (repeat: Repeat, time: Millis) => boolean;
+}
+
 /** Who is called by a source. All calls are synchronous; none is made after `stop`. */
 export interface SourceListener {
   onLine: (line: LogLine, origin: LineOrigin) => void;
+  /** Undefined: every line is handed over. */
+  repeats?: Repeats | undefined;
   onLost: (loss: Loss) => void;
   onNotice: (notice: Notice) => void;
 }

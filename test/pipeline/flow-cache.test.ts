@@ -143,8 +143,9 @@ test('answers as resolving and explaining afresh would, whatever came before', (
           services: [service()],
         }),
       );
-      const memo = createFlowMemo(directory, fixedNode);
-      for (const { from, seen: one } of seen) expect(memo(from, one)).toEqual(afresh(directory, fixedNode, from, one));
+      const { meaningOf } = createFlowMemo(directory, fixedNode);
+      for (const { from, seen: one } of seen)
+        expect(meaningOf(from, one)).toEqual(afresh(directory, fixedNode, from, one));
     }),
     { numRuns: 1000 },
   );
@@ -181,22 +182,25 @@ test('the same flow differing in any one thing is another flow', () => {
   const directory = createDirectory(
     cluster({ pods: [pod({ name: 'pod-0' }), pod({ name: 'pod-1', addresses: ['10.65.1.5'] })] }),
   );
-  const memo = createFlowMemo(directory, undefined);
+  const { meaningOf } = createFlowMemo(directory, undefined);
   for (const first of variations) {
     for (const second of variations) {
       for (const one of [first, second])
-        expect(memo(line(), observation(one))).toEqual(afresh(directory, undefined, line(), observation(one)));
+        expect(meaningOf(line(), observation(one))).toEqual(afresh(directory, undefined, line(), observation(one)));
     }
   }
 });
 
 test('a flow that comes back is remembered, and then not explained again', () => {
   const directory = createDirectory(cluster({ pods: [pod()] }));
-  const memo = createFlowMemo(directory, undefined);
-  memo(line(), observation());
-  const second = memo(line(), observation());
+  const { meaningOf } = createFlowMemo(directory, undefined);
+  meaningOf(line(), observation());
+  const second = meaningOf(line(), observation());
   expect(
-    memo(line({ time: nine + 5000, line: 99 }), observation({ packet: packet({ sourcePort: 40113, length: 80 }) })),
+    meaningOf(
+      line({ time: nine + 5000, line: 99 }),
+      observation({ packet: packet({ sourcePort: 40113, length: 80 }) }),
+    ),
   ).toBe(second);
-  expect(memo(line({ host: 'node-b' }), observation())).not.toBe(second);
+  expect(meaningOf(line({ host: 'node-b' }), observation())).not.toBe(second);
 });

@@ -180,7 +180,7 @@ describe('remembered flows', () => {
       fc.asyncProperty(program, async ([some, steps]) => {
         const scene = live();
         const { directory } = scene.lists;
-        const memo = createFlowMemo(directory, undefined);
+        const { meaningOf } = createFlowMemo(directory, undefined);
         for (const { edit, pause, lines } of steps) {
           scene.clock.now += pause;
           if (edit) await apply(edit, scene);
@@ -188,7 +188,7 @@ describe('remembered flows', () => {
             const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
             const seen = observation({ inInterface, packet: packet({ source, destination }) });
             const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
-            expect(withoutVersions(memo(from, seen))).toEqual(withoutVersions(afresh(directory, from, seen)));
+            expect(withoutVersions(meaningOf(from, seen))).toEqual(withoutVersions(afresh(directory, from, seen)));
           }
         }
       }),
@@ -218,23 +218,23 @@ describe('remembered flows', () => {
     scene.clock.now = nine + minute;
     scene.found.set('10.65.2.9', [{ ...db, ...life }]);
     await lookUp('10.65.2.9', scene);
-    const memo = createFlowMemo(scene.lists.directory, undefined);
+    const { meaningOf } = createFlowMemo(scene.lists.directory, undefined);
     const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
     for (const [offset, kind] of expected) {
       const from = line({ time: nine + offset * second });
       // It is remembered when it comes the second time.
-      for (let time = 0; time < 3; time++) expect(memo(from, seen).ends.destination.kind).toBe(kind);
+      for (let time = 0; time < 3; time++) expect(meaningOf(from, seen).ends.destination.kind).toBe(kind);
     }
   });
 
   test('outlive what changes nothing', () => {
     const { lists } = live();
     lists.setPod(pod({ resourceVersion: '1' }), nine);
-    const memo = createFlowMemo(lists.directory, undefined);
-    memo(line(), observation());
-    const known = memo(line(), observation());
+    const { meaningOf } = createFlowMemo(lists.directory, undefined);
+    meaningOf(line(), observation());
+    const known = meaningOf(line(), observation());
     lists.setPod(pod({ resourceVersion: '2' }), nine + 1);
-    expect(memo(line(), observation())).toBe(known);
+    expect(meaningOf(line(), observation())).toBe(known);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Reads one saved log, of whatever kind, into the pipeline. */
 import { programNeedles } from '../../incidents/catalogue/needles.ts';
 import { containerOf } from '../../log-formats/container-path.ts';
-import type { Millis } from '../../model/log-line.ts';
+import type { LogLine, Millis } from '../../model/log-line.ts';
 import { parseDroppedLogs } from '../../parsing/components/dropped-logs.ts';
 import { parseProgramRecord } from '../../parsing/components/program-record.ts';
 import { needlesOfAll } from '../../parsing/formats.ts';
@@ -15,6 +15,7 @@ import type { Input } from '../../sources/framing/input.ts';
 import { createScanner, type Scanner } from '../../sources/framing/scanner.ts';
 import { createLineStarts, streamMark } from '../../sources/journald/line-starts.ts';
 import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-log.ts';
+import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import { fatalNeedles } from '../../sources/records/record-kinds.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../streams.ts';
@@ -29,7 +30,7 @@ export function createReadTotals() {
 }
 
 export interface LogTarget {
-  pipeline: Pick<Pipeline, 'take'>;
+  pipeline: Pick<Pipeline, 'take' | 'repeats'>;
   totals: ReadTotals;
   streams: Pick<Streams, 'err' | 'terminal'>;
   options: Pick<ReplayOptions, 'quiet' | 'node'>;
@@ -88,14 +89,22 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   function lineReader(): Reader {
     // What was saved may be the middle of a journal, whose beginning is not known here.
     const starts = createLineStarts(undefined, true);
+    const repeated =
+      pipeline.repeats &&
+      createRepeatedLines({
+        ...pipeline.repeats,
+        timeOf: (stamp) => readEnvelope(stamp, clock).time,
+        onTaken: (time) => (lastTime = time),
+      });
     const onLine = (text: string, number: number, cut: boolean): void => {
       if (!starts.take(text)) return;
       const envelope = readEnvelope(text, clock);
       if (cut) envelope.text = withoutHalfValue(envelope.text);
       if (envelope.time === undefined || !envelope.timeIsExact) totals.guessedTimes++;
-      takeEnvelope(envelope, number, undefined);
+      const line = takeEnvelope(envelope, number, undefined);
+      if (!cut) repeated?.learn(line);
     };
-    return { scanner: createScanner({ needles, onLine, onTooLong }), finish: () => {} };
+    return { scanner: createScanner({ needles, onLine, onTooLong, takeBytes: repeated?.take }), finish: () => {} };
   }
 
   /** The log of a container: its records may have many lines, and every line may begin or end one. */
@@ -104,8 +113,10 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
       latest: clockOptions.latest,
       onRecord({ text, time, number }) {
         // Another program in a container may pass on lines of the kernel.
-        if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined)
-          return takeEnvelope(readEnvelope(text, clock), number, time);
+        if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
+          takeEnvelope(readEnvelope(text, clock), number, time);
+          return;
+        }
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
         const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
@@ -116,7 +127,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   }
 
   /** `stamped`: when the container runtime has read it. */
-  function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): void {
+  function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
     lastTime = stamped ?? time ?? lastTime;
     if (host !== undefined && options.node !== undefined && totals.hosts.size < maxHosts && !totals.hosts.has(host))
@@ -124,6 +135,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
     const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
     const line = { source, line: number, text, time: lastTime, timeIsExact, host, program };
     pipeline.take(line, isContainerLog ? 'container' : origin);
+    return line;
   }
 
   function onTooLong(number: number): void {

@@ -30,9 +30,11 @@ export interface Scanner {
 export interface ScannerOptions {
   /** One of these stands in every line that `onLine` is to see; latin1, without newlines. Undefined: it sees every line. */
   needles: readonly string[] | undefined;
-  /** `line` is latin1: one character a byte. `number` counts from 1. `cut` is true for a last line without newline. */
+  /** `line` is latin1: one character a byte, and a string of its own, so that it keeps no block alive. `number` counts from 1. `cut` is true for a last line without newline. */
   onLine: (line: string, number: number, cut: boolean) => void;
   onTooLong: (number: number) => void;
+  /** Asked before a line with a needle becomes a string; true: it is done with. Without newline; `hit`: where its first needle stands. */
+  takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
   /** What comes first is the rest of a line that is too long. */
   skipping?: boolean;
 }
@@ -115,23 +117,25 @@ interface LineCutter {
   tooLong: (number: number) => void;
 }
 
-function createLineCutter({ needles, onLine, onTooLong }: ScannerOptions, counts: ScanCounts): LineCutter {
+function createLineCutter({ needles, onLine, onTooLong, takeBytes }: ScannerOptions, counts: ScanCounts): LineCutter {
   const search = needles === undefined ? undefined : createNeedleSearch(needles);
   const cutter: LineCutter = {
     passed: 0,
     takeAll(length) {
       let start = 0;
       if (search === undefined) {
-        while (start < length) start = takeLine(start);
+        while (start < length) start = takeLine(start, -1);
         return;
       }
       search.reset();
-      for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) start = takeLine(countTo(start, found));
+      for (let found = 0; (found = search.next(buffer, start, length)) >= 0;)
+        start = takeLine(countTo(start, found), found);
       countTo(start, length);
     },
     takeLast(length) {
       search?.reset();
-      if (search === undefined || search.next(buffer, 0, length) >= 0) onLine(lineAt(0, length), counts.lines, true);
+      if (search === undefined || search.next(buffer, 0, length) >= 0)
+        onLine(buffer.toString('latin1', 0, contentEnd(0, length)), counts.lines, true);
     },
     tooLong(number) {
       counts.tooLong++;
@@ -140,12 +144,15 @@ function createLineCutter({ needles, onLine, onTooLong }: ScannerOptions, counts
   };
   return cutter;
 
-  function takeLine(start: number): number {
-    const end = buffer.indexOf(newline, start) + 1;
+  /** `hit`: where its first needle stands, where needles are searched. */
+  function takeLine(start: number, hit: number): number {
+    const end = buffer.indexOf(newline, Math.max(start, hit)) + 1;
     counts.lines++;
     cutter.passed = end;
+    const stop = contentEnd(start, end - 1);
     if (end - start > maxLineLength) cutter.tooLong(counts.lines);
-    else onLine(lineAt(start, end - 1), counts.lines, false);
+    else if (hit < 0 || takeBytes?.(buffer, start, stop, hit) !== true)
+      onLine(buffer.toString('latin1', start, stop), counts.lines, false);
     return end;
   }
 
@@ -165,9 +172,8 @@ function createLineCutter({ needles, onLine, onTooLong }: ScannerOptions, counts
   }
 }
 
-/** A string of its own rather than a slice of the block: faster to read, and it keeps no block alive. */
-function lineAt(start: number, end: number): string {
-  return buffer.toString('latin1', start, buffer[end - 1] === carriageReturn ? end - 1 : end);
+function contentEnd(start: number, end: number): number {
+  return end > start && buffer[end - 1] === carriageReturn ? end - 1 : end;
 }
 
 export function addTo(sum: ScanCounts, { lines, bytes, tooLong }: Readonly<ScanCounts>): void {

@@ -28,9 +28,9 @@ export interface FileReaderOptions extends Omit<ScannerOptions, 'skipping'> {
 }
 
 export function createFileReader(options: FileReaderOptions): FileReader {
-  const { log, place: start, head, isPacked, needles, onLine, onTooLong } = options;
+  const { log, place: start, head, isPacked, needles, onLine, onTooLong, takeBytes } = options;
   const fingerprint = createFingerprint(log.fd, head);
-  const scanner = createScanner({ needles, onLine, onTooLong, skipping: start.skipping });
+  const scanner = createScanner({ needles, onLine, onTooLong, takeBytes, skipping: start.skipping });
   let { offset } = start;
   const place = (): Place => ({
     offset: start.offset + scanner.counts.bytes - scanner.held,

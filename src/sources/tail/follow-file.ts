@@ -3,6 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createClockOfNow } from '../envelopes/clock-of-now.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { withoutHalfValue } from '../framing/half-value.ts';
+import { createRepeatedLines } from '../repeats/repeated-lines.ts';
 import { type Source, type SourceListener, systemTiming } from '../source.ts';
 import type { RotatedLogOptions } from './followed-log.ts';
 import { createRotatedLog } from './rotated-log.ts';
@@ -17,10 +18,13 @@ export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'o
 /** Follows a syslog daemon's file. A line without a time has that of the one before; the first has the present. */
 export function createFollowFile({ listener, zone, timing = systemTiming, ...options }: FollowFileOptions): Source {
   const { onLost, onNotice } = listener;
+  const repeated =
+    listener.repeats &&
+    createRepeatedLines({ ...listener.repeats, timeOf: timeOfStamp, onTaken: (time) => (lastTime = time) });
   const clockAt = createClockOfNow(zone);
   let lastTime: Millis | undefined;
 
-  return createRotatedLog({ ...options, timing, onLine, onLost, onNotice });
+  return createRotatedLog({ ...options, timing, onLine, takeBytes: repeated?.take, onLost, onNotice });
 
   function onLine(raw: string, number: number, cut: boolean): void {
     const present = timing.wall();
@@ -29,6 +33,12 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
     const text = cut ? withoutHalfValue(envelope.text) : envelope.text;
     const time = (lastTime = envelope.time ?? lastTime ?? present);
     const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
-    listener.onLine({ source: options.path, line: number, text, time, timeIsExact, host, program }, origin);
+    const line = { source: options.path, line: number, text, time, timeIsExact, host, program };
+    listener.onLine(line, origin);
+    if (!cut) repeated?.learn(line);
+  }
+
+  function timeOfStamp(stamp: string): Millis | undefined {
+    return readEnvelope(stamp, clockAt(timing.wall())).time;
   }
 }

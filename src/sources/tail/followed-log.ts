@@ -11,6 +11,7 @@ export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNo
   from: 'start' | 'end';
   /** As in `createScanner`; lines are numbered in their file, from where reading began. */
   onLine: ScannerOptions['onLine'];
+  takeBytes?: ScannerOptions['takeBytes'];
   timing?: Timing;
   openContent?: OpenContent;
 }

@@ -46,8 +46,10 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const onLine: RotatedLogOptions['onLine'] = (text, number, cut) => {
     if (!report.isStopped) options.onLine(text, number, cut);
   };
+  const takeBytes: RotatedLogOptions['takeBytes'] = (...line) =>
+    !report.isStopped && options.takeBytes?.(...line) === true;
   const parts = { path, order, report, done, now, wall, turns, openContent };
-  const files = createOpenFiles({ ...options, ...parts, onLine, onMoved: replacement.begin });
+  const files = createOpenFiles({ ...options, ...parts, onLine, takeBytes, onMoved: replacement.begin });
   const search = createFileSearch({ ...parts, insert: files.insert });
 
   return {

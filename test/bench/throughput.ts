@@ -1,0 +1,111 @@
+/**
+ * `npm run bench:throughput`: lines of a file that `run` reads for each second of its CPU time, start excluded, against a real
+ * API server; beside other bundles and kube-iptables-tailer, in turns. Needs root where that is among them.
+ *
+ *     npm run bench:throughput                                  the built bundle
+ *     npm run bench:throughput -- --against FILE.cjs            beside another bundle
+ *     PEER=/path/to/kube-iptables-tailer npm run bench:throughput
+ *     npm run bench:throughput -- --rounds 3 --megabytes 50     less; by default 5 of 100 MB
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  createReadStream,
+  createWriteStream,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/events/describe.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { preparePrograms } from '../programs/path.ts';
+import { agentToken, createPods } from './cluster.ts';
+import { benchNode } from './pods.ts';
+import { firstLine, type LogKind, writeLiveLog } from './throughput/lines.ts';
+import { type Reader, startAgent, startPeer } from './throughput/readers.ts';
+
+const root = join(import.meta.dirname, '../..');
+const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
+const podsOfNode = 110;
+const { values } = parseArgs({
+  options: {
+    against: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '5' },
+    megabytes: { type: 'string', default: '100' },
+  },
+});
+const peer = process.env['PEER'];
+const kinds: readonly LogKind[] = ['1 drop in 10', 'drops only', 'each drop of another flow'];
+
+await preparePrograms('measuring');
+const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
+execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
+// Another build may replace it meanwhile.
+copyFileSync(bundle, join(folder, 'this.cjs'));
+const plane = await startControlPlane();
+try {
+  const token = await agentToken(plane);
+  const account = join(folder, 'account');
+  mkdirSync(account);
+  writeFileSync(join(account, 'token'), token);
+  writeFileSync(join(account, 'ca.crt'), plane.certificateAuthority);
+  const kubeconfig = await plane.writeKubeconfig('agent', token);
+  await createObjects(plane, { items: [benchNode(0)] });
+  await createPods(plane, 0, podsOfNode, () => 0);
+  const rows = [['log', 'reader', 'lines/s of CPU, median', 'least, most', 'of the last', 'memory, peak']];
+  for (const kind of kinds) {
+    const names = [
+      'this',
+      ...values.against,
+      ...(peer !== undefined && kind !== 'each drop of another flow' ? [peer] : []),
+    ];
+    const readers: { name: string; log: string; reader: Reader; rates: number[] }[] = [];
+    for (const [index, name] of names.entries()) {
+      const log = join(folder, `${kinds.indexOf(kind)}-${index}.log`);
+      writeFileSync(log, firstLine());
+      const file = name === 'this' ? join(folder, 'this.cjs') : name;
+      const reader =
+        name === peer
+          ? await startPeer(name, log, { account, server: new URL(plane.server) })
+          : await startAgent(file, log, { kubeconfig, state: mkdtempSync(join(folder, 'state-')) });
+      readers.push({ name, log, reader, rates: [] });
+    }
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const written = join(folder, 'next.log');
+      const lines = writeLiveLog(written, kind, Number(values.megabytes) * 1e6, podsOfNode);
+      for (const { name, log, reader, rates } of readers) {
+        const before = reader.cpuSeconds();
+        const done = reader.untilRead(lines);
+        await pipeline(createReadStream(written), createWriteStream(log, { flags: 'a' }));
+        await done;
+        rates.push(lines / (reader.cpuSeconds() - before));
+        console.error(`${kind}, ${name}: ${format(rates.at(-1) ?? NaN)} lines/s`);
+      }
+    }
+    const last = median(readers.at(-1)?.rates ?? []);
+    for (const { name, reader, rates } of readers) {
+      const ratio = `${(median(rates) / last).toFixed(2)} times`;
+      const span = `${format(Math.min(...rates))}, ${format(Math.max(...rates))}`;
+      rows.push([kind, name, format(median(rates)), span, ratio, `${reader.peakMegabytes()} MB`]);
+      await reader.stop();
+    }
+  }
+  console.log(`\n${alignColumns(rows).join('\n')}`);
+} finally {
+  await plane.stop();
+  rmSync(folder, { recursive: true });
+}
+
+function median(all: readonly number[]): number {
+  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? NaN;
+}
+
+function format(rate: number): string {
+  return Math.round(rate).toLocaleString('en-US');
+}

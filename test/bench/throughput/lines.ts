@@ -1,0 +1,57 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { interfaceNames } from '../../../src/resolving/interface-name.ts';
+import { benchPod } from '../pods.ts';
+
+export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow';
+
+const node = 'node-000';
+let sequence = 0;
+
+/** What the log has before its reader starts: longer than what kube-iptables-tailer knows a file by. */
+export function firstLine(): string {
+  return `${stamp()} ${node} systemd[1]: Reached target multi-user.target, Multi-User System, after a while.\n`;
+}
+
+/** A log of at least so many bytes, as rsyslog writes it, stamped now; returns the number of its lines. */
+export function writeLiveLog(file: string, kind: LogKind, bytes: number, pods: number): number {
+  const ends = Array.from({ length: pods }, (_, number) => {
+    const { metadata, status } = benchPod(number, 0);
+    return { address: status.podIP, veth: interfaceNames('bench', metadata.name)[0] };
+  });
+  const fd = openSync(file, 'w');
+  let size = 0;
+  let lines = 0;
+  for (let chunk = ''; size < bytes; chunk = '') {
+    for (; chunk.length < 1 << 20; lines++) {
+      const head = `${stamp()} ${node}`;
+      if (kind !== '1 drop in 10' || lines % 10 === 0) chunk += `${head} kernel: ${packet()}\n`;
+      else
+        chunk += `${head} systemd[1]: Started session ${lines} of user root, containerd task cri-containerd-${lines % 97}.scope.\n`;
+    }
+    size += writeSync(fd, chunk);
+  }
+  closeSync(fd);
+  return lines;
+
+  function packet(): string {
+    const n = sequence++;
+    const to = ends[(n * 7 + 1) % pods];
+    const from = ends[n % pods];
+    const stranger = Math.imul(n, 2_654_435_761) >>> 0;
+    const source =
+      kind === 'each drop of another flow'
+        ? [1 + ((stranger >>> 24) % 200), (stranger >>> 16) & 255, (stranger >>> 8) & 255, stranger & 255].join('.')
+        : from?.address;
+    const device = source === from?.address ? from?.veth : 'eth0';
+    return (
+      `[${(86_400 + n / 5000).toFixed(6)}] calico-drop: IN=${device} OUT=${to?.veth} MAC=ee:ee:ee:ee:ee:ee:c6:22:0b:f9:63:81:08:00 SRC=${source} DST=${to?.address} ` +
+      `LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=${n % 65_536} DF PROTO=TCP SPT=${32_768 + (n % 28_000)} DPT=${[80, 443, 5432, 8080][n % 4]} WINDOW=64240 RES=0x00 SYN URGP=0 `
+    );
+  }
+}
+
+/** RFC 3339 with microseconds and an offset, which both readers understand. */
+function stamp(): string {
+  const micros = String(sequence % 1000).padStart(3, '0');
+  return `${new Date().toISOString().slice(0, -1)}${micros}+00:00`;
+}

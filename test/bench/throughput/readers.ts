@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { imageCommand } from '../../deploy/image-command.ts';
+
+/** A process that follows one log. */
+export interface Reader {
+  /** User and system time since its start. */
+  cpuSeconds: () => number;
+  /** Resolves once so many lines more have been read. To be called before they are written. */
+  untilRead: (lines: number) => Promise<void>;
+  peakMegabytes: () => number;
+  stop: () => Promise<void>;
+}
+
+const image = imageCommand();
+
+/** Ready when it resolves. */
+export async function startAgent(
+  bundle: string,
+  log: string,
+  { kubeconfig, state }: { kubeconfig: string; state: string },
+): Promise<Reader> {
+  const env = {
+    NODE_NAME: 'node-000',
+    KUBECONFIG: kubeconfig,
+    STATE_DIR: state,
+    METRICS_ADDRESS: '127.0.0.1:0',
+    REVERSE_DNS: 'false',
+    SOURCES: `file:${log}`,
+    ...image.allocator,
+  };
+  const child = spawn(process.execPath, [...image.flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const { promise: started, resolve } = Promise.withResolvers<string>();
+  createInterface(child.stdout).on('line', (line) => {
+    const { metricsAddress } = JSON.parse(line) as { metricsAddress?: string };
+    if (metricsAddress !== undefined) resolve(metricsAddress);
+  });
+  const address = await started;
+  while (!(await fetch(`http://${address}/readyz`)).ok) await delay(50);
+  const linesRead = async (): Promise<number> => {
+    const text = await (await fetch(`http://${address}/metrics`)).text();
+    return Number(/^kube_netfilter_tailer_lines_total\{[^}]*\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  };
+  return {
+    ...processReader(child),
+    async untilRead(lines) {
+      const before = await linesRead();
+      while ((await linesRead()) < before + lines) await delay(500);
+    },
+  };
+}
+
+/** kube-iptables-tailer finds its account where a Pod has it; in a mount namespace of its own it is there. */
+export async function startPeer(
+  program: string,
+  log: string,
+  { account, server }: { account: string; server: URL },
+): Promise<Reader> {
+  const place = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const script = `mount -t tmpfs tmpfs /run && mkdir -p ${place} && cp "$1"/* ${place}/ && exec "$2"`;
+  const env = {
+    PATH: process.env['PATH'],
+    KUBERNETES_SERVICE_HOST: server.hostname,
+    KUBERNETES_SERVICE_PORT: server.port,
+    IPTABLES_LOG_PATH: log,
+    IPTABLES_LOG_PREFIX: 'calico-drop:',
+    WATCH_LOGS_INTERVAL_SECONDS: '1',
+    METRICS_SERVER_PORT: '0',
+  };
+  const child = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', account, program], { env, stdio: 'ignore' });
+  const reader = processReader(child);
+  await untilIdle(reader);
+  return { ...reader, untilRead: () => untilIdle(reader) };
+}
+
+/** It does not count lines: what it was given is done when it has worked, and then has not for three seconds. */
+async function untilIdle({ cpuSeconds }: Pick<Reader, 'cpuSeconds'>): Promise<void> {
+  const start = cpuSeconds();
+  let latest = start;
+  let since = performance.now();
+  while (latest - start < 0.1 || performance.now() - since < 3000) {
+    await delay(100);
+    const now = cpuSeconds();
+    if (now - latest < 0.02) continue;
+    latest = now;
+    since = performance.now();
+  }
+}
+
+function processReader(child: ChildProcess): Omit<Reader, 'untilRead'> {
+  const pid = child.pid ?? 0;
+  return {
+    /** proc(5), fields 14 and 15 of stat, in hundredths of a second. */
+    cpuSeconds() {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ');
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    peakMegabytes: () =>
+      Math.round((Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / 1e6),
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    },
+  };
+}
