@@ -50,7 +50,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['model', 'pipeline', 'platform'],
   pipeline: ['drops', 'incidents', 'log-formats', 'model', 'parsing', 'platform', 'resolving', 'series', 'sources'],
   kubernetes: ['events', 'model', 'platform', 'resolving'],
-  audit: ['drops', 'model', 'platform'],
+  audit: ['config', 'drops', 'model', 'platform'],
   events: ['model', 'platform'],
   drops: ['model', 'platform'],
   incidents: ['log-formats', 'model', 'platform'],

@@ -1,5 +1,5 @@
 import { type Audit, createAudit } from '../audit/audit.ts';
-import { createStdoutSink } from '../audit/sinks/stdout.ts';
+import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
 import type { PipelineOptions } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -22,7 +22,7 @@ export function createAgentAudit({ config, restored, metrics, problems, clock }:
     node: config.node,
     cluster: config.cluster,
     interval: config.auditInterval * 1000,
-    sinks: config.audit.map(() => createStdoutSink()),
+    sinks: config.audit.map((sink) => createSink(sink, config)),
     queueSize: config.auditQueue * 1024 * 1024,
     restored: restored.state?.audit,
     clock,

@@ -1,16 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { AuditQueue, Batch } from './queue.ts';
-
-/** Where rows go. */
-export interface Sink {
-  readonly name: string;
-  /** Rows of one batch at most. */
-  readonly most: number;
-  /** Resolves when the receiver has the rows for good, to how many of them it refused. Rejects when they must be sent again. */
-  send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
-  close: () => Promise<void>;
-}
+import type { Sink } from './sink.ts';
 
 export interface DeliverOptions {
   queue: AuditQueue;
@@ -19,6 +10,8 @@ export interface DeliverOptions {
   gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
   /** Each attempt: `refused` of its rows were not taken and are not sent again; `error`: all will be. */
   onAttempt: (attempt: { sink: string; rows: number; refused: number; error?: unknown }) => void;
+  /** Waits between attempts: up to these, doubled each time. */
+  backOff?: { shortest: Millis; longest: Millis };
 }
 
 export interface Delivery {
@@ -28,11 +21,10 @@ export interface Delivery {
   stop: (grace: Millis) => Promise<void>;
 }
 
-const shortestBackOff: Millis = 1000;
-const longestBackOff: Millis = 60_000;
+const usualBackOff = { shortest: 1000, longest: 60_000 };
 
 /** Sends a sink one batch after another, each until it is taken: a receiver that is away loses nothing that the queue can hold. */
-export function startDelivery({ queue, sink, gapRow, onAttempt }: DeliverOptions): Delivery {
+export function startDelivery({ queue, sink, gapRow, onAttempt, backOff = usualBackOff }: DeliverOptions): Delivery {
   const stopping = new AbortController();
   const aborting = new AbortController();
   let more = Promise.withResolvers<void>();
@@ -51,17 +43,17 @@ export function startDelivery({ queue, sink, gapRow, onAttempt }: DeliverOptions
   };
 
   async function run(): Promise<void> {
-    for (let longest = shortestBackOff; ;) {
+    for (let longest = backOff.shortest; ;) {
       const batch = queue.next(sink.name, sink.most);
       if (batch === undefined) {
         if (stopping.signal.aborted) return;
         await more.promise;
         more = Promise.withResolvers();
-      } else if (await send(batch)) longest = shortestBackOff;
+      } else if (await send(batch)) longest = backOff.shortest;
       else if (stopping.signal.aborted) return;
       else {
         await pause(Math.random() * longest, undefined, { signal: stopping.signal }).catch(() => undefined);
-        longest = Math.min(longest * 2, longestBackOff);
+        longest = Math.min(longest * 2, backOff.longest);
       }
     }
   }

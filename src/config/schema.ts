@@ -10,7 +10,7 @@ export const podCacheChoices = ['node', 'cluster'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Where records of dropped flows go. */
-export type AuditSetting = { kind: 'stdout' };
+export type AuditSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
 /** One log to read, or several. `auto`: the kernel's, from where it is found, and kube-proxy's where that is a file. */
 export type SourceSetting =
@@ -40,6 +40,8 @@ const wholeNumber = z
     z.minimum(0, { error: 'must be a whole number' }),
     z.maximum(999_999_999, { error: 'must be a whole number of at most nine digits' }),
   );
+
+const mebibytes = wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' }));
 
 const source = z.pipe(
   text.check(
@@ -90,8 +92,16 @@ const containerRule = z.pipe(
 );
 
 const auditSink = z.pipe(
-  text.check(z.regex(/^stdout$/, { error: 'must be stdout' })),
-  z.transform((): AuditSetting => ({ kind: 'stdout' })),
+  text.check(
+    z.refine((given) => /^(?:stdout|file:\/.+|otlp:https?:\/\/.+)$/.test(given) && isUrl(given), {
+      error: 'must be stdout, file:PATH with an absolute path, or otlp:URL, for example otlp:https://collector:4318',
+    }),
+  ),
+  z.transform((given): AuditSetting => {
+    const value = given.slice(given.indexOf(':') + 1);
+    if (given.startsWith('file:')) return { kind: 'file', path: value };
+    return given === 'stdout' ? { kind: 'stdout' } : { kind: 'otlp', url: value };
+  }),
 );
 
 export const schema = z.strictObject({
@@ -141,12 +151,20 @@ export const schema = z.strictObject({
     z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
     z.maximum(3600, { error: 'must be 1 to 3600 seconds' }),
   ),
-  auditQueue: wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' })),
+  auditQueue: mebibytes,
+  auditFileSize: mebibytes,
+  auditFileTotal: mebibytes,
+  auditOtlpHeaders: z.optional(path),
+  auditOtlpCa: z.optional(path),
   maxNodes: wholeNumber,
   maxServices: wholeNumber,
   maxEndpointSlices: wholeNumber,
   procRoot: path,
 });
+
+function isUrl(sink: string): boolean {
+  return !sink.startsWith('otlp:') || URL.canParse(sink.slice('otlp:'.length));
+}
 
 function listenAddress(example: string) {
   return text.check(

@@ -40,7 +40,15 @@ describe('the schema for editors', () => {
     expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
     for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
     const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
-    expect(without).toEqual(['node', 'directory', 'healthAddress', 'kubeconfig', 'cluster']);
+    expect(without).toEqual([
+      'node',
+      'directory',
+      'healthAddress',
+      'kubeconfig',
+      'cluster',
+      'auditOtlpHeaders',
+      'auditOtlpCa',
+    ]);
   });
 
   test('takes its own defaults', () => {

@@ -107,6 +107,8 @@ describe('a change of a setting that needs a restart', () => {
       auditVerdicts: '[accepted]',
       auditInterval: '1',
       auditQueue: '1',
+      auditFileSize: '1',
+      auditFileTotal: '1',
       maxNodes: '1',
       maxServices: '1',
       maxEndpointSlices: '1',

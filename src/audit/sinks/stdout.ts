@@ -1,5 +1,5 @@
 import { writeAll } from '../../platform/write-all.ts';
-import type { Sink } from '../deliver.ts';
+import type { Sink } from '../sink.ts';
 
 /** Rows between the lines of the program's own log: a row has `event.name`, a line of the log has `msg`. */
 export function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import type { Sink } from '../sink.ts';
+import { createFileSink } from './file.ts';
+import { createOtlpSink } from './otlp.ts';
+import { createStdoutSink } from './stdout.ts';
+
+/** Throws where a file that the settings name cannot be read. */
+export function createSink(sink: Config['audit'][number], config: Config): Sink {
+  switch (sink.kind) {
+    case 'stdout':
+      return createStdoutSink();
+    case 'file':
+      return createFileSink({
+        path: sink.path,
+        size: config.auditFileSize,
+        total: config.auditFileTotal,
+      });
+    default:
+      return createOtlpSink({
+        url: sink.url,
+        headers: () => (config.auditOtlpHeaders === undefined ? {} : readHeaders(config.auditOtlpHeaders)),
+        ca: config.auditOtlpCa === undefined ? undefined : readFileSync(config.auditOtlpCa, 'utf8'),
+        resource: {
+          'service.name': 'kube-netfilter-tailer',
+          'k8s.node.name': config.node,
+          ...(config.cluster !== undefined && { 'k8s.cluster.name': config.cluster }),
+        },
+      });
+  }
+}
+
+/** `NAME: VALUE` lines. Throws where a line is none: its text may be a secret, so only its number is named. */
+function readHeaders(file: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const [, name, value] = /^([\w-]{1,100}):\s*(\S.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) throw new Error(`${file}: line ${index + 1} is no "NAME: VALUE"`);
+    headers[name] = value;
+  }
+  return headers;
+}

@@ -1,0 +1,68 @@
+import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
+import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
+import type { FlowRecord } from '../fields.ts';
+
+/** What a record has in a place of its own, or in the Resource: nothing stands twice, which some receivers cannot take. */
+const elsewhere = new Set<string>(['@timestamp', 'event.name', 'event.id', 'k8s.cluster.name', 'k8s.node.name']);
+
+const scope = { name: 'kube-netfilter-tailer' };
+
+/** SEVERITY_NUMBER_INFO: what is dropped is mostly as a policy wants it. */
+const info = 9;
+
+/** An ExportLogsServiceRequest with one LogRecord for each row. */
+export function createOtlpRequest(rows: readonly string[], resource: Readonly<Record<string, string>>): Uint8Array {
+  const shared = {
+    attributes: resource,
+    asyncAttributesPending: false,
+    merge: () => shared,
+    getRawAttributes: () => [],
+  };
+  const records = rows.map((row) => logRecordOf(JSON.parse(row) as FlowRecord, shared as never));
+  const bytes = ProtobufLogsSerializer.serializeRequest(records);
+  if (bytes === undefined) throw new Error('the flow records cannot be written as protobuf');
+  return bytes;
+}
+
+/** How many records the receiver refused, by its ExportLogsServiceResponse; one that cannot be read refuses none. */
+export function readOtlpAnswer(answer: Uint8Array): { rejected: number } {
+  try {
+    const { partialSuccess } = ProtobufLogsSerializer.deserializeResponse(answer);
+    return { rejected: partialSuccess?.rejectedLogRecords ?? 0 };
+  } catch {
+    return { rejected: 0 };
+  }
+}
+
+function logRecordOf(record: FlowRecord, resource: ReadableLogRecord['resource']): ReadableLogRecord {
+  const time = Date.parse(record['@timestamp'] ?? '');
+  const hrTime: [number, number] = [Math.floor(time / 1000), (time % 1000) * 1_000_000];
+  const attributes = Object.fromEntries(Object.entries(record).filter(([name]) => !elsewhere.has(name)));
+  return {
+    hrTime,
+    hrTimeObserved: hrTime,
+    severityNumber: info,
+    severityText: 'INFO',
+    body: bodyOf(record),
+    ...(record['event.name'] !== undefined && { eventName: record['event.name'] }),
+    resource,
+    instrumentationScope: scope,
+    attributes: { 'log.record.uid': record['event.id'], ...attributes },
+    droppedAttributesCount: 0,
+  };
+}
+
+/** For a person who looks through records: `dropped batch/worker → shop/postgres:5432`. */
+function bodyOf(record: FlowRecord): string {
+  if (record['event.name'] === 'network.flow.gap') return `records of the log are missing: ${record['event.reason']}`;
+  return `${record['event.action']} ${endOf(record, 'source')} → ${endOf(record, 'destination')}`;
+}
+
+/** `batch/worker`, or the address. */
+function endOf(record: FlowRecord, end: 'source' | 'destination'): string {
+  const name = record[`${end}.k8s.owner.name`];
+  const namespace = record[`${end}.k8s.namespace.name`];
+  const port = record[`${end}.port`];
+  const who = name === undefined ? (record[`${end}.address`] ?? '') : [namespace, name].filter(Boolean).join('/');
+  return port === undefined ? who : `${who}:${port}`;
+}

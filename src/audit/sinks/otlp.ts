@@ -1,0 +1,84 @@
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Millis } from '../../model/log-line.ts';
+import type { Sink } from '../sink.ts';
+
+export interface OtlpSinkOptions {
+  /** Of the receiver; without a path, `/v1/logs` of it. */
+  url: string;
+  /** Sent with each request: a token, a tenant. Read again each time, because they may change. */
+  headers: () => Readonly<Record<string, string>>;
+  /** Certificates that are trusted, as PEM; undefined: those of Node.js. */
+  ca: string | undefined;
+  /** Attributes of the Resource. */
+  resource: Readonly<Record<string, string>>;
+  timeout?: Millis;
+}
+
+/** Bytes of an answer that are read. */
+const longestAnswer = 64 * 1024;
+
+/** OTLP over HTTP with protobuf, one request at a time. Records the receiver refuses for good are counted, all else is sent again. */
+export function createOtlpSink(options: OtlpSinkOptions): Sink {
+  const { timeout = 10_000 } = options;
+  const url = new URL(options.url);
+  if (url.pathname === '/') url.pathname = '/v1/logs';
+  const isPlain = url.protocol === 'http:';
+  const agent = isPlain ? new HttpAgent({ keepAlive: true }) : new HttpsAgent({ keepAlive: true, ca: options.ca });
+  const pack = promisify(gzip);
+
+  return {
+    name: 'otlp',
+    most: 500,
+    send,
+    close() {
+      agent.destroy();
+      return Promise.resolve();
+    },
+  };
+
+  async function send(rows: readonly string[], signal: AbortSignal): Promise<number> {
+    // What only this sink needs is not loaded for others.
+    const { createOtlpRequest, readOtlpAnswer } = await import('./otlp-records.ts');
+    const body = await pack(createOtlpRequest(rows, options.resource));
+    const { status, answer } = await post(body, AbortSignal.any([signal, AbortSignal.timeout(timeout)]));
+    if (status >= 200 && status < 300) return Math.min(readOtlpAnswer(answer).rejected, rows.length);
+    if (status === 413 && rows.length > 1) {
+      const half = Math.ceil(rows.length / 2);
+      return (await send(rows.slice(0, half), signal)) + (await send(rows.slice(half), signal));
+    }
+    // Sent again they would be refused again. All else may change: also 401, 403 and 404, once a person has mended a setting.
+    if (status === 400 || status === 413 || status === 422) return rows.length;
+    throw new Error(`the receiver answered with HTTP status ${status}`);
+  }
+
+  async function post(body: Buffer, signal: AbortSignal): Promise<{ status: number; answer: Buffer }> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = (isPlain ? httpRequest : httpsRequest)(url, {
+      agent,
+      method: 'POST',
+      signal,
+      headers: {
+        ...options.headers(),
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'gzip',
+        'content-length': body.length,
+      },
+    });
+    request.on('response', resolve).on('error', reject).end(body);
+    const response = await promise;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > longestAnswer) {
+        response.destroy();
+        throw new Error('the receiver answered with more than 64 KiB');
+      }
+      chunks.push(chunk);
+    }
+    return { status: response.statusCode ?? 0, answer: Buffer.concat(chunks) };
+  }
+}

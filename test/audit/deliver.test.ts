@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { type DeliverOptions, startDelivery } from '../../src/audit/deliver.ts';
+import { createAuditQueue } from '../../src/audit/queue.ts';
+
+/** A receiver that does with each batch what is next in the list, then takes all. */
+function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
+  const queue = createAuditQueue({ sinks: ['otlp'], most, restored: undefined, now: () => 0 });
+  const sent: string[][] = [];
+  const attempts: Parameters<DeliverOptions['onAttempt']>[0][] = [];
+  for (const row of rows) queue.add(row);
+  queue.release(queue.newest);
+  let isClosed = false;
+  const delivery = startDelivery({
+    queue,
+    sink: {
+      name: 'otlp',
+      most: 2,
+      send(batch) {
+        sent.push([...batch]);
+        const answer = answers.shift() ?? 0;
+        return answer === 'fail' ? Promise.reject(new Error('away')) : Promise.resolve(answer);
+      },
+      close() {
+        isClosed = true;
+        return Promise.resolve();
+      },
+    },
+    gapRow: (sink, lost) => `${sink} lost ${lost.rows}`,
+    onAttempt: (attempt) => void attempts.push(attempt),
+    backOff: { shortest: 1, longest: 2 },
+  });
+  return { queue, sent, attempts, delivery, isClosed: () => isClosed };
+}
+
+test('batches go out one after another, and the sink is closed after the last', async () => {
+  const { sent, delivery, queue, isClosed } = scene([]);
+  await delivery.stop(1000);
+  expect(sent).toEqual([['a', 'b'], ['c']]);
+  expect(queue.sizes.rows).toBe(0);
+  expect(isClosed()).toBe(true);
+});
+
+test('rows that come later are sent when they are released', async () => {
+  const { sent, delivery, queue } = scene([], { rows: [] });
+  queue.add('a');
+  queue.release(1);
+  delivery.wake();
+  await delivery.stop(1000);
+  expect(sent).toEqual([['a']]);
+});
+
+test('a batch that fails is sent again, the same, until it is taken', async () => {
+  const { sent, attempts, queue } = scene(['fail', 'fail', 0, 'fail']);
+  await expect.poll(() => queue.sizes.rows).toBe(0);
+  expect(sent).toEqual([['a', 'b'], ['a', 'b'], ['a', 'b'], ['c'], ['c']]);
+  expect(attempts.filter(({ error }) => error !== undefined)).toHaveLength(3);
+});
+
+test('refused rows are counted and not sent again', async () => {
+  const { sent, attempts, delivery } = scene([1]);
+  await delivery.stop(1000);
+  expect(sent).toHaveLength(2);
+  expect(attempts.map(({ refused }) => refused)).toEqual([1, 0]);
+});
+
+test('what the queue lost is the first row of the next batch', async () => {
+  const { sent, delivery } = scene([], { most: 2 });
+  await delivery.stop(1000);
+  expect(sent).toEqual([['otlp lost 1', 'b', 'c']]);
+});
+
+test('an end does not wait for a receiver that is away; what it did not take stays in the queue', async () => {
+  const { delivery, queue } = scene(Array.from({ length: 100 }, () => 'fail' as const));
+  await delivery.stop(1000);
+  expect(queue.sizes.rows).toBe(3);
+});

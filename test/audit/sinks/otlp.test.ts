@@ -1,0 +1,127 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type FlowRecord, schemaVersion } from '../../../src/audit/fields.ts';
+import { rowOf } from '../../../src/audit/record.ts';
+import { createOtlpSink, type OtlpSinkOptions } from '../../../src/audit/sinks/otlp.ts';
+
+const never = new AbortController().signal;
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+interface Got {
+  headers: IncomingMessage['headers'];
+  path: string | undefined;
+  body: string;
+}
+
+type Answer = (response: ServerResponse, got: Got) => void;
+
+/** A receiver that answers each request by the next answer, then by the last one. */
+async function scene(answers: Answer[], given: Partial<OtlpSinkOptions> = {}) {
+  const requests: Got[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const got = {
+        headers: request.headers,
+        path: request.url,
+        body: gunzipSync(Buffer.concat(chunks)).toString('latin1'),
+      };
+      requests.push(got);
+      (answers[Math.min(requests.length, answers.length) - 1] as Answer)(response, got);
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const sink = createOtlpSink({
+    url,
+    headers: () => ({}),
+    ca: undefined,
+    resource: { 'k8s.node.name': 'node-a' },
+    ...given,
+  });
+  closing.push(async () => {
+    await sink.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => void server.close(resolve));
+  });
+  return { sink, requests };
+}
+
+const status =
+  (code: number, body = ''): Answer =>
+  (response) =>
+    void response.writeHead(code).end(body);
+
+const record: FlowRecord = {
+  '@timestamp': '2026-11-21T09:01:00.000Z',
+  'schema.version': schemaVersion,
+  'event.id': 'id-1',
+  'event.name': 'network.flow.drop',
+  'event.action': 'dropped',
+  'k8s.node.name': 'node-a',
+  'network.packets': 3,
+  'source.address': '203.0.113.9',
+  'destination.k8s.namespace.name': 'shop',
+  'destination.k8s.owner.name': 'web',
+  'destination.port': 80,
+};
+const rows = (count: number): string[] => Array.from({ length: count }, () => rowOf(record));
+
+test('a record is sent with its id, name, body and attributes, and what the Resource says stands there alone', async () => {
+  const { sink, requests } = await scene([status(200)], { headers: () => ({ authorization: 'Bearer token' }) });
+  expect(await sink.send(rows(1), never)).toBe(0);
+  const [{ headers, path, body } = { headers: {}, path: '', body: '' }] = requests;
+  expect(path).toBe('/v1/logs');
+  expect(headers).toMatchObject({ 'content-type': 'application/x-protobuf', authorization: 'Bearer token' });
+  for (const text of ['network.flow.drop', 'log.record.uid', 'id-1', 'destination.k8s.owner.name'])
+    expect(body).toContain(text);
+  expect(Buffer.from(body, 'latin1').toString()).toContain('dropped 203.0.113.9 → shop/web:80');
+  expect(body.split('node-a')).toHaveLength(2);
+});
+
+describe('an answer', () => {
+  test.each<[string, Answer, number]>([
+    ['that takes all refuses none', status(200), 0],
+    // ExportLogsServiceResponse { partial_success { rejected_log_records: 2 } }
+    ['of a partial success says how many were refused', status(200, '\x0a\x02\x08\x02'), 2],
+    ['that says more were refused than were sent counts those that were sent', status(200, '\x0a\x02\x08\x7f'), 4],
+    ['that is no protobuf refuses none', status(200, '{"partialSuccess":'), 0],
+    ['400 refuses all for good', status(400), 4],
+  ])('%s', async (_, answer, refused) => {
+    const { sink, requests } = await scene([answer]);
+    expect(await sink.send(rows(4), never)).toBe(refused);
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each([401, 404, 429, 500, 503])('%i has the batch sent again', async (code) => {
+    const { sink } = await scene([status(code)]);
+    await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
+  });
+
+  test('413 has it sent in halves', async () => {
+    const { sink, requests } = await scene([status(413), status(200)]);
+    expect(await sink.send(rows(5), never)).toBe(0);
+    expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
+  });
+
+  test('of more than 64 KiB is not read to its end', async () => {
+    const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
+    await expect(sink.send(rows(1), never)).rejects.toThrow();
+  });
+
+  test.each<[string, Answer]>([
+    ['that never comes', () => {}],
+    ['that never ends', (response) => void response.writeHead(200).write('x')],
+    ['that is cut off', (response) => void response.destroy()],
+  ])('%s has the batch sent again', async (_, answer) => {
+    const { sink } = await scene([answer], { timeout: 100 });
+    await expect(sink.send(rows(1), never)).rejects.toThrow();
+  });
+});
