@@ -44,7 +44,10 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
         'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
       );
     },
-    stateSaved: (): void => resolve('state save', 'Positions and counts are kept on disk again'),
+    stateSaved: (): void => {
+      resolve('state save', 'Positions and counts are kept on disk again');
+      resolve('state lost', 'All of the state is on disk again');
+    },
     audit: {
       failed: (sink: string, error: unknown): void =>
         report('warn', `audit ${sink}`, { sink, error }, 'Flow records cannot be sent; they wait in the queue'),

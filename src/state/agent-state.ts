@@ -13,7 +13,8 @@ import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readState } from './old-state-file.ts';
-import { readSegments, segmentFile, type SegmentSizes } from './segments.ts';
+import { readSegments } from './read-segments.ts';
+import { segmentFile, type SegmentSizes } from './segments.ts';
 
 /** All that an agent must not forget: where it was in each log, and what it had counted up to there. */
 export interface AgentState {

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import type { Millis } from '../model/log-line.ts';
 import {
   createSegment,
@@ -122,6 +123,7 @@ function createWriter(options: StateLogOptions) {
   const { folder, state, create = createSegment } = options;
   const { segmentSize = 1024 * 1024 } = options;
   let { replaced } = options;
+  const writer = randomUUID();
   const segments: SegmentSizes = new Map(options.segments);
   let segment: Segment | undefined;
   /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
@@ -198,7 +200,7 @@ function createWriter(options: StateLogOptions) {
     const number = 1 + Math.max(0, ...segments.keys(), ...(await segmentsIn(folder)));
     // Also when it cannot be made, there may be a file.
     segments.set(number, undefined);
-    segment = await create(folder, number);
+    segment = await create(folder, number, writer);
     segments.set(number, segment.size);
     round = { began: number, rest: state.all(), ended: false, bytes: 0 };
     await before?.close();
@@ -208,7 +210,9 @@ function createWriter(options: StateLogOptions) {
   async function endRound({ began, bytes }: Round): Promise<void> {
     round = undefined;
     whole = bytes;
-    for (const number of [...segments.keys()].filter((each) => each < began)) {
+    // Also those of another agent, which then writes all of its state again.
+    for (const number of [...segments.keys(), ...(await segmentsIn(folder))]) {
+      if (number >= began) continue;
       await removeSegment(folder, number);
       segments.delete(number);
     }

@@ -120,15 +120,18 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
   expect(entries.filter(({ level }) => level !== 'debug').map(({ text }) => text)).toEqual(expected);
 });
 
-test('a disk that does not keep positions and counts, and then does', () => {
+test('a state that is changed on disk, a disk that does not keep it, and then does', () => {
   const { log, entries } = fakeLog();
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
   const metrics = createMetrics({ version: '1' });
   const problems = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => '' });
+  problems.state('lost', 'state-1.log was removed');
   problems.state('save', new Error('full'));
   problems.stateSaved();
   expect(entries.map(({ text }) => text)).toEqual([
+    'What was kept on disk is no longer as it was written: state-1.log was removed. All of it is written again',
     'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
     'Positions and counts are kept on disk again',
+    'All of the state is on disk again',
   ]);
 });

@@ -5,7 +5,7 @@ import { createIntervals, type IntervalsOptions } from '../../src/audit/interval
 import type { AuditState } from '../../src/audit/audit.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
-import { applyChange } from '../../src/state/segments.ts';
+import { applyChange } from '../../src/state/read-segments.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, workerEnd } from '../builders.ts';
 
 const minute = 60_000;

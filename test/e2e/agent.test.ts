@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readSeries } from '../../src/series/changes.ts';
-import { readSegments } from '../../src/state/segments.ts';
+import { readSegments } from '../../src/state/read-segments.ts';
 import {
   accountWith,
   type AgentRig,

@@ -6,7 +6,7 @@ import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series, SeriesState } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import { applyChange } from '../../src/state/segments.ts';
+import { applyChange } from '../../src/state/read-segments.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
 import { finding, flow, incident, nine, podRef, workerEnd } from '../builders.ts';
 

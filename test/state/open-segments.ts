@@ -7,8 +7,8 @@ export function createOpenSegments() {
   afterEach(async () => {
     for (const segment of made.splice(0)) await segment.close().catch(() => undefined);
   });
-  return async (folder: string, number: number): Promise<Segment> => {
-    const segment = await createSegment(folder, number);
+  return async (...given: Parameters<typeof createSegment>): Promise<Segment> => {
+    const segment = await createSegment(...given);
     made.push(segment);
     return segment;
   };

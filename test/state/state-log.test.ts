@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StateChange as Change } from '../../src/model/state-change.ts';
-import { createSegment, encodeBatch, readSegments, segmentFile } from '../../src/state/segments.ts';
+import { readSegments } from '../../src/state/read-segments.ts';
+import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
 import { createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
 
@@ -188,8 +189,8 @@ describe('after a crash', () => {
 
         function openFailing() {
           return open(map, {
-            async create(where, number) {
-              const segment = await openSegment(where, number);
+            async create(where, number, writer) {
+              const segment = await openSegment(where, number, writer);
               return {
                 number,
                 get usable() {
@@ -335,6 +336,20 @@ describe('a state that another process changed while it was in use', () => {
   });
 });
 
+test('two logs in one folder: what is read is the state of one of them', async () => {
+  const [one, other] = [createMap(), createMap()];
+  const logs = [open(one, { segmentSize: 2000 }), open(other, { segmentSize: 2000 })];
+  for (let n = 0; n < 300; n++) {
+    one.set(`key ${n % 20}`, { n, text: 'one' });
+    other.set(`key ${n % 20}`, { n, text: 'other' });
+    for (const { log } of logs) await log.keep();
+    const { values } = readSegments(folder);
+    expect([one.values, other.values]).toContainEqual(values);
+  }
+  expect(logs.flatMap(({ failures }) => failures)).toEqual([]);
+  expect(logs.flatMap(({ losses }) => losses).length).toBeGreaterThan(2);
+});
+
 test('a log with damage in the middle is not built upon by the next run', async () => {
   const segment = await openSegment(folder, 1);
   for (const n of [1, 2, 3]) await segment.append(encodeBatch([['set', `key ${n}`, { n }]]));
@@ -355,8 +370,8 @@ describe('a write that the disk does not answer', () => {
     let appended = 0;
     const { log, failures } = open(map, {
       timeout: 20,
-      async create(where, number) {
-        const segment = await openSegment(where, number);
+      async create(where, number, writer) {
+        const segment = await openSegment(where, number, writer);
         return {
           number,
           usable: true,

@@ -10,7 +10,7 @@ import { windowOf } from '../../src/series/window.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { clampTimes } from '../../src/state/agent-state.ts';
-import { applyChange } from '../../src/state/segments.ts';
+import { applyChange } from '../../src/state/read-segments.ts';
 import { seriesStateIn } from '../series/state-of.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from '../events/memory-store.ts';

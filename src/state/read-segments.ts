@@ -1,0 +1,127 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Millis } from '../model/log-line.ts';
+import type { StateChange } from '../model/state-change.ts';
+import {
+  checksum,
+  format,
+  ifMissing,
+  type KeptChange,
+  numbersOf,
+  segmentFile,
+  type SegmentSizes,
+  versions,
+} from './segments.ts';
+
+/** Bytes of one segment that are read at most: what is larger was not written by this program. */
+const largest = 256 * 1024 * 1024;
+
+type Batch = readonly Exclude<KeptChange, string>[];
+
+/** What the segments of a folder hold together. */
+export interface Kept {
+  /** By key; plain JSON. */
+  values: Map<string, unknown>;
+  /** Who wrote them; changes of another agent that uses the same folder do not belong to them. */
+  writer: unknown;
+  segments: SegmentSizes;
+  /** When the newest was last written; -Infinity without any. */
+  saved: Millis;
+  /** Why reading ended before the end; undefined when all was as written, or only the last batch of a segment was cut off. */
+  damage: string | undefined;
+}
+
+/** Reads all segments, oldest first, up to what is damaged, so the result was true at one moment. Throws when it cannot read. */
+export function readSegments(folder: string): Kept {
+  const kept: Kept = { values: new Map(), writer: undefined, segments: new Map(), saved: -Infinity, damage: undefined };
+  for (const number of numbersOf(namesIn(folder))) {
+    const file = segmentFile(folder, number);
+    const { text, size, modified } = readWhole(file);
+    kept.segments.set(number, size);
+    kept.saved = modified;
+    replay(text, basename(file), kept);
+  }
+  return kept;
+}
+
+/** Applies the batches of one segment, and notes what is wrong with it, if anything but its last line is. */
+function replay(text: string, file: string, kept: Kept): void {
+  let continued: Batch = [];
+  let writer: unknown;
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    end = text.indexOf('\n', start);
+    if (end < 0) return;
+    const body = text.slice(start + 9, end);
+    if (text.slice(start, start + 9) !== `${checksum(body)} `) {
+      if (end + 1 < text.length) kept.damage ??= `the batch at character ${start} of ${file} is not as it was written`;
+      return;
+    }
+    const content = JSON.parse(body) as unknown;
+    if (start === 0) {
+      const header = content as Record<string, unknown>;
+      const reason = unreadable(header);
+      ({ writer } = header);
+      kept.writer ??= writer;
+      kept.damage ??= reason && `${file} ${reason}`;
+      if (reason !== undefined) return;
+    } else if (Array.isArray(content)) {
+      applyBatch([...continued, ...(content as Batch)], writer, kept);
+      continued = [];
+    } else continued = [...continued, ...(content as { continued: Batch }).continued];
+  }
+}
+
+/** What is wrong with the header of a segment. */
+function unreadable({ format: found, version }: Record<string, unknown>): string | undefined {
+  if (found !== format) return 'is no state log of this program';
+  return versions.includes(version)
+    ? undefined
+    : `has version ${String(version)}, this program reads ${versions.join(', ')}`;
+}
+
+/** After damage nothing counts, up to a batch that builds on nothing before it. */
+function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
+  for (const change of batch) {
+    if (change[0] === 'clear') {
+      kept.damage = undefined;
+      kept.writer = writer;
+      kept.values.clear();
+    } else if (kept.damage === undefined && kept.writer === writer) applyChange(change, kept.values);
+  }
+}
+
+/** Changes the values by their keys; `change` and what it holds become part of them. */
+export function applyChange(change: StateChange, values: Map<string, unknown>): void {
+  const [kind, key] = change;
+  if (kind === 'set') values.set(key, change[2]);
+  else if (kind === 'remove') values.delete(key);
+  else if (values.has(key)) {
+    const value = values.get(key) as Record<string, unknown>;
+    if (kind === 'merge') Object.assign(value, change[2]);
+    else {
+      const [, , field, from, added] = change;
+      value[field] = [...(value[field] as unknown[]).slice(0, from), ...added];
+    }
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    return ifMissing(error) ?? [];
+  }
+}
+
+/** Neither waits for a pipe in the file's place, nor reads what is far too large. */
+function readWhole(file: string): { text: string; size: number; modified: Millis } {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile()) throw new Error(`${file} is no regular file`);
+    if (found.size > largest) throw new Error(`${file} is larger than ${largest / 1024 / 1024} MiB`);
+    return { text: readFileSync(descriptor, 'utf8'), size: found.size, modified: found.mtimeMs };
+  } finally {
+    closeSync(descriptor);
+  }
+}
