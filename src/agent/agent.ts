@@ -14,16 +14,16 @@ import { createProblems } from './problems.ts';
 import { createPublishing } from './publish.ts';
 import { createScrape } from './scrape.ts';
 
-export type Agent = ReturnType<typeof createAgent>;
+export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
-/** Reads the state of an earlier run, and puts the parts together; starts none of them. Throws when the config cannot work. */
-export function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
+/** Reads the state of an earlier run, and puts the parts together; starts none of them. Rejects when the config cannot work. */
+export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const { config } = loaded;
   const clock = createSteadyClock();
   const metrics = createMetrics({ version });
   const rateLimitedLog = createRateLimitedLog(log, clock);
   const counts = noProblems();
-  const connection = connect({ config, metrics, counts, clock });
+  const connection = await connect({ config, metrics, counts, clock });
   const problems = createProblems({ log, rateLimitedLog, metrics, counts, server: () => connection.server });
 
   const restored = restoreState(config.stateDir, config.node, new Date());

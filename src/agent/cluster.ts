@@ -1,6 +1,6 @@
 import { type Config, version } from '../config/config.ts';
 import { createClusterWatch } from '../kubernetes/cluster-watch.ts';
-import { loadConfig } from '../kubernetes/config.ts';
+import { findAccess } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists } from '../resolving/live-lists.ts';
@@ -31,10 +31,10 @@ export interface ConnectOptions {
   clock: Clock;
 }
 
-/** Throws when there is no kubeconfig where one should be, or there is no API server to be found. */
-export function connect({ config, metrics, counts, clock }: ConnectOptions): Connection {
+/** Rejects when there is no kubeconfig where one should be, or there is no API server to be found. */
+export async function connect({ config, metrics, counts, clock }: ConnectOptions): Promise<Connection> {
   return createConnection({
-    load: () => loadConfig(config.kubeconfig),
+    load: await findAccess(config.kubeconfig),
     userAgent: `kube-netfilter-tailer/${version} (${config.node})`,
     onRequest({ verb, resource, code, took }) {
       metrics.apiRequests.add(1, { verb, resource, code: String(code) });

@@ -73,7 +73,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   const rateLimitedLog = createRateLimitedLog(log, clock);
   const metrics = createMetrics({ version });
   const counts = noProblems();
-  const connection = connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
+  const connection = await connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
   const problems = createApiProblems({ log, rateLimitedLog, metrics, server: () => connection.server }, counts);
   const watch = createPodWatch({
     connection,

@@ -19,7 +19,7 @@ export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: Ab
   const { config } = loaded;
   const log = await createLogger({ level: config.logLevel, terminal, node: config.node });
   for (const warning of loaded.warnings) log.warn({}, warning);
-  const agent = createAgent(loaded, log);
+  const agent = await createAgent(loaded, log);
   const servers = await startServers(agent);
   const minute = createMinuteSummary(log, {
     snapshot: () => minuteCounts(agent),

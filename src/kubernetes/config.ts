@@ -1,33 +1,34 @@
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
-import { reasonOf } from '../platform/system-error.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import type { Access } from './http.ts';
 
-/** The library makes a connection pool, so a TLS handshake, for each request: this keeps the first while the config lives. */
-class PooledConfig extends KubeConfig {
-  #dispatcher: ReturnType<RequestContext['getDispatcher']>;
+/** Where the kubelet keeps the token and the certificate authority of a Pod, and replaces them from time to time. */
+const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    await super.applySecurityAuthentication(context);
-    this.#dispatcher ??= context.getDispatcher();
-    if (this.#dispatcher !== undefined) context.setDispatcher(this.#dispatcher);
+/**
+ * What reads how to reach the API server: by `kubeconfig`, else the Pod's ServiceAccount, else as kubectl does. It throws with the
+ * path of a file that cannot be used. In a Pod the client library, which takes 15 MB, is not loaded.
+ */
+export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env;
+  if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token'))) {
+    const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+    return () => serviceAccount(server);
   }
+  const { readKubeconfig } = await import('./kubeconfig.ts');
+  return () => readKubeconfig(kubeconfig);
 }
 
-/** By `kubeconfig`, else the Pod's ServiceAccount, else as kubectl does. Throws with the path of a file that cannot be used. */
-export function loadConfig(kubeconfig: string | undefined): KubeConfig {
-  const config = new PooledConfig();
-  try {
-    if (kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(kubeconfig);
-  } catch (error) {
-    const { path = 'the kubeconfig' } = error as NodeJS.ErrnoException;
-    // What is no YAML is quoted in the lines below the first.
-    throw new Error(`${kubeconfig ?? path}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
-  }
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error(`${kubeconfig ?? 'kubeconfig'}: its current context names no cluster`);
-  if (kubeconfig === undefined && cluster.server === 'http://localhost:8080')
-    throw new Error(
-      'no API server is known: this is no Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
-    );
-  return config;
+function serviceAccount(server: string): Access {
+  const ca = readFileSync(join(account, 'ca.crt'));
+  return {
+    server,
+    // Its file is in memory, and the token in it lasts for an hour.
+    authenticate: async () => ({
+      ca,
+      headers: { authorization: `Bearer ${readFileSync(join(account, 'token'), 'latin1').trim()}` },
+    }),
+  };
 }

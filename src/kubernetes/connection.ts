@@ -1,15 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import {
-  HttpMethod,
-  IsomorphicFetchHttpLibrary,
-  KubeConfig,
-  RequestContext,
-  type ResponseContext,
-} from '@kubernetes/client-node';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
+import { type Access, type HttpAnswer, type HttpRequest, send as sendHttp } from './http.ts';
 import { type Json, parsed } from './json.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
@@ -47,7 +41,7 @@ export interface Connection {
 }
 
 export interface ConnectionOptions {
-  load: () => KubeConfig;
+  load: () => Access;
   userAgent: string;
   onRequest: (report: RequestReport) => void;
   clock: Pick<Clock, 'now' | 'wall'>;
@@ -71,7 +65,7 @@ const closingTime: Millis = 100;
 /** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
 const largestAnswer = 32 * 1024 * 1024;
 
-/** Without the library's typed client, which makes classes of every object (docs/decisions.md). Throws when `load` does. */
+/** Throws when `load` does. */
 export function createConnection({
   load,
   userAgent,
@@ -79,14 +73,13 @@ export function createConnection({
   clock: { now, wall },
   timeout = 30_000,
 }: ConnectionOptions): Connection {
-  const http = new IsomorphicFetchHttpLibrary();
-  let config = load();
+  let access = load();
   let loaded = now();
   let clockSkew: Millis | undefined;
 
   return {
     get server() {
-      return serverOf(config);
+      return access.server;
     },
     get clockSkew() {
       return clockSkew;
@@ -104,28 +97,27 @@ export function createConnection({
       return answer;
     },
     async stream(path, query, signal) {
-      const response = await open('GET', path, { query }, signal);
-      const body = response.body.stream();
-      if (response.httpStatusCode === 200 && body !== null) return body;
-      throw new RefusedError(await refusalIn(response));
+      const answer = await open('GET', path, { query }, signal);
+      if (answer.status === 200) return answer.body;
+      throw new RefusedError(await refusalIn(answer));
     },
   };
 
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
-    const response = await open(verb, path, options, AbortSignal.timeout(timeout));
-    if (response.httpStatusCode >= 300) return refusalIn(response);
-    return { kind: 'answered', body: JSON.parse(await textOf(response)) };
+    const answer = await open(verb, path, options, AbortSignal.timeout(timeout));
+    if (answer.status >= 300) return refusalIn(answer);
+    return { kind: 'answered', body: JSON.parse(await textOf(answer)) };
   }
 
   /** A connection that was kept may be closed just when it is used again; whatever we ask may be asked twice. */
-  async function sent(context: RequestContext, signal: AbortSignal): Promise<ResponseContext> {
+  async function sent(request: HttpRequest): Promise<HttpAnswer> {
     for (let tries = 1; ; tries++) {
       try {
-        return await http.send(context).toPromise();
+        return await sendHttp(access, request);
       } catch (error) {
-        if (signal.aborted || tries === 3 || !wasClosed(error)) {
+        if (request.signal.aborted || tries === 3 || !wasClosed(error)) {
           // The server may have a certificate of another authority by now.
-          if (!signal.aborted) reload();
+          if (!request.signal.aborted) reload();
           throw error;
         }
         // Others may just be closing, too.
@@ -138,7 +130,7 @@ export function createConnection({
     if (now() - loaded < reloadInterval) return;
     loaded = now();
     try {
-      config = load();
+      access = load();
     } catch {
       // A file is just being replaced. The old configuration is no worse than none.
     }
@@ -149,29 +141,32 @@ export function createConnection({
     path: string,
     { query = {}, body }: RequestOptions,
     signal: AbortSignal,
-  ): Promise<ResponseContext> {
-    const context = new RequestContext(serverOf(config) + path, HttpMethod[verb]);
-    for (const [key, value] of Object.entries(query))
-      if (value !== undefined) context.setQueryParam(key, String(value));
-    context.setHeaderParam('Accept', 'application/json');
-    context.setHeaderParam('User-Agent', userAgent);
-    if (body !== undefined) {
-      context.setHeaderParam('Content-Type', verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
-      context.setBody(JSON.stringify(body));
-    }
-    context.setSignal(signal);
-    await config.applySecurityAuthentication(context);
+  ): Promise<HttpAnswer> {
+    const type = verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const asked = wall();
-    const response = await sent(context, signal);
+    const answer = await sent({
+      method: verb,
+      path: path + queryText(query),
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        'user-agent': userAgent,
+        ...(body === undefined ? {} : { 'content-type': type }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    });
     // The header is cut to seconds. It was stamped at some time between request and answer, which may be long.
-    const stamped = Date.parse(response.headers['date'] ?? '') + 500;
+    const stamped = Date.parse(answer.headers.date ?? '') + 500;
     if (!Number.isNaN(stamped)) clockSkew = Math.max(asked - stamped, 0) || Math.min(wall() - stamped, 0);
-    return response;
+    return answer;
   }
 }
 
-function serverOf(config: KubeConfig): string {
-  return config.getCurrentCluster()?.server ?? '';
+function queryText(query: Query): string {
+  const text = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) text.set(key, String(value));
+  return text.size === 0 ? '' : `?${text.toString()}`;
 }
 
 /** `/api/v1/namespaces/shop/events/web.1` → `events`. */
@@ -189,10 +184,10 @@ interface Status {
 }
 
 /** Rejects where it is too large. */
-async function textOf({ body }: ResponseContext): Promise<string> {
-  const parts: Uint8Array[] = [];
+async function textOf({ body }: HttpAnswer): Promise<string> {
+  const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of body.stream() ?? []) {
+  for await (const part of body as AsyncIterable<Buffer>) {
     size += part.length;
     if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
     parts.push(part);
@@ -200,18 +195,17 @@ async function textOf({ body }: ResponseContext): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-async function refusalIn(response: ResponseContext): Promise<Refusal> {
-  const { httpStatusCode, headers } = response;
-  const text = await textOf(response);
+async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
+  const { status, headers } = answer;
+  const text = await textOf(answer);
   const { reason = '', message, details } = (parsed(text) ?? {}) as Status;
   const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
   return {
     kind: 'refused',
-    status: httpStatusCode,
+    status,
     reason: terminating ? 'NamespaceTerminating' : reason,
     message:
-      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) ||
-      `HTTP status ${httpStatusCode}`,
+      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
     retryAfter: retryAfterOf(headers['retry-after']),
   };
 }
@@ -229,13 +223,12 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
 }
 
 function wasClosed(error: unknown): boolean {
-  const { code = '' } = ((error as { cause?: unknown }).cause ?? {}) as { code?: string };
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(code);
+  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** undici says `fetch failed`, and why in the cause; a host with several addresses has a cause for each. */
+/** What was aborted says why in its cause; a host with several addresses has an error for each. */
 function messageOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : (cause ?? error);
+  const first: unknown =
+    error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);
   return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
 }

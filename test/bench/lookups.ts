@@ -19,7 +19,7 @@ import { createPodWatch } from '../../src/directory/pod-watch.ts';
 import { audience, encodeReplica } from '../../src/directory/replica.ts';
 import { startDirectoryServer } from '../../src/directory/server.ts';
 import { reviewToken } from '../../src/directory/token-review.ts';
-import { loadConfig } from '../../src/kubernetes/config.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection as ApiConnection, createConnection } from '../../src/kubernetes/connection.ts';
 import { countAll } from '../../src/kubernetes/paged-list.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/pod-finders/calico-block.ts';
@@ -51,7 +51,7 @@ try {
   // etcd and the caches of the API server come to rest.
   await delay(20_000);
   const connection = createConnection({
-    load: () => loadConfig(plane.adminKubeconfig),
+    load: () => readKubeconfig(plane.adminKubeconfig),
     userAgent: 'bench',
     onRequest: () => {},
     clock,

@@ -19,6 +19,7 @@ import { createObjects } from '../e2e/control-plane/objects.ts';
 import { preparePrograms } from '../programs/path.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { writeCluster, writeLog } from './generate.ts';
+import { createDisk } from './memory/disk.ts';
 import { createImage, type Image } from './memory/image.ts';
 import { firstStormPod, idle, replay, type Scene, type Situation, storm, stormPods } from './memory/situations.ts';
 import { type Smallest, smallestLimit } from './memory/smallest.ts';
@@ -55,6 +56,7 @@ const chosen = Object.keys(situations).filter((name) => positionals.length === 0
 
 await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
+const disk = await createDisk(folder);
 const images = createImages();
 const plane = chosen.every((name) => name === 'replay') ? undefined : await startControlPlane();
 const rows = [['', 'image', 'smallest limit', 'aim', 'resident in it', 'resident, no limit', 'peak, no limit', 'CPU']];
@@ -69,6 +71,7 @@ try {
     `\n${alignColumns(rows).join('\n')}\nsteps of ${values.step} MiB; CPU without a limit, in the window that is watched`,
   );
   await plane?.stop();
+  await disk.remove();
   rmSync(folder, { recursive: true });
 }
 
@@ -77,7 +80,7 @@ function createImages(): Image[] {
   const flags = values.flags?.split(' ');
   const own = { name: 'this', checkout: join(import.meta.dirname, '../..'), env, flags };
   const other = values.against === undefined ? [] : [{ name: 'against', checkout: values.against }];
-  return [...other, own].map((options) => createImage(join(folder, options.name), options));
+  return [...other, own].map((options) => createImage(join(disk.folder, options.name), options));
 }
 
 async function createScene(connection: Connection | undefined): Promise<Scene> {
@@ -110,7 +113,7 @@ async function growCluster(connection: Connection, name: Name): Promise<void> {
 async function measure(name: Name, image: Image, scene: Scene): Promise<Smallest> {
   const step = Number(values.step);
   const trial = (limit = unlimited) => situations[name](scene, image, limit * mebibyte);
-  return await smallestLimit(trial, { lowest: 48, highest: 320, step }, (limit, outcome, short) => {
+  return await smallestLimit(trial, { lowest: 32, highest: 320, step }, (limit, outcome, short) => {
     const { window, refaults, peakBytes } = outcome;
     console.error(
       `${name} ${image.name} ${limit ?? 'no limit'}: ${short ?? 'enough'} ` +

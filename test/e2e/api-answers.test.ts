@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { loadConfig } from '../../src/kubernetes/config.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { type Connection, createConnection, RefusedError } from '../../src/kubernetes/connection.ts';
 import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll } from '../../src/kubernetes/paged-list.ts';
@@ -285,7 +285,7 @@ test('its clock is ours: both run on this machine', async () => {
 
 function connectAs(kubeconfig: string, now = Date.now): Connection {
   return createConnection({
-    load: () => loadConfig(kubeconfig),
+    load: () => readKubeconfig(kubeconfig),
     userAgent: 'test',
     onRequest: () => {},
     clock: { now, wall: now },

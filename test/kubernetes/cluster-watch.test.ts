@@ -62,7 +62,7 @@ function start(endpointSlices: number): void {
   lists = createLiveLists('node-a', undefined);
   cluster = createClusterWatch({
     connection: createConnection({
-      load: () => server.config(),
+      load: () => server.access(),
       userAgent: 'test',
       onRequest: () => {},
       clock: createSteadyClock(),

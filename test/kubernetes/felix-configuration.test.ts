@@ -199,7 +199,7 @@ test('over a real connection', async () => {
   onTestFinished(() => server.stop());
   const reports: RequestReport[] = [];
   const connection = createConnection({
-    load: () => server.config(),
+    load: () => server.access(),
     userAgent: 'test',
     onRequest: (report) => reports.push(report),
     clock: { now: () => nine, wall: () => nine },

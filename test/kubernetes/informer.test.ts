@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import type { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
+import type { Access } from '../../src/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
@@ -15,7 +15,7 @@ let server: ScriptedServer;
 let script: ((asked: Asked) => void)[];
 let informer: Informer;
 let connection: Connection;
-let config: KubeConfig;
+let access: Access;
 let heard: EventEmitter;
 let seen: string[];
 let problems: InformerProblem[];
@@ -55,7 +55,7 @@ function start(options: Options = {}): void {
   connection = createConnection({
     load: () => {
       options.load?.();
-      return (config = server.config());
+      return (access = server.access());
     },
     userAgent: 'test',
     onRequest: () => {},
@@ -345,7 +345,7 @@ describe('a server that', () => {
 test('a token file that is away between two watches ends nothing', async () => {
   script = [listOf('10'), ({ response }) => response.writeHead(200).end(), watch(['ADDED', pod('web-0', '11')])];
   start();
-  const authenticate = vi.spyOn(config, 'applySecurityAuthentication');
+  const authenticate = vi.spyOn(access, 'authenticate');
   await server.request(1);
   authenticate.mockRejectedValueOnce(new Error("ENOENT: no such file or directory, open 'token'"));
   await until('set web-0 11');
@@ -383,7 +383,7 @@ test.each([
     },
   });
   await paused.promise;
-  const asks = vi.spyOn(config, 'applySecurityAuthentication');
+  const asks = vi.spyOn(access, 'authenticate');
   const before = [...seen];
   informer.stop();
   goOn.resolve();

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
+import type { Access } from '../../src/kubernetes/http.ts';
 
 export interface Asked {
   method: string;
@@ -21,8 +21,8 @@ export interface ScriptedServer {
   readonly asked: readonly Asked[];
   /** The request with that number, counted from 0; waits for it. */
   readonly request: (number: number) => Promise<Asked>;
-  /** A kubeconfig with a token. */
-  readonly config: (token?: string) => KubeConfig;
+  /** With a token. */
+  readonly access: (token?: string) => Access;
   /** Breaks all connections and refuses new ones, as a server that is gone. */
   readonly stop: () => Promise<void>;
 }
@@ -66,11 +66,10 @@ export async function startScriptedServer(answer: (asked: Asked) => void): Promi
         await once(arrivals, 'request', { signal: AbortSignal.timeout(10_000) });
       }
     },
-    config(token = 'a-token') {
-      const config = new KubeConfig();
-      config.loadFromClusterAndUser({ name: 'scripted', server: url, skipTLSVerify: true }, { name: 'user', token });
-      return config;
-    },
+    access: (token = 'a-token') => ({
+      server: url,
+      authenticate: async () => ({ headers: { authorization: `Bearer ${token}` } }),
+    }),
     async stop() {
       server.closeAllConnections();
       if (!server.listening) return;

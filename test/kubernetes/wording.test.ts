@@ -1,7 +1,7 @@
 /** The wording of problems with saved objects, kubeconfigs and ways to look up a Pod. The other tests assert subjects and counts only. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/kubernetes/config.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { createCalicoBlockFinder } from '../../src/kubernetes/pod-finders/calico-block.ts';
 import { readSnapshot } from '../../src/kubernetes/snapshot.ts';
 import { nine } from '../builders.ts';
@@ -98,12 +98,12 @@ describe('a kubeconfig', () => {
     ['vacant', 'apiVersion: v1\nkind: Config\n', 'its current context names no cluster'],
   ])('that is %s', (name, text, reason) => {
     if (text !== undefined) writeFileSync(within(name), text);
-    expect(() => loadConfig(within(name))).toThrow(new Error(`${within(name)}: ${reason}`));
+    expect(() => readKubeconfig(within(name))).toThrow(new Error(`${within(name)}: ${reason}`));
   });
 
   test('that is a folder', () => {
     mkdirSync(within('folder'));
-    expect(() => loadConfig(within('folder'))).toThrow(`${within('folder')}: cannot be used: is a folder`);
+    expect(() => readKubeconfig(within('folder'))).toThrow(`${within('folder')}: cannot be used: is a folder`);
   });
 });
 

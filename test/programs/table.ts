@@ -57,12 +57,12 @@ export const table: readonly Row[] = [
   {
     package: 'e2fsprogs',
     programs: words('mkfs.ext4'),
-    uses: ['e2e'],
-    purpose: 'a disk that is frozen under a running agent',
+    uses: ['e2e', 'measuring'],
+    purpose: 'a disk that is frozen under a running agent, and one that reads ahead as a node does',
   },
   {
     package: 'mount',
-    programs: ['mount', 'umount'],
+    programs: ['losetup', 'mount', 'umount'],
     uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'mounts of a Node under test',
   },

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
-import { loadConfig } from '../../kubernetes/config.ts';
+import { findAccess } from '../../kubernetes/config.ts';
 import { createConnection } from '../../kubernetes/connection.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -35,7 +35,7 @@ export async function doctor(
   system: System = thisSystem(),
 ): Promise<0 | 1> {
   const { config, problems, warnings, ownPod, output } = options;
-  const api = reach(config);
+  const api = await reach(config);
   if (options.sendTestEvent) {
     const sent = await sendTestEvent({ api, node: config.node, pod: options.pod, ownPod, now: system.now });
     const result = withProblems(sent, problems);
@@ -53,10 +53,10 @@ export async function doctor(
 /** Colours only where standard output is a terminal that has them, and NO_COLOR is not set. */
 const paint: Paint = (status, text) => styleText(colours[status], text, { stream: process.stdout });
 
-function reach({ kubeconfig, node }: Config): Api {
+async function reach({ kubeconfig, node }: Config): Promise<Api> {
   try {
     return createConnection({
-      load: () => loadConfig(kubeconfig),
+      load: await findAccess(kubeconfig),
       userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
       onRequest: () => {},
       clock: createSteadyClock(),

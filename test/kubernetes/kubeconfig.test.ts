@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/kubernetes/config.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 
 const within = temporaryFolder();
@@ -12,11 +12,11 @@ test.each([
   ['vacant', 'apiVersion: v1\nkind: Config\n'],
 ])('a kubeconfig that is %s is named, in one line', (name, text) => {
   if (text !== undefined) writeFileSync(within(name), text);
-  expect(() => loadConfig(within(name))).toThrow(/^\S+: .+$/);
-  expect(() => loadConfig(within(name))).toThrow(`${within(name)}: `);
+  expect(() => readKubeconfig(within(name))).toThrow(/^\S+: .+$/);
+  expect(() => readKubeconfig(within(name))).toThrow(`${within(name)}: `);
 });
 
 test('a folder in its place', () => {
   mkdirSync(within('folder'));
-  expect(() => loadConfig(within('folder'))).toThrow(`${within('folder')}: `);
+  expect(() => readKubeconfig(within('folder'))).toThrow(`${within('folder')}: `);
 });

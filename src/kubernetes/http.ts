@@ -1,0 +1,60 @@
+import { type IncomingMessage, request as httpRequest, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Millis } from '../model/log-line.ts';
+
+/** Where the API server is and as whom to ask: what each request needs for TLS, and the headers that name its sender. */
+export interface Access {
+  readonly server: string;
+  /** Asked before each request, because a token changes. Rejects where there is none. */
+  readonly authenticate: () => Promise<RequestOptions>;
+}
+
+export interface HttpRequest {
+  method: string;
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Readable;
+}
+
+/** The API server closes what was idle for 90 s, load balancers sooner. */
+const longestIdle: Millis = 30_000;
+const keep = { keepAlive: true, timeout: longestIdle };
+const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
+
+/**
+ * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
+ * By Node.js itself: the fetch of the client library takes 20 MB (docs/decisions.md).
+ */
+export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  const url = new URL(access.server + path);
+  const plain = url.protocol === 'http:';
+  const given = await access.authenticate();
+  const options: RequestOptions = {
+    agent: plain ? agents.http : agents.https,
+    ...given,
+    method,
+    headers: { ...headers, ...given.headers },
+    signal,
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = (plain ? httpRequest : httpsRequest)(url, options, resolve);
+  request.on('error', reject).end(body);
+  // Else what is aborted from here on would look like a connection that broke.
+  const answer = addAbortSignal(signal, await promise);
+  const packed = answer.headers['content-encoding'] === 'gzip';
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    // What breaks one breaks the other, for who reads it.
+    body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
+  };
+}

@@ -1,0 +1,59 @@
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type HttpAnswer, send } from '../../src/kubernetes/http.ts';
+import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+
+let server: ScriptedServer;
+let answer: (asked: Asked) => void;
+
+beforeEach(async () => {
+  server = await startScriptedServer((asked) => answer(asked));
+});
+
+afterEach(() => server.stop());
+
+async function get(signal = new AbortController().signal): Promise<HttpAnswer> {
+  return await send(server.access('secret'), { method: 'GET', path: '/api', headers: { accept: 'a/b' }, signal });
+}
+
+test('a request has the headers of its caller and those that say who asks', async () => {
+  answer = ({ response }) => json(response, 200, {});
+  await text((await get()).body);
+  expect(server.asked[0]?.headers).toMatchObject({ accept: 'a/b', authorization: 'Bearer secret' });
+});
+
+test('a packed answer is unpacked', async () => {
+  answer = ({ response }) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a list'));
+  expect(await text((await get()).body)).toBe('a list');
+});
+
+test.each([
+  ['packed', { 'content-encoding': 'gzip' }],
+  ['plain', {}],
+])('an answer that is %s and cut off is an error', async (_, headers) => {
+  const whole = gzipSync('x'.repeat(10_000));
+  answer = ({ response }) => {
+    response.writeHead(200, headers).write(whole.subarray(0, 20), () => response.destroy());
+  };
+  const { body } = await get();
+  await expect(text(body)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('what is aborted while its answer comes says why', async () => {
+  answer = ({ response }) => response.writeHead(200).write('a part');
+  const caller = new AbortController();
+  const { body } = await get(caller.signal);
+  caller.abort(new Error('too slow'));
+  await expect(text(body)).rejects.toMatchObject({ cause: { message: 'too slow' } });
+});
+
+test('one connection is used again', async () => {
+  const ports = new Set<number | undefined>();
+  answer = ({ response }) => {
+    ports.add(response.socket?.remotePort);
+    json(response, 200, {});
+  };
+  for (let request = 0; request < 3; request++) await text((await get()).body);
+  expect(ports.size).toBe(1);
+});
