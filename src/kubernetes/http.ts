@@ -1,14 +1,17 @@
-import { type IncomingMessage, request as httpRequest, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Millis } from '../model/log-line.ts';
 
-/** Where the API server is and as whom to ask: what each request needs for TLS, and the headers that name its sender. */
+/** What each request needs for TLS, and the headers that name its sender. */
+export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
+
+/** Where the API server is, and as whom to ask. */
 export interface Access {
   readonly server: string;
   /** Asked before each request, because a token changes. Rejects where there is none. */
-  readonly authenticate: () => Promise<RequestOptions>;
+  readonly authenticate: () => Promise<Credentials>;
 }
 
 export interface HttpRequest {
@@ -32,7 +35,7 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 
 /**
  * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
- * By Node.js itself: the fetch of the client library takes 20 MB (docs/decisions.md).
+ * By Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
  */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
   const url = new URL(access.server + path);
@@ -50,6 +53,8 @@ export async function send(access: Access, { method, path, headers, body, signal
   request.on('error', reject).end(body);
   // Else what is aborted from here on would look like a connection that broke.
   const answer = addAbortSignal(signal, await promise);
+  // Who reads it hears of it; where that was given up already, it must end nothing else.
+  answer.on('error', () => {});
   const packed = answer.headers['content-encoding'] === 'gzip';
   return {
     status: answer.statusCode ?? 0,

@@ -1,7 +1,6 @@
-import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { reasonOf } from '../platform/system-error.ts';
-import type { Access } from './http.ts';
+import type { Access, Credentials } from './http.ts';
 
 /** By the file at `path`, else as kubectl does. Throws with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
@@ -23,7 +22,7 @@ export function readKubeconfig(path: string | undefined): Access {
   return {
     server: cluster.server,
     async authenticate() {
-      const options: RequestOptions = {};
+      const options: Credentials = {};
       await config.applyToHTTPSOptions(options);
       const { agent, ...rest } = options;
       // Only that of a proxy: the library's own keeps no connections.

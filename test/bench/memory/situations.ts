@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { benchPod } from '../pods.ts';
-import type { Image } from './image.ts';
+import { evict, type Image } from './image.ts';
 import { startLimited } from './process.ts';
 import { type Outcome, watched } from './trial.ts';
 
@@ -63,6 +63,7 @@ export function storm(node: string): Situation {
 
 /** From its start to its end: a log of 1 GB of which every tenth line is a drop. */
 export const replay: Situation = ({ saved }, image, limit) => {
+  evict(saved.log);
   const limited = startLimited(image, ['replay', '--quiet', '--pods', saved.cluster, saved.log], { limit, env: {} });
   return watched(limited, 600, async () => {
     const status = await limited.exited;

@@ -7,6 +7,8 @@ export interface Range {
   step: number;
 }
 
+const attempts = 3;
+
 export interface Smallest {
   /** In MiB; undefined when none of the range is enough. */
   limit: number | undefined;
@@ -16,8 +18,8 @@ export interface Smallest {
 }
 
 /**
- * By bisection: the smallest limit in which `trial` holds. What fails is tried once more, because another program on the machine
- * costs time, too. `onTrial` hears of each.
+ * By bisection: the smallest limit in which `trial` holds. What fails is tried again, because other programs on the machine cost
+ * time, too. `onTrial` hears of each.
  */
 export async function smallestLimit(
   trial: (limit: number | undefined) => Promise<Outcome>,
@@ -34,7 +36,7 @@ export async function smallestLimit(
       onTrial(limit, outcome, short);
       if (short === undefined) return outcome;
       // Killed is killed.
-      if (attempt === 2 || outcome.failed !== undefined) return undefined;
+      if (attempt === attempts || outcome.failed !== undefined) return undefined;
     }
   };
   // Numbers of limits: 1 is the lowest, and past the highest one everything is enough.
