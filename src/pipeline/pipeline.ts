@@ -20,6 +20,8 @@ export interface PipelineOptions extends DecisionOptions {
   /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
   hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   onDrop?: ((drop: Drop) => void) | undefined;
+  /** `onDrop` looks at what varies from line to line, too, so none is counted by its likeness to another. */
+  everyLine?: boolean;
   /** A packet that was accepted, or of which only the log is known. */
   onLogged?: ((drop: Drop) => void) | undefined;
   /** Records of a node's log are missing. */
@@ -45,7 +47,7 @@ export interface Pipeline {
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { statistics, onDrop, hold } = options;
+  const { statistics, onDrop, hold, everyLine = false } = options;
   const decisions = createDecisions(options);
   const repeatedDecisions = createRepeatedDecisions(decisions.epochAt, (line, decision) => {
     statistics.observed(line, decision.observation);
@@ -59,7 +61,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
       carryOut(line, decision);
     },
-    repeats: onDrop === undefined ? repeatedDecisions : undefined,
+    repeats: everyLine ? undefined : repeatedDecisions,
     resume({ line, observation, weight, first, last }) {
       const lost = decisions.lost(line, observation);
       settle(line, lost, weight);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program, replay, sample } from './program.ts';
 import { cluster, drop, eventsIn, json, line, policyDeny, stamped, twoEvents, writerIn } from './scene.ts';
@@ -16,7 +17,7 @@ const write = writerIn(path);
 
 async function nodeOfRow(...args: string[]): Promise<unknown> {
   const { out } = await replay(['-q', '-o', 'audit', ...args, '-'], { stdin: stamped });
-  return (JSON.parse(out) as { node: unknown }).node;
+  return (JSON.parse(out) as FlowRecord)['k8s.node.name'];
 }
 
 async function withoutObjects(node: string, stdin: string): Promise<string> {
@@ -76,7 +77,10 @@ describe.concurrent('options', () => {
   test('without --boot-time the last line is taken to be as late as can be, and the summary says so', async () => {
     const file = write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`);
     const { out } = await replay(['--pods', cluster, '-o', 'audit', '-q', file]);
-    expect(JSON.parse(out)).toMatchObject({ time: '2026-11-21T19:59:00.000Z', timeEstimated: true });
+    expect(JSON.parse(out)).toMatchObject({
+      '@timestamp': '2026-11-21T19:59:00.000Z',
+      'event.time_estimated': true,
+    });
     expect((await replay(['--pods', cluster, file])).out).toMatch(/^time +1 /m);
   });
 
@@ -173,14 +177,15 @@ describe.concurrent('options', () => {
     expect(err).toMatch(/^drops +2/m);
     expect(recordsIn(out)).toMatchObject([
       {
-        file: log,
-        line: 2,
-        time: '2026-11-21T10:15:04.000Z',
-        verdict: 'dropped',
-        destination: { namespace: 'shop', name: 'postgres-0' },
-        destinationPort: 5432,
+        'log.file.path': log,
+        'log.file.line': 2,
+        '@timestamp': '2026-11-21T10:15:04.000Z',
+        'event.action': 'dropped',
+        'destination.k8s.namespace.name': 'shop',
+        'destination.k8s.pod.name': 'postgres-0',
+        'destination.port': 5432,
       },
-      { file: log, line: 4 },
+      { 'log.file.path': log, 'log.file.line': 4 },
     ]);
   });
 

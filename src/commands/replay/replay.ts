@@ -62,6 +62,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     series: recorder.series,
     incidents: incidents.of,
     nodeOfLog: incidents.nodeOfLog,
+    everyLine: options.output === 'audit',
     onDrop:
       options.output === 'audit'
         ? ({ line, observation, meaning }) => streams.out(packetRow(line, { observation, ...meaning }))

@@ -69,7 +69,7 @@ test('packed files past the total are deleted, oldest first', async () => {
 test('a folder that cannot be written rejects, and the next attempt after it was mended goes through', async () => {
   const { sink, logs, path } = scene('mended');
   writeFileSync(logs, 'a file where the folder belongs');
-  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow();
+  await expect(sink.send(['{"n":1}\n'], never)).rejects.toMatchObject({ syscall: 'mkdir' });
   rmSync(logs);
   mkdirSync(logs);
   chmodSync(logs, 0o755);
