@@ -8,6 +8,7 @@ import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf, 
 import { connect, type Connection } from '../control-plane/connection.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { createObjects } from '../control-plane/objects.ts';
+import { createDisk, type Disk } from './disk.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
 
 /**
@@ -34,6 +35,8 @@ export interface Fault {
   readonly backWithin?: Millis;
   /** Settings of the agent beside the usual ones. */
   readonly settings?: (scene: Scene) => Readonly<Record<string, string>>;
+  /** The state is on a disk of its own. */
+  readonly disk?: true;
   /** An API server and an etcd of its own, which `scene.order` stops; with these flags. */
   readonly own?: { readonly flags: readonly string[] };
 }
@@ -56,6 +59,12 @@ export interface Scene {
   readonly otherNamespace: string;
   /** Path of the agent's. */
   readonly kubeconfig: string;
+  /** Path of the log that the agent reads. */
+  readonly log: string;
+  /** Where the agent keeps its state. */
+  readonly stateDir: string;
+  /** Of the row's own. */
+  readonly disk: Disk;
   readonly addressOf: (pod: PodName) => string;
   /** Appends log lines of dropped packets to a Pod; resolves when the agent has counted them. */
   readonly drop: (pod: PodName, lines: number) => Promise<void>;
@@ -90,6 +99,8 @@ export function testFaults({ name, subnet }: { name: string; subnet: string }, f
         try {
           results.push(`${fault.title}; ${await play(fault, scene)}`);
         } finally {
+          // First: an agent that hangs on it cannot be killed.
+          if (fault.disk === true) await scene.disk.remove();
           await scene.agent.kill();
           await scene.proxy.stop();
           await own?.stop();
@@ -180,13 +191,14 @@ async function setScene(
   place: Pick<Scene, 'controlPlane' | 'rig' | 'order'>,
   node: string,
   subnet: string,
-  { settings }: Fault,
+  { settings, disk }: Fault,
 ): Promise<Played> {
   const { controlPlane, rig } = place;
   const proxy = await startFaultProxy(controlPlane);
   const folder = rig.newFolder();
   const log = join(folder, 'kern.log');
   writeFileSync(log, '');
+  const ownDisk = disk && (await createDisk(folder));
   const written = new Map<PodName, number>();
   const scene: Omit<Played, 'agent'> = {
     ...place,
@@ -194,6 +206,12 @@ async function setScene(
     node,
     namespace: node,
     otherNamespace: `${node}-other`,
+    log,
+    stateDir: join(ownDisk?.folder ?? folder, 'state'),
+    get disk() {
+      if (ownDisk === undefined) throw new Error('the row has no disk of its own');
+      return ownDisk;
+    },
     kubeconfig: proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig')),
     written,
     addressOf: (pod) => `${subnet}.${pods.indexOf(pod) + 1}`,
@@ -214,7 +232,7 @@ async function setScene(
       }),
     ],
   });
-  const usual = { NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: scene.kubeconfig };
+  const usual = { NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: scene.kubeconfig, STATE_DIR: scene.stateDir };
   const agent: AgentProcess = rig.start({ ...usual, ...settings?.({ ...scene, agent: undefined as never }) });
-  return { ...scene, agent };
+  return Object.assign(scene, { agent });
 }
