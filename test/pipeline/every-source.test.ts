@@ -17,7 +17,7 @@ import { createJournal } from '../../src/sources/journald/journal.ts';
 import { createFollowProgram } from '../../src/sources/program-log/follow-program.ts';
 import type { Source, SourceListener, Timing } from '../../src/sources/source.ts';
 import { lines } from '../incidents/catalogue/lines.ts';
-import { fakeJournalctl, printed } from '../sources/fake-journalctl.ts';
+import { fakeJournalctl, printed, printedAsJson } from '../sources/fake-journalctl.ts';
 import { fakeTime } from '../sources/fake-time.ts';
 import { openAtOnce } from '../sources/tail/at-once.ts';
 import { listening } from '../sources/heard.ts';
@@ -156,7 +156,7 @@ const syslog = (line: string, program: string): string => `Nov 21 11:59:03 node-
 const escaped = ({ text, program }: Written): string =>
   `${syslog(text.replaceAll('\n', '#012').replaceAll('\t', '#011'), program)}\n`;
 const savedJournal = ({ text, program }: Written): string =>
-  printed({ number: 1, message: text, fields: ofUnit(program) });
+  printedAsJson({ number: 1, message: text, fields: ofUnit(program) });
 
 const ofPrograms: readonly (readonly [string, LoadedConfig])[] = [
   ['container, CRI', container(cri)],

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { EventEmitter } from 'node:events';
 import type { Child, Spawn } from '../../src/sources/journald/journalctl.ts';
 
@@ -5,6 +6,7 @@ import type { Child, Spawn } from '../../src/sources/journald/journalctl.ts';
 export interface FakeJournalctl {
   args: readonly string[];
   readonly killed: boolean;
+  /** Text is latin1: one character a byte. */
   print: (output: string | Buffer) => void;
   printError: (text: string) => void;
   end: (code: number | null, signal?: string | null) => void;
@@ -29,7 +31,8 @@ export function fakeJournalctl(): {
         get killed() {
           return killed;
         },
-        print: (output) => void stdout.emit('data', Buffer.from(output)),
+        print: (output) =>
+          void stdout.emit('data', typeof output === 'string' ? Buffer.from(output, 'latin1') : output),
         printError: (text) => void stderr.emit('data', Buffer.from(text)),
         end: (code, signal = null) => void child.emit('close', code, signal),
         fail(code) {
@@ -39,8 +42,8 @@ export function fakeJournalctl(): {
       };
       started.push(one);
       return Object.assign(child, {
-        stdout: Object.assign(stdout, { destroy }),
-        stderr: Object.assign(stderr, { destroy }),
+        stdout: Object.assign(stdout, { destroy, pause: destroy, resume: destroy }),
+        stderr: Object.assign(stderr, { destroy, pause: destroy, resume: destroy }),
         kill: () => (killed = true),
         unref: () => {},
       }) satisfies Child;
@@ -60,9 +63,20 @@ export interface JournalRecord {
 export const cursorOf = (number: number): string =>
   `s=5e1;i=${number.toString(16)};b=b007;m=${number.toString(16)};t=${(1e6 + number).toString(16)};x=c0de`;
 
+/** As `journalctl -o export` prints it, its empty line included; latin1. */
+export function printed(record: JournalRecord): string {
+  return `${Object.entries(fieldsOf(record))
+    .map(([name, value]) => fieldAsExported(name, Buffer.from(value as string)))
+    .join('')}\n`;
+}
+
 /** As `journalctl -o json` prints it, its newline included. */
-export function printed({ number, message, fields }: JournalRecord): string {
-  const record = {
+export function printedAsJson(record: JournalRecord): string {
+  return `${JSON.stringify(fieldsOf(record))}\n`;
+}
+
+function fieldsOf({ number, message, fields }: JournalRecord): Record<string, string | readonly number[]> {
+  return {
     __CURSOR: cursorOf(number),
     __REALTIME_TIMESTAMP: String((1_795_000_000 + number) * 1e6),
     _TRANSPORT: 'kernel',
@@ -72,7 +86,16 @@ export function printed({ number, message, fields }: JournalRecord): string {
     MESSAGE: message,
     ...fields,
   };
-  return `${JSON.stringify(record)}\n`;
+}
+
+/** systemd, src/shared/logs-show.c, output_export: what is no UTF-8, or has control characters, has its length before it. */
+function fieldAsExported(name: string, value: Buffer): string {
+  const text = value.toString('latin1');
+  // eslint-disable-next-line no-control-regex
+  if (isUtf8(value) && !/[\x00-\x08\x0a-\x1f\x7f]|\xc2[\x80-\x9f]/.test(text)) return `${name}=${text}\n`;
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(value.length));
+  return `${name}\n${length.toString('latin1')}${text}\n`;
 }
 
 /** What journalctl prints of a journal, whose first records may be gone, when started with such arguments. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../src/sources/journald/journal.ts';
@@ -19,6 +20,9 @@ const message = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => `${text} IN=eth0 ${text}`),
   fc.array(fc.nat(255), { maxLength: 40 }),
+  // What could be taken for the end of a record and the next one.
+  fc.array(fc.constantFrom(...Buffer.from('\n\n__CURSOR=MESSAGE\n IN=\xff\0', 'latin1')), { maxLength: 60 }),
+  fc.constantFrom('\n\n__CURSOR=s=1;i=1\nMESSAGE=IN=', '\n', '\nMESSAGE\n'),
 );
 const action: fc.Arbitrary<Action> = fc.oneof(
   {
@@ -50,7 +54,7 @@ test('whatever the chunks, however often journalctl or the source dies: every re
         if (started.length > running) [running, at] = [started.length, 0];
         const current = started.at(-1);
         if (current === undefined) return;
-        const output = Buffer.from(outputFor(current.args, journal));
+        const output = Buffer.from(outputFor(current.args, journal), 'latin1');
         current.print(output.subarray(at, at + bytes));
         at = Math.min(output.length, at + bytes);
       };
@@ -75,9 +79,7 @@ test('whatever the chunks, however often journalctl or the source dies: every re
       print(Infinity);
       lines += source.counts.lines;
 
-      const expected = journal.filter(
-        (record) => typeof record.message !== 'string' || record.message.includes(needle),
-      );
+      const expected = journal.filter((record) => Buffer.from(record.message as string).includes(needle));
       // Some of these messages look like an envelope, which is taken off.
       expect(heard.lines.map(({ time: stamp }) => stamp / 1000 - 1_795_000_000)).toEqual(
         expected.map(({ number }) => number),
@@ -95,5 +97,6 @@ test('whatever the chunks, however often journalctl or the source dies: every re
 });
 
 function asText(text: JournalRecord['message']): string {
-  return typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
+  const bytes = Buffer.from(text as string);
+  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
 }

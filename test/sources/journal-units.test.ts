@@ -93,7 +93,7 @@ test('lines of the kernel, of other units and of one unit do not get into the re
 
 test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   const here = scene();
-  const forged = `drop: IN=eth0 "_TRANSPORT":"kernel","_SYSTEMD_UNIT":"kube-proxy.service" tables-restore`;
+  const forged = `drop: IN=eth0 _TRANSPORT=kernel _SYSTEMD_UNIT=kube-proxy.service tables-restore`;
   here.print(...ofUnit('k3s.service', forged), {
     ...drop(),
     message: forged,
@@ -205,7 +205,7 @@ describe('a record that begins in the middle of a line', () => {
 
   test('cannot say in its text how it ended', () => {
     const here = scene();
-    here.print(...ofStream('a', known, ['x "_STREAM_ID":"b","_LINE_BREAK":"eof"', 'nul'], [failedRestore], known));
+    here.print(...ofStream('a', known, ['x\n_STREAM_ID=b\n_LINE_BREAK=eof\n', 'nul'], [failedRestore], known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
@@ -221,7 +221,7 @@ describe('a record that begins in the middle of a line', () => {
     const suppressed = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
     const driver = { ...suppressed, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
     here.print(...ofStream('a', known), driver, ...ofStream('a', [failedRestore], known));
-    here.journalctl.print(`{"MESSAGE":"${'x'.repeat(1024 * 1024)}"}\n`);
+    here.journalctl.print(`MESSAGE=${'x'.repeat(1024 * 1024)}\n\n`);
     here.print(...ofStream('a', [failedRestore], known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([suppressed.message]);
@@ -263,8 +263,8 @@ test('a message that goes on in other records, which matter', () => {
 
 test('what looks like such a message, at the edges of a block', () => {
   const here = scene();
-  here.journalctl.print('<"\n{"MESSAGE":"=<"}\n"=<');
-  here.journalctl.print('"\n=<\n');
+  here.journalctl.print('=<\n\nMESSAGE==<\n\n=<');
+  here.journalctl.print('\n\n=<\n\n');
   here.print(drop());
   expect(textsOf(here)).toEqual(['drop: IN=eth0 ']);
 });

@@ -110,12 +110,14 @@ test('the position is after the line that is handed over, not after those behind
 });
 
 test('a message that looks like a cursor is none', () => {
-  const { source, current } = scene();
-  current.print(printed({ number: 7, message: '","__CURSOR":"s=1;i=1"' }));
-  expect(source.position).toEqual({ cursor: cursorOf(7) });
+  for (const message of ['","__CURSOR":"s=1;i=1"', '\n__CURSOR=s=1;i=1', '\n\n__CURSOR=s=1;i=1\n\n']) {
+    const { source, heard, current } = scene();
+    current.print(printed({ number: 7, message }));
+    expect([source.position, source.counts.lines, heard.notices]).toEqual([{ cursor: cursorOf(7) }, 1, []]);
+  }
 });
 
-test('a message that is no UTF-8 is handed over, whatever is in it', () => {
+test('a message that is no UTF-8 is handed over as it is', () => {
   const { heard, current } = scene();
   current.print(printed({ number: 1, message: [...Buffer.from('IN=eth0 '), 0xff, 0xfe] }));
   expect(texts(heard)).toEqual(['IN=eth0 \xff\xfe']);
@@ -138,7 +140,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
 
 test('what is no record is reported and not believed', () => {
   const { source, heard, current } = scene();
-  current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n{"MESSAGE":"IN=eth0"\n{"log":"kernel: IN=eth0"}\n');
+  current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n\nMESSAGE=IN=eth0\n\n{"MESSAGE":"IN=eth0"}\n\n');
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);
   expect(heard.notices).toHaveLength(3);
   expect(heard.notices[0]).toMatchObject({ level: 'warn', key: 'unreadable' });
@@ -146,12 +148,13 @@ test('what is no record is reported and not believed', () => {
 });
 
 test('a record may come in pieces, cut anywhere', () => {
-  const output = Buffer.from(printed({ number: 1, message: 'é日-drop: IN=eth0' }) + printed(drop(2)));
+  const records = printed({ number: 1, message: 'é日-drop: IN=eth0' }) + printed({ number: 2, message: 'IN=\n\n\0' });
+  const output = Buffer.from(records + printed(drop(3)), 'latin1');
   for (let cut = 0; cut <= output.length; cut++) {
     const { heard, current } = scene();
     current.print(output.subarray(0, cut));
     current.print(output.subarray(cut));
-    expect(texts(heard)).toEqual(['é日-drop: IN=eth0', 'drop: IN=eth0 N=2']);
+    expect(texts(heard)).toEqual(['é日-drop: IN=eth0', 'IN=\n\n\0', 'drop: IN=eth0 N=3']);
   }
 });
 

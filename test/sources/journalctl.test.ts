@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
+import { schedule } from '../../src/platform/schedule.ts';
 import { type SourceListener, systemTiming } from '../../src/sources/source.ts';
 import { printed } from './fake-journalctl.ts';
 import { listening } from './heard.ts';
@@ -27,11 +28,13 @@ function running(script: string, onSpawn: (child: ChildProcess) => void = () => 
 test('all output comes before the end', async () => {
   const output: string[] = [];
   const ending = await new Promise<Ending>((resolve) => {
-    runJournalctl(running('console.log("a".repeat(1e6)); console.error("oh"); process.exitCode = 3'), [], {
-      onOutput: (chunk) => output.push(chunk.toString()),
-      onErrorOutput: (chunk) => output.push(chunk.toString()),
+    const listener = {
+      onOutput: (chunk: Buffer) => output.push(chunk.toString()),
+      onErrorOutput: (chunk: Buffer) => output.push(chunk.toString()),
       onEnd: resolve,
-    });
+    };
+    const script = 'console.log("a".repeat(1e6)); console.error("oh"); process.exitCode = 3';
+    runJournalctl(running(script), [], listener, schedule);
   });
   expect(ending).toEqual({ code: 3, signal: null });
   expect(output.join('').length).toBe(1_000_004);
@@ -39,7 +42,7 @@ test('all output comes before the end', async () => {
 
 test('a program that is not there', async () => {
   const ending = await new Promise<Ending>((resolve) => {
-    runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, onEnd: resolve });
+    runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, onEnd: resolve }, schedule);
   });
   expect(ending).toMatchObject({ error: { code: 'ENOENT' } });
 });
@@ -52,7 +55,7 @@ test('a system without descriptors left, which gives no output to read', async (
     unref: () => {},
   });
   const endings: Ending[] = [];
-  const kill = runJournalctl(() => child, [], { ...silent, onEnd: (ending) => endings.push(ending) });
+  const kill = runJournalctl(() => child, [], { ...silent, onEnd: (ending) => endings.push(ending) }, schedule);
   child.emit('error', new Error('spawn EMFILE'));
   child.emit('error', new Error('kill ESRCH'));
   expect(endings).toEqual([{ error: new Error('spawn EMFILE') }]);
@@ -66,11 +69,12 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
   const script = 'process.on("SIGTERM", () => {}); setInterval(() => console.log("x"), 1); console.log("y")';
   const spawn = running(script, (started) => (child = started));
   const kill = await new Promise<() => void>((resolve) => {
-    const killing: () => void = runJournalctl(spawn, [], {
-      onOutput: (chunk) => (isKilled ? void heard.push(chunk) : resolve(killing)),
+    const listener = {
+      onOutput: (chunk: Buffer) => (isKilled ? void heard.push(chunk) : resolve(killing)),
       onErrorOutput: () => {},
-      onEnd: (ending) => heard.push(ending),
-    });
+      onEnd: (ending: Ending) => heard.push(ending),
+    };
+    const killing: () => void = runJournalctl(spawn, [], listener, schedule);
   });
   isKilled = true;
   kill();
@@ -78,6 +82,26 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
   // Whoever listened would hear of the end now, not at `exit`.
   expect(await once(child as ChildProcess, 'close')).toEqual([null, 'SIGKILL']);
   expect(heard).toEqual([]);
+});
+
+test('output that comes in many pieces is taken in few batches, all of it', async () => {
+  const pieces = 400;
+  const node = inFolder('printing');
+  writeFileSync(
+    node,
+    `#!${process.execPath}
+    let piece = 0;
+    const timer = setInterval(() => (piece++ < ${pieces} ? process.stdout.write('x'.repeat(100)) : clearInterval(timer)), 2);`,
+    { mode: 0o755 },
+  );
+  const chunks: Buffer[] = [];
+  await new Promise<Ending>((resolve) => {
+    const listener = { ...silent, onOutput: (chunk: Buffer) => void chunks.push(chunk), onEnd: resolve };
+    runJournalctl((_, args) => spawnJournalctl(node, args), [], listener, schedule);
+  });
+  expect(Buffer.concat(chunks).length).toBe(pieces * 100);
+  // At most two for each look: what was read before it paused, and the rest.
+  expect(chunks.length).toBeLessThan(60);
 });
 
 test('a source that was stopped does not keep the process alive', () => {
@@ -95,7 +119,7 @@ test('a source that was stopped does not keep the process alive', () => {
 
 test('records of a process that is killed again and again come once each, in order', async () => {
   const count = 40;
-  const journal = inFolder('journal.json');
+  const journal = inFolder('journal.export');
   writeFileSync(
     journal,
     Array.from({ length: count }, (_, index) => printed({ number: index + 1, message: `IN=eth0 N=${index + 1}` })).join(
@@ -106,8 +130,9 @@ test('records of a process that is killed again and again come once each, in ord
   const script = `
     import { readFileSync } from 'node:fs';
     const cursor = process.argv.find((arg) => arg.startsWith('--cursor='))?.slice(9);
-    const lines = readFileSync(${JSON.stringify(journal)}, 'utf8').split('\\n').slice(0, -1);
-    const output = lines.slice(cursor === undefined ? 0 : lines.findIndex((line) => line.includes(cursor))).join('\\n') + '\\n';
+    const records = readFileSync(${JSON.stringify(journal)}, 'utf8').split('\\n\\n').slice(0, -1);
+    const first = cursor === undefined ? 0 : records.findIndex((record) => record.includes(cursor));
+    const output = records.slice(first).map((record) => record + '\\n\\n').join('');
     let at = 0;
     setInterval(() => {
       process.stdout.write(output.slice(at, (at += 97)));

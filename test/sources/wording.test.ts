@@ -253,14 +253,14 @@ describe('the journal', () => {
     source.start();
     const [first] = started;
     first?.print(outputFor(first.args, [{ number: 5, message: 'drop: IN=eth0' }]));
-    first?.print('kernel: drop: IN=eth0\n');
+    first?.print('kernel: drop: IN=eth0\n\n');
     first?.end(0);
     time.advance(1000);
     started[1]?.print([5, 6].map((number) => printed({ number, message: 'drop: IN=eth0' })).join(''));
     source.stop();
     expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
       'The journal no longer has the record that was read last: what came after it may be lost',
-      'journalctl printed what is no record of the journal: "kernel: drop: IN=eth0"',
+      'journalctl printed what is no record of the journal: {"kernel: drop: IN":"eth0"}',
       'journalctl ended and is started again',
       'The journal is read now',
     ]);
@@ -332,7 +332,7 @@ describe("the kernel's ring buffer", () => {
       '/dev/kmsg was overwritten before it was read: 1 record is lost',
       '/dev/kmsg was overwritten before it was read: 2 records are lost',
       '/dev/kmsg holds what is no record of the kernel\'s log: "no record"',
-      '/dev/kmsg cannot be read: 512 reads in a row gave no record. It is tried again every 10 s',
+      '/dev/kmsg cannot be read: 256 reads in a row gave no record. It is tried again every 10 s',
       '/dev/kmsg is read now',
     ]);
   });

@@ -13,7 +13,7 @@ import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
 import { withoutHalfValue } from '../../sources/framing/half-value.ts';
 import type { Input } from '../../sources/framing/input.ts';
 import { createScanner, type Scanner } from '../../sources/framing/scanner.ts';
-import { createLineStarts, streamMark } from '../../sources/journald/line-starts.ts';
+import { createLineStarts, streamFieldsOf, streamMark } from '../../sources/journald/line-starts.ts';
 import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-log.ts';
 import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import { fatalNeedles } from '../../sources/records/record-kinds.ts';
@@ -97,7 +97,7 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         onTaken: (time) => (lastTime = time),
       });
     const onLine = (text: string, number: number, cut: boolean): void => {
-      if (!starts.take(text)) return;
+      if (!starts.take(streamFieldsOf(text))) return;
       const envelope = readEnvelope(text, clock);
       if (cut) envelope.text = withoutHalfValue(envelope.text);
       if (envelope.time === undefined || !envelope.timeIsExact) totals.guessedTimes++;

@@ -58,8 +58,8 @@ function millisOf(stamp: number): number {
   return size < 1e17 ? stamp / 1000 : stamp / 1e6;
 }
 
-/** `journalctl -o json` (systemd.journal-fields(7)). */
-function readJournal(envelope: Envelope, record: Record): void {
+/** Fields as in `journalctl -o json` (systemd.journal-fields(7)). */
+export function readJournal(envelope: Envelope, record: Readonly<Record>): void {
   const message = record['MESSAGE'];
   // Bytes that are no UTF-8 come as an array of numbers, a message too large as null.
   if (Array.isArray(message))
@@ -91,7 +91,7 @@ function readJournal(envelope: Envelope, record: Record): void {
 }
 
 /** Everybody chooses his identifier, but not what journald has seen: the name of the process, of which the kernel keeps 15 bytes. */
-function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Record): string | undefined {
+function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<Record>): string | undefined {
   const seen = typeof process === 'string' ? process : undefined;
   if (typeof identifier !== 'string') return seen;
   return seen === undefined || seen === identifier.slice(0, 15) ? identifier : seen;
@@ -101,7 +101,7 @@ function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Record): s
 const drift = 1 / 5000;
 
 /** Microseconds between the kernel's writing of a record and journald's taking it: a journald that starts takes in what is old. */
-function delayOf(record: Record): number {
+function delayOf(record: Readonly<Record>): number {
   const taken = Number(record['__MONOTONIC_TIMESTAMP']);
   const delay = taken - Number(record['_SOURCE_MONOTONIC_TIMESTAMP']);
   return delay > taken * drift ? delay : 0;

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import type { Envelope } from './envelope.ts';
 import { readDecoded, readDmesg } from './dmesg.ts';
 import { readKernelTag, readTag } from './host.ts';
-import { readJson } from './json.ts';
+import { readJournal, readJson } from './json.ts';
 import { readKmsg } from './kmsg.ts';
 import { readNumericStamp } from './numeric.ts';
 import { readMonthStamp } from './rfc3164.ts';
@@ -13,9 +13,23 @@ const maxLayers = 6;
 
 /** Never throws; a line without any envelope comes back whole, with `time` undefined. */
 export function readEnvelope(line: string, clock: Clock): Envelope {
-  const envelope: Envelope = {
-    // The mark of UTF-8, which editors put at the start of a file.
-    text: line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line,
+  // The mark of UTF-8, which editors put at the start of a file.
+  const envelope = envelopeOf(line.startsWith('\u00ef\u00bb\u00bf') ? line.slice(3) : line);
+  takeLayers(envelope, clock, 0);
+  return envelope;
+}
+
+/** A record of the journal, whose fields were read already, and what is around its message. */
+export function readJournalFields(fields: { readonly [name: string]: string }, clock: Clock): Envelope {
+  const envelope = envelopeOf('');
+  readJournal(envelope, fields);
+  takeLayers(envelope, clock, 1);
+  return envelope;
+}
+
+function envelopeOf(text: string): Envelope {
+  return {
+    text,
     time: undefined,
     timeIsExact: true,
     host: undefined,
@@ -23,7 +37,10 @@ export function readEnvelope(line: string, clock: Clock): Envelope {
     program: undefined,
     layers: [],
   };
-  for (let depth = 0; depth < maxLayers; depth++) {
+}
+
+function takeLayers(envelope: Envelope, clock: Clock, first: number): void {
+  for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     takeLayer(envelope, clock);
     // Talos names node, facility and level at the very start of a line; later they would be a LOG prefix.
@@ -31,7 +48,6 @@ export function readEnvelope(line: string, clock: Clock): Envelope {
     if (envelope.text === before) readTag(envelope);
     if (envelope.text === before) break;
   }
-  return envelope;
 }
 
 /** Takes off the outermost layer, chosen by its first character; leaves `envelope.text` alone when there is none. */

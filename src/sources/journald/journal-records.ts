@@ -1,8 +1,8 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
-import { fatalNeedles } from '../records/record-kinds.ts';
 import type { Position, Source, SourceListener, Timing } from '../source.ts';
-import { cursorOf, isSameRecord, readRecord } from './record.ts';
+import { type Fields, readFields } from './export-format.ts';
+import { isSameRecord, readRecord } from './record.ts';
 import { createUnits, driverMark, unitMark } from './units.ts';
 
 export interface JournalRecordsOptions {
@@ -10,7 +10,7 @@ export interface JournalRecordsOptions {
   /** Without such a position, older records are passed over. */
   since: Millis;
   listener: SourceListener;
-  /** As in `createScanner`, of the kernel's records; those whose message is an array of bytes are handed over in any case. */
+  /** As in `createScanner`, of the kernel's records. */
   needles: readonly string[];
   /** Units whose records are read, too, as far as they have one of these needles: `k3s.service`. Default: none. */
   units?: { names: readonly string[]; needles: readonly string[] };
@@ -24,8 +24,8 @@ export interface JournalRecords {
   readonly counts: Source['counts'];
   /** journalctl is started again: returns the cursor of the last record that was taken, with which it is to begin. */
   resume: () => string | undefined;
-  /** Whole lines, each with its newline. Returns whether a record was among them. */
-  take: (block: Buffer) => boolean;
+  /** Whole records, as in `RecordBlocksOptions`. Returns whether there was one that was not taken before. */
+  take: (block: Buffer, ends: readonly number[]) => boolean;
   tooLong: (bytes: number) => void;
   /** The journal has no record with the cursor of `resume`. False if it was not asked for one. */
   forgetPlace: () => boolean;
@@ -33,9 +33,6 @@ export interface JournalRecords {
   stop: () => void;
 }
 
-const newline = 10;
-/** No needle can be seen in a message that is no UTF-8. */
-const byteArrayMessage = '"MESSAGE":[';
 const tooLongText = 'A record of the journal is longer than 1 MiB and was skipped; further ones are only counted';
 
 export function createJournalRecords(options: JournalRecordsOptions): JournalRecords {
@@ -43,8 +40,8 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
   const names = options.units?.names ?? [];
   // Words of programs are looked for in records of units alone: in all of them it would cost the kernel's a tenth of their time.
   const marks = names.length === 0 ? [] : [unitMark, driverMark];
-  const search = createNeedleSearch([...options.needles, byteArrayMessage, ...marks]);
-  const hasWords = createWordSearch([...(options.units?.needles ?? []), ...fatalNeedles, byteArrayMessage]);
+  const search = createNeedleSearch([...options.needles, ...marks]);
+  const hasWords = createWordSearch(options.units?.needles ?? []);
   /** Of the last record that was taken. */
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
   const handOver = createHandOver(options, cursor === undefined);
@@ -60,7 +57,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
       return cursor === undefined ? undefined : { cursor, ...(position && { units: position }) };
     },
     resume: () => (resumedAt = cursor),
-    take: takeLines,
+    take: takeRecords,
     tooLong(bytes) {
       counts.lines++;
       counts.bytes += bytes;
@@ -79,35 +76,38 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
     stop: units.stop,
   };
 
-  function takeLines(block: Buffer): boolean {
+  function takeRecords(block: Buffer, ends: readonly number[]): boolean {
     if (isStopped()) return false;
-    let start = resumedAt === undefined ? 0 : takeFirst(block, resumedAt);
+    const skipped = resumedAt === undefined ? 0 : takeFirst(block, ends[0] as number, resumedAt);
+    let start = skipped === 0 ? 0 : (ends[0] as number);
     search.reset();
     let found = search.next(block, start, block.length);
-    let last: string | undefined;
-    for (let end = start; start < block.length && !isStopped(); start = end) {
-      end = block.indexOf(newline, start) + 1;
+    let isAny = false;
+    for (const end of skipped === 0 ? ends : ends.slice(1)) {
+      if (isStopped()) break;
       counts.lines++;
       counts.bytes += end - start;
       const matters = found >= 0 && found < end;
       if (matters) found = search.next(block, end, block.length);
-      if (!matters && end < block.length) continue;
-      last = block.toString('latin1', start, end - 1);
-      cursor = cursorOf(last) ?? cursor;
-      const from = start;
-      if (!units.take(last, counts.lines, () => hasWords(block, from, end)) && matters)
-        handOver.record(last, counts.lines);
+      if (matters || end === block.length) {
+        const fields = readFields(block, start, end);
+        cursor = fields['__CURSOR'] ?? cursor;
+        isAny = true;
+        const from = start;
+        if (!units.take(fields, counts.lines, () => hasWords(block, from, end)) && matters)
+          handOver.record(fields, counts.lines);
+      }
+      start = end;
     }
-    return last !== undefined;
+    return isAny;
   }
 
-  /** The one that was taken before the start, if the journal has it still. Returns where the next one begins. */
-  function takeFirst(block: Buffer, expected: string): number {
-    const end = block.indexOf(newline) + 1;
-    const first = cursorOf(block.toString('latin1', 0, end - 1));
+  /** The one that was taken before the start, if the journal has it still. Returns how many records were skipped. */
+  function takeFirst(block: Buffer, end: number, expected: string): 0 | 1 {
+    const first = readFields(block, 0, end)['__CURSOR'];
     if (first === undefined) return 0;
     resumedAt = undefined;
-    if (isSameRecord(first, expected)) return end;
+    if (isSameRecord(first, expected)) return 1;
     lost('The journal no longer has the record that was read last: what came after it may be lost');
     return 0;
   }
@@ -129,12 +129,12 @@ function createWordSearch(literals: readonly string[]): (block: Buffer, start: n
 function createHandOver(
   { listener, since, timing, isStopped }: JournalRecordsOptions,
   isFirstRun: boolean,
-): { record: (record: string, number: number) => void; line: (line: LogLine) => void } {
+): { record: (fields: Fields, number: number) => void; line: (line: LogLine) => void } {
   return {
-    record(record, number) {
-      const read = readRecord(record, number, timing.wall());
+    record(fields, number) {
+      const read = readRecord(fields, number, timing.wall());
       if (read === undefined) {
-        const text = `journalctl printed what is no record of the journal: ${JSON.stringify(record.slice(0, 80))}`;
+        const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
         return listener.onNotice({ level: 'warn', key: 'unreadable', text });
       }
       // journald dates what it takes in late, as when it starts, by its own clock.

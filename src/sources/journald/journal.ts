@@ -1,7 +1,7 @@
-import { createLineBlocks } from './line-blocks.ts';
 import { journalctlArguments, type Spawn, spawnJournalctl } from './journalctl.ts';
 import { createJournalctlRuns } from './journalctl-runs.ts';
 import { createJournalRecords, type JournalRecordsOptions } from './journal-records.ts';
+import { createRecordBlocks } from './record-blocks.ts';
 import { type Source, systemTiming, type Timing } from '../source.ts';
 
 export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | 'isStopped'> {
@@ -11,7 +11,7 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
   spawn?: Spawn;
 }
 
-/** Longest record taken, in bytes. One of the kernel has 8 KiB at most, but as an array of bytes takes several times that. */
+/** Longest record taken, in bytes. One of the kernel has 8 KiB at most. */
 const longestRecord = 1024 * 1024;
 
 /** Limit: if the clock steps back and the journal is emptied before a restart, records older than the last read are missed. */
@@ -19,10 +19,10 @@ export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
   const records = createJournalRecords({ ...options, timing, isStopped: () => runs.state === 'stopped' });
-  const blocks = createLineBlocks({
+  const blocks = createRecordBlocks({
     longest: longestRecord,
-    onLines(block) {
-      if (records.take(block)) runs.succeeded();
+    onRecords(block, ends) {
+      if (records.take(block, ends)) runs.succeeded();
     },
     onTooLong: records.tooLong,
   });

@@ -61,14 +61,11 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     if (published === undefined) state = 'reading';
     const args = options.argumentsOf();
     cancelSettling = schedule(well, settled);
-    kill = runJournalctl(spawn, args, {
-      onOutput: options.onOutput,
-      onErrorOutput(chunk) {
-        errors.add(chunk);
-        if (isWell) publishErrors();
-      },
-      onEnd: ended,
-    });
+    const onErrorOutput = (chunk: Buffer): void => {
+      errors.add(chunk);
+      if (isWell) publishErrors();
+    };
+    kill = runJournalctl(spawn, args, { onOutput: options.onOutput, onErrorOutput, onEnd: ended }, schedule);
   }
 
   function ended(ending: Ending): void {

@@ -1,5 +1,8 @@
 import { spawn as spawnProcess } from 'node:child_process';
+import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import type { Millis } from '../../model/log-line.ts';
+import type { Schedule } from '../../platform/schedule.ts';
+import { createPace } from '../pace.ts';
 
 export interface Child {
   /** Not there when the system has no more descriptors: an `error` follows. */
@@ -14,6 +17,8 @@ export interface Child {
 interface Output {
   on(event: 'data', listener: (chunk: Buffer) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  pause: () => unknown;
+  resume: () => unknown;
   destroy: () => unknown;
 }
 
@@ -31,7 +36,7 @@ export interface JournalctlListener {
 /** Where to begin: with the record that has this cursor, or the nearest after it if there is none; or with this time. */
 export type Beginning = { cursor: string } | { since: Millis };
 
-/** All that `readEnvelope` and `createUnits` ask for; cursor and time always come with it. */
+/** All that `readJournalFields` and `createUnits` ask for; cursor and time always come with it. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -54,7 +59,7 @@ export function journalctlArguments(
   units: readonly string[] = [],
 ): string[] {
   return [
-    '--output=json',
+    '--output=export',
     `--output-fields=${fields.join(',')}`,
     '--all',
     '--merge',
@@ -71,15 +76,36 @@ export function journalctlArguments(
   ];
 }
 
-export const spawnJournalctl: Spawn = (command, args) =>
-  spawnProcess(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Bytes a look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. */
+const pacing = { aim: 32 * 1024, shortest: 1, longest: 250 };
 
-/** Returns how to end it at once, in silence. Should this process be killed, journalctl notices its closed output, and ends. */
-export function runJournalctl(spawn: Spawn, args: readonly string[], listener: JournalctlListener): () => void {
+/** A stream that is paused reads on until it holds so much as this mark: with the usual one, 16 more times. */
+export const spawnJournalctl: Spawn = (command, args) => {
+  const usual = getDefaultHighWaterMark(false);
+  setDefaultHighWaterMark(false, 1);
+  try {
+    return spawnProcess(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  } finally {
+    setDefaultHighWaterMark(false, usual);
+  }
+};
+
+/**
+ * Returns how to end it at once, in silence. Should this process be killed, journalctl notices its closed output, and ends. Its output is
+ * taken in batches: until the next look it waits in the pipe, and when that is full journalctl waits, too.
+ */
+export function runJournalctl(
+  spawn: Spawn,
+  args: readonly string[],
+  listener: JournalctlListener,
+  schedule: Schedule,
+): () => void {
   let isOver = false;
+  let stopReading: (() => void) | undefined;
   const over = (ending: Ending): void => {
     if (isOver) return;
     isOver = true;
+    stopReading?.();
     listener.onEnd(ending);
   };
 
@@ -92,23 +118,44 @@ export function runJournalctl(spawn: Spawn, args: readonly string[], listener: J
   }
   child.on('error', (error) => over({ error }));
   child.on('close', (code, signal) => over({ code, signal }));
-  for (const [output, heard] of [
-    [child.stdout, listener.onOutput],
-    [child.stderr, listener.onErrorOutput],
-  ] as const) {
-    output?.on('data', (chunk) => {
-      if (!isOver) heard(chunk);
-    });
-    // What matters is that it ends.
-    output?.on('error', () => {});
-  }
+  const hear = (heard: (chunk: Buffer) => void) => (chunk: Buffer) => {
+    if (!isOver) heard(chunk);
+  };
+  if (child.stdout !== undefined) stopReading = readInBatches(child.stdout, hear(listener.onOutput), schedule);
+  child.stderr?.on('data', hear(listener.onErrorOutput));
+  // What matters is that it ends.
+  for (const output of [child.stdout, child.stderr]) output?.on('error', () => {});
   return () => {
     if (isOver) return;
     isOver = true;
+    stopReading?.();
     // It only reads: there is nothing that it would have to tidy up.
     child.kill('SIGKILL');
     child.stdout?.destroy();
     child.stderr?.destroy();
     child.unref();
   };
+}
+
+/** Takes all that is there, and then pauses for a time that follows from how much it was. Returns how to call that off. */
+function readInBatches(output: Output, onChunk: (chunk: Buffer) => void, schedule: Schedule): () => void {
+  const pace = createPace(pacing);
+  let taken = 0;
+  let cancel: (() => void) | undefined;
+
+  output.on('data', (chunk) => {
+    if (taken === 0) {
+      cancel?.();
+      cancel = schedule(pause, 0);
+    }
+    taken += chunk.length;
+    onChunk(chunk);
+  });
+  return () => cancel?.();
+
+  function pause(): void {
+    output.pause();
+    cancel = schedule(() => void output.resume(), pace.next(taken));
+    taken = 0;
+  }
 }

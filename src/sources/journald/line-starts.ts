@@ -1,18 +1,15 @@
 import type { Json } from '../source.ts';
-import { valueOf } from './record.ts';
+import type { Fields } from './export-format.ts';
 
 /** Knows which records of a service's standard output begin a line of it. */
 export interface LineStarts {
   /** What `saved` is to be: the streams whose next record begins a line; undefined if there are none. */
   readonly position: Json | undefined;
-  /** Whether this record (as `journalctl -o json` prints it, latin1) begins a line. To be asked for every record, in order. */
-  take: (record: string) => boolean;
+  /** Whether this record begins a line. To be asked for every record, in order. */
+  take: (record: Fields) => boolean;
   /** Records may have been missed: how the last one of each stream has ended is no longer known. */
   forget: () => void;
 }
-
-/** Stands in every record of a stream: how one has ended decides on the next. */
-export const streamMark = '"_STREAM_ID":"';
 
 /** A service has one stream for each of its starts. What is forgotten costs the first record of a stream. */
 const maxStreams = 64;
@@ -34,11 +31,11 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): L
       return whole.length === 0 ? undefined : whole;
     },
     take(record) {
-      const stream = valueOf(record, '_STREAM_ID');
+      const stream = record['_STREAM_ID'];
       if (stream === undefined) return true;
       const isBeginning = begins.get(stream) ?? ifUnknown;
       begins.delete(stream);
-      begins.set(stream, valueOf(record, '_LINE_BREAK') === undefined);
+      begins.set(stream, record['_LINE_BREAK'] === undefined);
       for (const oldest of begins.keys()) {
         if (begins.size <= maxStreams) break;
         begins.delete(oldest);
@@ -47,4 +44,25 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): L
     },
     forget: () => begins.clear(),
   };
+}
+
+/** Stands in every saved record of a stream: how one has ended decides on the next. */
+export const streamMark = '"_STREAM_ID":"';
+
+/** What `take` asks for, of a record that was saved with `journalctl -o json`. */
+export function streamFieldsOf(json: string): Fields {
+  const [stream, lineBreak] = [valueOf(json, '_STREAM_ID'), valueOf(json, '_LINE_BREAK')];
+  return {
+    ...(stream !== undefined && { _STREAM_ID: stream }),
+    ...(lineBreak !== undefined && { _LINE_BREAK: lineBreak }),
+  };
+}
+
+/** A field whose value has no quotes. Quotes inside a value are escaped, so that nothing else in a record can look like one. */
+function valueOf(record: string, field: string): string | undefined {
+  const key = `"${field}":"`;
+  const start = record.indexOf(key);
+  if (start < 0) return undefined;
+  const end = record.indexOf('"', start + key.length);
+  return end < 0 ? undefined : record.slice(start + key.length, end);
 }

@@ -1,19 +1,27 @@
+import { isUtf8 } from 'node:buffer';
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { createClock } from '../envelopes/clock.ts';
-import { readEnvelope } from '../envelopes/read-envelope.ts';
 import type { Origin } from '../envelopes/envelope.ts';
+import { readJournalFields } from '../envelopes/read-envelope.ts';
+import type { Fields } from './export-format.ts';
 
 /** Records bring their own times. */
 const noClock = createClock({ latest: 0, boot: 0 });
 
-/** A record as `journalctl -o json` prints it, as latin1: one character a byte. `undefined` if it is none. */
+const notAscii = /[\x80-\xff]/;
+
+/** `undefined` if it is no record of a message. */
 export function readRecord(
-  record: string,
+  fields: Fields,
   number: number,
   present: Millis,
 ): { line: LogLine; origin: Origin } | undefined {
-  const { text, time, timeIsExact, host, program, origin, layers } = readEnvelope(record, noClock);
-  if (layers[0] !== 'journald JSON') return undefined;
+  const { MESSAGE: message, __CURSOR: cursor } = fields;
+  if (message === undefined || cursor === undefined) return undefined;
+  const { text, time, timeIsExact, host, program, origin } = readJournalFields(
+    { ...fields, MESSAGE: textOf(message) },
+    noClock,
+  );
   const isExact = time !== undefined && timeIsExact;
   return {
     line: { source: 'journal', line: number, text, time: time ?? present, timeIsExact: isExact, host, program },
@@ -21,17 +29,11 @@ export function readRecord(
   };
 }
 
-export function cursorOf(record: string): string | undefined {
-  return valueOf(record, '__CURSOR') || undefined;
-}
-
-/** A field whose value has no quotes. Quotes inside a value are escaped, so that nothing else in a record can look like one. */
-export function valueOf(record: string, field: string): string | undefined {
-  const key = `"${field}":"`;
-  const start = record.indexOf(key);
-  if (start < 0) return undefined;
-  const end = record.indexOf('"', start + key.length);
-  return end < 0 ? undefined : record.slice(start + key.length, end);
+/** A value that is no UTF-8 stays as it is: one character a byte. */
+function textOf(value: string): string {
+  if (!notAscii.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
 /** `s=…;i=…;b=…;m=…;t=…;x=…`: file series, number, boot, times, hash. The first two change when /run's records move to /var. */

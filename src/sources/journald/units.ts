@@ -1,9 +1,9 @@
 import type { LogLine } from '../../model/log-line.ts';
 import { createRecordJoiner, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
-import { opensBlock } from '../records/record-kinds.ts';
+import { isFatal, opensBlock } from '../records/record-kinds.ts';
 import type { Json, Position, Timing } from '../source.ts';
 import { createLineStarts } from './line-starts.ts';
-import { valueOf } from './record.ts';
+import type { Fields } from './export-format.ts';
 
 export interface UnitsOptions {
   /** Whose records are read: `k3s.service`. */
@@ -17,21 +17,18 @@ export interface UnitsOptions {
 export interface Units {
   /** What `saved` is to be: the records that wait, by unit, and `streams`, as in `createLineStarts`. Undefined if there are none. */
   readonly position: Position | undefined;
-  /** Takes a record of a unit (`journalctl -o json`, latin1) and returns true. `hasWords`: some that matter stand in it. */
-  take: (record: string, number: number, hasWords: () => boolean) => boolean;
+  /** Takes a record of a unit and returns true. `hasWords`: some that matter stand in it. */
+  take: (record: Fields, number: number, hasWords: () => boolean) => boolean;
   forget: () => void;
   start: () => void;
   stop: () => void;
 }
 
-/** In every record of a unit, and in none of the kernel's: journald sets it by cgroup, and in a message quotes are escaped. */
-export const unitMark = '"_SYSTEMD_UNIT":"';
+/** In every record of a unit, where journald sets it by cgroup. What has it in its message only is looked at in vain. */
+export const unitMark = '_SYSTEMD_UNIT=';
 
 /** journald was started, or suppressed messages of a service: either way it may have thrown the beginning of a line away. */
-export const driverMark = '"_TRANSPORT":"driver"';
-
-/** At the end of a message: what matters may stand in the next records. */
-const opensMore = `${opensBlock}"`;
+export const driverMark = '_TRANSPORT=driver';
 
 interface UnitLine extends RecordLine {
   host: string;
@@ -58,21 +55,21 @@ export function createUnits({ names, saved, onLine, timing }: UnitsOptions): Uni
     },
     take(record, number, hasWords) {
       if (joiners.size === 0) return false;
-      if (record.includes(driverMark)) starts.forget();
-      const name = unitOf(record);
+      if (record['_TRANSPORT'] === 'driver') starts.forget();
+      const name = record['_SYSTEMD_UNIT'] ?? '';
       const joiner = joiners.get(name);
       if (joiner === undefined) return false;
       // The rest of a line is as good as anybody's: the kubelet quotes what containers write.
       if (!starts.take(record)) return true;
-      const matters = hasWords() || record.includes(opensMore);
+      const { MESSAGE: message, _HOSTNAME: host = '', __REALTIME_TIMESTAMP: stamp } = record;
+      if (message === undefined) return true;
+      // What matters may stand in the next records.
+      const matters = hasWords() || isFatal(message) || message.endsWith(opensBlock);
       if (!matters && !joiner.isOpen) return true;
-      const fields = fieldsOf(record);
-      const text = textOf(fields['MESSAGE']);
-      if (text === undefined) return true;
-      const host = fields['_HOSTNAME'];
-      const micros = Number(fields['__REALTIME_TIMESTAMP']);
+      const micros = Number(stamp);
       const time = micros > 0 ? micros / 1000 : undefined;
-      joiner.take({ text, time, number, host: typeof host === 'string' ? host : '' }, false, matters);
+      const text = Buffer.from(message, 'latin1').toString('utf8');
+      joiner.take({ text, time, number, host }, false, matters);
       return true;
     },
     forget: () => starts.forget(),
@@ -85,25 +82,4 @@ export function createUnits({ names, saved, onLine, timing }: UnitsOptions): Uni
     const stamp = time ?? timing.wall();
     return { source: 'journal', line: number, text, time: stamp, timeIsExact, host: host || undefined, program };
   }
-}
-
-/** '' if it is of none. Backslashes are escaped, as in `my\x2dproxy.service`; quotes are in no name of a unit. */
-function unitOf(record: string): string {
-  return valueOf(record, '_SYSTEMD_UNIT')?.replaceAll('\\\\', '\\') ?? '';
-}
-
-function fieldsOf(record: string): { readonly [key: string]: Json } {
-  try {
-    // JSON is UTF-8, the record so far one character a byte.
-    return JSON.parse(Buffer.from(record, 'latin1').toString('utf8')) as { readonly [key: string]: Json };
-  } catch {
-    return {};
-  }
-}
-
-/** Bytes that are no UTF-8 come as an array of numbers. */
-function textOf(message: Json | undefined): string | undefined {
-  if (typeof message === 'string') return message;
-  if (!Array.isArray(message) || !message.every((byte) => typeof byte === 'number')) return undefined;
-  return Buffer.from(message).toString('utf8');
 }

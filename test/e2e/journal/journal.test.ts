@@ -209,7 +209,7 @@ test('what programs write to /dev/kmsg is not taken for the kernel', async () =>
 
 test('bytes that are no UTF-8 come as they were', async () => {
   const { heard } = open();
-  const message = `\xff\xfe ${mark}`;
+  const message = `\xff\xfe ${mark} IN=`;
   writeFileSync(KERNEL_LOG, Buffer.from(`<5>${message}\n`, 'latin1'));
   await vi.waitFor(() => expect(heard.lines.map(({ text }) => text)).toContain(message), limit);
 });

@@ -1,0 +1,56 @@
+/**
+ * What `journalctl --output=export` prints (systemd.journal-fields and JOURNAL_EXPORT_FORMATS in systemd's documentation): of each
+ * record a line `NAME=value` for each field, then an empty line. A value that is no printable UTF-8 stands on its own: `NAME`, a newline,
+ * its length in eight bytes, the value, a newline. It costs journalctl half of what its JSON does, and nothing in it is escaped.
+ */
+
+/** Values by name, as latin1: one character a byte. Of a field that comes several times the first. */
+export type Fields = { readonly [name: string]: string };
+
+/** Where the next line, or field, begins. `left`: bytes of its value that are not there yet. */
+export type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
+
+const newline = 10;
+const equals = 61;
+const lengthBytes = 8;
+
+/** The end of the field that begins at `start`; undefined if it cannot be seen yet. */
+export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
+  const end = block.indexOf(newline, start);
+  if (end < 0) return undefined;
+  if (!isName(block, start, end)) return { at: end + 1, isEmpty: end === start };
+  const value = end + 1 + lengthBytes;
+  if (value > block.length) return undefined;
+  const at = value + Number(block.readBigUInt64LE(end + 1)) + 1;
+  return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
+}
+
+/** Of a whole record, which begins at `start` and ends, with its empty line, at `end`. */
+export function readFields(block: Buffer, start: number, end: number): Fields {
+  const fields: { [name: string]: string } = {};
+  for (let at = start; at < end - 1;) {
+    const line = block.indexOf(newline, at);
+    const field = endOfField(block, at);
+    if (field === undefined || 'left' in field) break;
+    const isText = field.at === line + 1;
+    const nameEnd = isText ? block.indexOf(equals, at) : line;
+    if (nameEnd >= 0 && nameEnd <= line)
+      fields[block.toString('latin1', at, nameEnd)] ??= block.toString(
+        'latin1',
+        isText ? nameEnd + 1 : line + 1 + lengthBytes,
+        field.at - 1,
+      );
+    at = field.at;
+  }
+  return fields;
+}
+
+/** Whether a line is nothing but the name of a field: then its value has a length. */
+function isName(block: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = block[at] as number;
+    const isPart = (byte >= 65 && byte <= 90) || byte === 95 || (byte >= 48 && byte <= 57);
+    if (!isPart) return false;
+  }
+  return end > start;
+}
