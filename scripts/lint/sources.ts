@@ -7,9 +7,16 @@ import { join } from 'node:path';
 import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
 import { functionsOf, startedBy } from '../../test/programs/started.ts';
 import { knownPrograms } from '../../test/programs/table.ts';
+import { unexpectedAdvice } from './advice.ts';
 import { repeatedWording } from './wording.ts';
 
-const wrong = [...unknownPrograms(), ...unknownSearches(), ...strayRightsFile(), ...repeatedWording()];
+const wrong = [
+  ...unknownPrograms(),
+  ...unknownSearches(),
+  ...strayRightsFile(),
+  ...unexpectedAdvice(),
+  ...repeatedWording(),
+];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
 

@@ -6,26 +6,36 @@ import { parseAst } from 'vitest/node';
 import { filesBelow, textOf } from '../../test/docs/documents.ts';
 
 /** Where the wording of a slice stands. Doctor's checks have no other result than a status and a sentence, so their tests are its table. */
-const tables =
-  /\/wording\.test\.ts$|^test\/drops\/(?:advice|message)\.test\.ts$|^test\/incidents\/catalogue\/texts\.test\.ts$|^test\/commands\/doctor\//;
+const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$|^test\/commands\/doctor\//;
 
 /** Words that programs other than this one print, and which src looks for. */
 const foreign = /^src\/(?:events\/throttling|incidents\/catalogue|parsing\/components|sources\/journald)/;
+
+/** What the catalogue says itself. */
+const causesFile = 'test/incidents/catalogue/causes.expected.txt';
 
 /** So many words in a row are no accident. */
 const length = 5;
 
 interface Literal {
+  /** With `…` for each expression in it. */
   text: string;
   line: number;
 }
 
 /** One line for each text of a test that repeats wording, with the file of src that has it. */
 export function repeatedWording(): string[] {
+  // Without what is before the first colon, which says of what they are.
+  const causes = textOf(causesFile)
+    .split('\n')
+    .map((line) => line.replace(/^[^:]*: /, ''));
   const sources = filesBelow('src', '.ts').filter((file) => !foreign.test(file));
-  const wording = new Map(
-    sources.flatMap((file) => literalsOf(textOf(file)).flatMap(({ text }) => runsOf(text).map((run) => [run, file]))),
-  );
+  const wording = new Map([
+    ...causes.flatMap((text) => runsOf(text).map((run) => [run, causesFile] as const)),
+    ...sources.flatMap((file) =>
+      literalsOf(textOf(file)).flatMap(({ text }) => runsOf(text).map((run) => [run, file] as const)),
+    ),
+  ]);
   return filesBelow('test', '.test.ts')
     .filter((file) => !tables.test(file))
     .flatMap((file) =>
@@ -52,7 +62,7 @@ function runsOf(text: string): string[] {
 type Node = Record<string, unknown> & { type?: string };
 
 /** Texts in quotes and regular expressions, but no titles of tests. */
-function literalsOf(code: string): Literal[] {
+export function literalsOf(code: string): Literal[] {
   const found: Literal[] = [];
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;

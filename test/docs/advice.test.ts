@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { adviceInAlerts, adviceInSource, commandsInMessage } from './advice.ts';
+import { adviceInAlerts, adviceInExpected, commandsInMessage } from './advice.ts';
 
 describe('commands in a message', () => {
   test.each<[string, string[]]>([
     ['Run: kubectl get nodes -o wide', ['kubectl get nodes -o wide']],
-    ['See iptables -V in the Pod and on the host.', ['iptables -V']],
+    ['See iptables -V in the Pod, on the host.', ['iptables -V']],
     [
       'nc -vz PEER 179; ip route | grep bird. Or kubectl get pods',
       ['nc -vz PEER 179', 'ip route | grep bird', 'kubectl get pods'],
@@ -29,34 +29,15 @@ describe('commands in a message', () => {
   });
 });
 
-describe('advice in a source file', () => {
-  const values = { namespace: 'shop', 'a.ts pod': 'here', pod: 'there' };
-  const of = (source: string, document = 'src/a.ts'): string[] =>
-    adviceInSource(document, source, values).map(({ line, text }) => `${line} ${text}`);
-
-  test('is in each kind of quotes, with what is put in', () => {
-    expect(of(`'kubectl get pods';\n"ip route";\n\`kubectl -n \${namespace} get nodes\`;`)).toEqual([
-      '1 kubectl get pods',
-      '2 ip route',
-      '3 kubectl -n shop get nodes',
-    ]);
-  });
-
-  test('is not in comments', () => {
-    expect(of("// 'kubectl get a'\n/** 'kubectl get b'\n * 'kubectl get c'")).toEqual([]);
-  });
-
-  test('of one file may have a value of its own', () => {
-    const source = '`kubectl get ${pod}`';
-    expect([of(source), of(source, 'src/b.ts')]).toEqual([['1 kubectl get here'], ['1 kubectl get there']]);
-  });
-
-  test('an unknown value in a command is an error that names the file to add it to; outside of commands it does not matter', () => {
-    expect(() => of('\n`kubectl get ${what({ a: 1 })}`')).toThrow(
-      'src/a.ts:2: add to "expressions" in test/docs/fillings.ts what ${what({ a: 1 })} may be in a command',
-    );
-    expect(of('`${what} kubectl get pods`')).toEqual(['1 kubectl get pods']);
-  });
+test('advice in a file of expected messages has its lines', () => {
+  const text = 'first\nfix: kubectl get pods; ip route\n  → modprobe -a ip_vs';
+  expect(adviceInExpected('a.txt', text).map(({ document, line, text: command }) => [document, line, command])).toEqual(
+    [
+      ['a.txt', 2, 'kubectl get pods'],
+      ['a.txt', 2, 'ip route'],
+      ['a.txt', 3, 'modprobe -a ip_vs'],
+    ],
+  );
 });
 
 test('advice of alerts', () => {

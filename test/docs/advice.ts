@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { load } from 'js-yaml';
 import type { Command } from './commands.ts';
 import { asCommand, programNames } from './programs.ts';
@@ -33,43 +32,22 @@ function cut(text: string): string {
   let end = 0;
   for (const { 0: word, index } of text.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)) {
     const [, kept = word] = /^(.*[^,.:;)])[,.:;)]+$/s.exec(word) ?? [];
-    if (sentence.has(kept) || /^\(|^[A-Z][a-z]/.test(word)) break;
+    if (sentence.has(kept) || /^[([]|^[A-Z][a-z]/.test(word)) break;
     end = index + kept.length;
     if (kept !== word) break;
   }
   return text.slice(0, end);
 }
 
-/**
- * What the messages in a source file advise. `values`: what stands in a message for each `${…}` in it; throws an error that says which one is
- * missing.
- */
-export function adviceInSource(document: string, source: string, values: Readonly<Record<string, string>>): Command[] {
-  return source.split('\n').flatMap((code, index) => {
-    if (/^\s*(?:\/\/|\/?\*)/.test(code)) return [];
-    const line = index + 1;
-    return literalsOf(code).flatMap((literal) => {
-      const unknown: string[] = [];
-      const message = literal.replaceAll(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, expression: string) => {
-        const value = values[`${basename(document)} ${expression}`] ?? values[expression];
-        return value ?? `\u{0}${unknown.push(expression) - 1}\u{0}`;
-      });
-      return commandsInMessage(message).map((text): Command => {
-        const [, number] = /\u{0}(\d+)\u{0}/u.exec(text) ?? [];
-        if (number !== undefined)
-          throw new Error(
-            `${document}:${line}: add to "expressions" in test/docs/fillings.ts what \${${unknown[Number(number)]}} may be in a command`,
-          );
-        return { document, line, text, from: 'advice' };
-      });
-    });
-  });
-}
-
-/** The texts in quotes of a line of a program; the formatter keeps each on one line. */
-function literalsOf(line: string): string[] {
-  return [...line.matchAll(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(
-    ([, single, double, template]) => (single ?? double ?? template ?? '').replaceAll(/\\(.)/g, '$1'),
+/** What the messages in a file of expected ones advise. */
+export function adviceInExpected(document: string, text: string): Command[] {
+  return text.split('\n').flatMap((message, index) =>
+    commandsInMessage(message).map((command): Command => ({
+      document,
+      line: index + 1,
+      text: command,
+      from: 'advice',
+    })),
   );
 }
 

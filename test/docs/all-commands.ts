@@ -1,16 +1,20 @@
-import { adviceInAlerts, adviceInSource } from './advice.ts';
+import { adviceInAlerts, adviceInExpected } from './advice.ts';
 import { type Command, commandsOf } from './commands.ts';
-import { documentPaths, filesBelow, textOf } from './documents.ts';
-import { expressions } from './fillings.ts';
+import { documentPaths, textOf } from './documents.ts';
 
 const alerts = 'deploy/monitoring/prometheus-rules.yaml';
+/** All that Events advise and `doctor` does, as its functions make it. */
+export const expectedMessages = [
+  'test/drops/advice.expected.txt',
+  'test/incidents/catalogue/causes.expected.txt',
+  'test/commands/doctor/sentences.expected.txt',
+];
 
 /** Every command that a document, an Event, `doctor` or an alert gives its reader to run. */
 export function allCommands(): Command[] {
-  const sources = ['src/drops', 'src/incidents', 'src/commands/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
   return [
     ...documentPaths().flatMap((path) => commandsOf(path, textOf(path))),
-    ...sources.flatMap((path) => adviceInSource(path, textOf(path), expressions)),
+    ...expectedMessages.flatMap((path) => adviceInExpected(path, textOf(path))),
     ...adviceInAlerts(alerts, textOf(alerts)),
   ];
 }

@@ -12,6 +12,7 @@ export const placeholders: readonly (readonly [what: string, value: string])[] =
   ['PEER', '10.0.1.7'],
   ['TYPHA', '10.0.1.7'],
   ['NODE', 'node-b'],
+  ['TWICE_AS_MANY', '524288'],
   ['NAMESPACE', 'kube-netfilter-tailer'],
   ['KUBE-PROXY', 'kube-proxy-9r5cn'],
   ['REGISTRY', 'registry.example'],
@@ -44,34 +45,6 @@ export const elided: Readonly<Record<string, string>> = {
     'docker buildx build --platform linux/amd64,linux/arm64 --target plain .',
   'kubectl rollout restart daemonset/…':
     'kubectl -n kube-netfilter-tailer rollout restart daemonset/kube-netfilter-tailer',
-};
-
-/** Values of `${…}` in messages of src/ where a command is advised; with the name of a file before it, only there. */
-export const expressions: Readonly<Record<string, string>> = {
-  namespace: 'shop',
-  peerNamespace: 'batch',
-  where: ' -n shop',
-  object: ' postgres',
-  "kind.replace(/..*/, '').toLowerCase()": 'stagednetworkpolicy',
-  'kind.toLowerCase()': 'networkpolicy',
-  "failingPodArguments(details) ?? '-n calico-system POD'": '-n calico-system POD',
-  "failingPodArguments(details) ?? '-n kube-system POD'": '-n kube-system POD',
-  "pod ?? '-n kube-system POD'": '-n kube-system POD',
-  pod: '-n kube-system POD',
-  'pod.namespace': 'shop',
-  name: 'default',
-  'kernel.ts name': 'ipv4',
-  setting: '"bpfEnabled":false',
-  "max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max": '524288',
-  names: 'nf_conntrack',
-  modules: 'nf_conntrack',
-  'ipv6Hint(details.families)': '',
-  node: 'NODE',
-  'objectToPatch(settings)': 'default',
-  "path.split('/').at(-1)": '2',
-  "name.endsWith('4') ? 'nf_log_ipv4' : 'nf_log_ipv6'": 'nf_log_ipv4',
-  'namespaceOf(object)': 'shop',
-  'object.name': 'postgres-0',
 };
 
 /** The command as it can be run. Variables of the shell that have the name of a placeholder are left. */

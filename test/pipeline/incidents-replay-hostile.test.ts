@@ -212,7 +212,7 @@ describe('a saved FelixConfiguration', () => {
     const { CalicoDeletesServiceChains: event } = eventsOfNode(
       await of({ apiVersion: 'projectcalico.org/v9', kind, metadata, spec }),
     );
-    expect(event?.message).toContain('Run: kubectl patch felixconfiguration default ');
+    expect(event?.message).toContain('kubectl patch felixconfiguration default ');
     expect(event?.message).toContain('logSeverityScreen Fatal');
   });
 });

@@ -93,9 +93,7 @@ describe('of the group crd.projectcalico.org', () => {
       KUBECONFIG: await connection.writeKubeconfig('no-felix', token),
     });
     expect(gist(events)).toEqual([plain]);
-    expect(events[0]?.message).toContain(
-      'Whether felix deletes the chains is not known: this agent lacks the right to get felixconfigurations.',
-    );
+    expect(events[0]?.message).toContain(' to get felixconfigurations.');
     expect(events[0]?.message).toContain(`${name}/db port 5432`);
     expect(events[0]?.message).not.toContain('behind it');
     await untilMetric(agent, missing('get', 'felixconfigurations'));

@@ -1,0 +1,65 @@
+import { test } from 'vitest';
+import { noApi } from '../../../src/commands/doctor/api.ts';
+import { answersOf, type Check } from '../../../src/commands/doctor/check.ts';
+import { runChecks } from '../../../src/commands/doctor/run-checks.ts';
+import { sendTestEvent, type TestEventOptions } from '../../../src/commands/doctor/test-event.ts';
+import { nine } from '../../builders.ts';
+import { expectLines } from '../../expected-file.ts';
+import { answered, fakeApi, refused } from './fake.ts';
+import { sayingsOfCluster } from './wording-cluster.ts';
+import { sayingsOfNode } from './wording-node.ts';
+
+const now = (): number => nine;
+
+const runTasks = (tasks: Parameters<typeof runChecks>[0]['tasks'], timeout: number): Promise<Check[]> =>
+  runChecks({
+    tasks,
+    timeout,
+    schedule(task) {
+      setImmediate(task);
+      return () => {};
+    },
+  });
+
+async function failures(): Promise<Check[]> {
+  return [
+    ...(await runTasks([{ name: 'a check that fails', run: () => Promise.reject(new Error('no luck')) }], 5000)),
+    ...(await runTasks([{ name: 'a slow check', run: () => new Promise(() => {}) }], 5000)),
+  ];
+}
+
+async function testEvents(): Promise<Check[]> {
+  const metadata = { namespace: 'shop', name: 'postgres-0', uid: 'u1', resourceVersion: '5' };
+  const cluster = (create = answered({}), items: unknown[] = [{ metadata }]) =>
+    fakeApi(({ verb }) => (verb === 'POST' ? create : answered({ items })));
+  const denied = 'admission webhook "x" denied the request: no';
+  const rows: Partial<TestEventOptions>[] = [
+    { api: cluster(), pod: metadata },
+    { api: cluster(answered({}), []), pod: metadata },
+    { api: cluster(answered({}), []) },
+    { api: cluster(), node: '' },
+    { api: cluster(refused(403)) },
+    { api: cluster(refused(403, denied)) },
+    { api: fakeApi(() => refused(403)) },
+    { api: fakeApi(() => refused(0)) },
+    { api: noApi('no API server is known') },
+  ];
+  const { ok, problem } = answersOf('--send-test-event');
+  const results = await Promise.all(
+    rows.map((row) =>
+      sendTestEvent({ api: cluster(), node: 'node-b', pod: undefined, ownPod: undefined, now, ...row }),
+    ),
+  );
+  return results.map((result) =>
+    result.kind === 'written' ? ok(`${result.on}: ${result.look}`) : problem(result.reason, result.advice),
+  );
+}
+
+test('every sentence of doctor is in sentences.expected.txt', async () => {
+  const checks = [...sayingsOfNode(), ...(await sayingsOfCluster()), ...(await testEvents()), ...(await failures())];
+  const lines = checks.map(
+    ({ name, status, finding, advice }) =>
+      `${name}, ${status}: ${finding}${advice === undefined ? '' : `\n  → ${advice}`}`,
+  );
+  await expectLines(import.meta.dirname, 'sentences.expected.txt', [...new Set(lines)]);
+});

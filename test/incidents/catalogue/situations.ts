@@ -1,0 +1,122 @@
+import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
+import type { FelixSettings, IncidentDetails } from '../../../src/model/incident.ts';
+import { felixSettings, nine, noFacts } from '../../builders.ts';
+import { detailsOf, factsOf } from './details.ts';
+
+/** A name for what is special, and that. */
+type Situation = readonly [name: string, special: Partial<IncidentDetails>];
+
+const max = 262_144;
+const chains = ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'];
+const modules = ['nf_conntrack', 'xt_set'];
+
+const felix = (given: Partial<FelixSettings>): Partial<IncidentDetails> => ({
+  facts: factsOf({ felix: { kind: 'settings', settings: felixSettings(given) } }),
+});
+const eBpf = { bpfEnabled: true, bpfFrom: 'default' };
+
+/** What may make a difference, one at a time, for any cause. */
+const differences: readonly Situation[] = [
+  ['no subject', { subjects: [] }],
+  ['more subjects', { moreSubjects: 4 }],
+  ['IPv4', { families: ['IPv4'] }],
+  ['IPv6', { families: ['IPv6'] }],
+  ['failing Pod unknown', { failingPod: undefined }],
+  [
+    'kube-proxy without a Pod',
+    { failing: 'kube-proxy', failingPod: undefined, facts: factsOf({ kubeProxyHere: false }) },
+  ],
+  ...(['kube-proxy', 'felix', 'bird', 'unknown'] as const).map((failing): Situation => [failing, { failing }]),
+  ...[
+    'you must be root',
+    'Permission denied',
+    'table `nat’ is incompatible',
+    'unknown option "--x"',
+    'bird.ctl',
+    'x509: expired',
+    'ipset',
+    'parseIP Error',
+    'open iptables lock',
+    'signal: killed',
+    'No such file or directory',
+  ].map((quote): Situation => [`"${quote}"`, { quote }]),
+  ['one restart', { restarts: 1 }],
+  ['three restarts', { restarts: 3 }],
+  ['no kube-proxy here', { facts: factsOf({ kubeProxyHere: false }) }],
+  ['the firewall began to drop', { facts: factsOf({ firewallDropsSince: nine }) }],
+  ['eBPF works', { facts: factsOf({ ebpf: true }) }],
+  ['eBPF does not work', { facts: factsOf({ ebpf: false }) }],
+  ['eBPF is on', felix(eBpf)],
+  ['eBPF is on for the node', felix({ bpfEnabled: true, bpfFrom: 'node.node-b' })],
+  ['eBPF and its cleanup are on', felix({ ...eBpf, bpfKubeProxyIptablesCleanupEnabled: true, cleanupFrom: 'default' })],
+  [
+    'cleanup is on for the node',
+    felix({ ...eBpf, bpfKubeProxyIptablesCleanupEnabled: true, cleanupFrom: 'node.node-b' }),
+  ],
+  ['two backends', { facts: factsOf({ backends: { 'kube-proxy': 'nf_tables', felix: 'legacy' } }) }],
+  ['two backends, the other way', { facts: factsOf({ backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }) }],
+];
+
+/** What may make a difference for one cause only. */
+const ofCause: Readonly<Record<string, readonly Situation[]>> = {
+  KN102: [['two chains', { subjects: chains }]],
+  KN103: [['KUBE-MARK-DROP', { subjects: ['KUBE-MARK-DROP'] }]],
+  KN105: [
+    ['two modules', { subjects: modules }],
+    ['xt_MASQUERADE', { subjects: ['xt_MASQUERADE'] }],
+    ['xt_mark for IPv6', { subjects: ['xt_mark'], families: ['IPv6'] }],
+  ],
+  KN401: [
+    ["the host's table", { subjects: ['the host'], facts: factsOf({ conntrack: { count: max, max } }) }],
+    [
+      'a table of a namespace, named by its line',
+      { subjects: ['network namespace 4026532317'], facts: factsOf({ namespacePod: null }) },
+    ],
+    [
+      "a table of a namespace, since the host's has room",
+      { subjects: ['the host'], facts: factsOf({ conntrack: { count: 120, max }, namespacePod: null }) },
+    ],
+    [
+      'a table of a Pod',
+      { subjects: ['shop/crawler-0'], facts: factsOf({ conntrack: { count: 120, max }, namespacePod: 'uid' }) },
+    ],
+    ['whose table is not known', { subjects: ['the host'], facts: factsOf({ conntrack: { count: undefined, max } }) }],
+    [
+      'top sources',
+      { facts: factsOf({ topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }] }) },
+    ],
+  ],
+};
+
+/** Where it is not a chain. */
+const subjectsOf: Readonly<Record<string, string[]>> = {
+  KN105: modules.slice(0, 1),
+  KN115: ['KUBE-CLUSTER-IP'],
+  KN116: modules.slice(0, 1),
+  KN118: ['0.0.0.0:10256'],
+  KN206: ['kns.shop'],
+  KN207: ['10.96.0.1:443'],
+  KN301: ['10.0.1.7'],
+  KN302: ['10.0.1.7'],
+};
+
+/** Everything that can make a sentence of the cause another one, each with what to call it; the first is as usual. */
+export function situationsOf({ code, programs: [failing = 'kernel'] }: Cause): (readonly [string, IncidentDetails])[] {
+  const usual: Partial<IncidentDetails> = {
+    code,
+    diagnosis: code,
+    failing,
+    // Pods that test/e2e/docs/cluster.ts has: what an Event advises is run there.
+    failingPod:
+      failing === 'kube-proxy' || failing === 'kernel'
+        ? 'kube-system/kube-proxy-9r5cn'
+        : 'calico-system/calico-node-9fz4d',
+    families: ['IPv4', 'IPv6'],
+    subjects: subjectsOf[code] ?? chains.slice(0, 1),
+    facts: noFacts,
+  };
+  return [['', {}] as const, ...differences, ...(ofCause[code] ?? [])].map(([name, special]) => [
+    name,
+    detailsOf({ ...usual, ...special }),
+  ]);
+}
