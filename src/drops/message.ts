@@ -1,5 +1,5 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { FlowDetails, OverflowDetails } from '../model/finding.ts';
+import type { FlowDetails, OverflowDetails, ScanDetails } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
 import type { Series, DistinctValues } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
@@ -9,11 +9,19 @@ import { portName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 
 /** People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. */
-export function dropMessage(series: Series, details: FlowDetails | OverflowDetails, lowerBound: string): string {
-  const sentences =
-    details.kind === 'flow' ? flowSentences(details, series) : overflowSentences(details.example, series);
+export function dropMessage(
+  series: Series,
+  details: FlowDetails | OverflowDetails | ScanDetails,
+  lowerBound: string,
+): string {
+  const sentences = sentencesOf(details, series);
   // Here rather than where each text of a stranger comes in: none can be forgotten.
   return withoutMarkup([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
+}
+
+function sentencesOf(details: FlowDetails | OverflowDetails | ScanDetails, series: Series): string[] {
+  if (details.kind === 'flow') return flowSentences(details, series);
+  return details.kind === 'overflow' ? overflowSentences(details.example, series) : scanSentences(details, series);
 }
 
 function flowSentences(details: FlowDetails, series: Series): string[] {
@@ -102,23 +110,69 @@ export function policyText({ kind, namespace, name, tier }: PolicyName): string 
 }
 
 /** All that was dropped for this Pod beyond the findings that have an Event of their own. */
-function overflowSentences(example: FlowDetails, { finding, peers, ports }: Series): string[] {
-  const others = peers.seen.length + peers.past - 1;
-  const more =
-    others === 0
-      ? ''
-      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.length - 1} other peers`}`;
-  const shown = ports.seen;
-  const named =
-    shown.length > 6
-      ? `${shown.slice(0, 5).join(', ')} and ${ports.past > 0 ? 'over ' : ''}${shown.length - 5} more`
-      : shown.join(', ');
-  const scan = others === 0 && shown.length >= 16;
+function overflowSentences(example: FlowDetails, series: Series): string[] {
+  const { finding, peers, ports } = series;
+  const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= 16;
   return [
-    `${opening(example)} ${peerText(example.peer, { seen: [example.peer.address], past: 0 })}${more}${named === '' ? '' : `, on ${shown.length === 1 ? 'port' : 'ports'} ${named}`}.`,
+    `${openingOfMany(example, series)}.`,
     scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
     scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
     'This Pod has more different drops than get an Event each: these are the further ones together.',
     decidedBy({ ...example, path: '', policy: undefined }, finding.node),
   ];
+}
+
+function scanSentences({ of, example }: ScanDetails, series: Series): string[] {
+  const { node } = series.finding;
+  const { peer } = example;
+  if (of === 'target') {
+    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : `node ${node}`;
+    return [
+      `${openingOfMany(example, series)}.`,
+      `Many Pods of ${node === '' ? 'this node' : node} refuse that peer: the Event NetworkScan of ${place} is about all of them, this one counts the packets for this Pod.`,
+      decidedBy({ ...example, path: '', policy: undefined }, node),
+    ];
+  }
+  const what = 'So many look like a scan; it may also be a client, as monitoring, that a policy keeps out.';
+  const where = 'Pods among them have Events of their own, which count their packets.';
+  if (of === 'scanner')
+    return [`${openingOfMany(example, series)}.`, `${what} See what this Pod runs.`, where, logged()];
+  const { seen, past } = series.peers;
+  const count = `${past > 0 ? 'over ' : ''}${seen.length} ${seen.length === 1 ? 'Pod' : 'Pods'}`;
+  return [
+    `Packets from ${peerText(peer, aloneAs(peer))} to ${count} of this node were dropped (${listed(seen, past)})${portsText(series.ports)}.`,
+    what,
+    where,
+    logged(),
+  ];
+
+  function logged(): string {
+    return decidedBy({ ...example, path: '', policy: undefined }, node);
+  }
+}
+
+/** `Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 3 other peers, on ports 22/TCP and 80/TCP`. */
+function openingOfMany(example: FlowDetails, { peers, ports }: Series): string {
+  const others = peers.seen.length + peers.past - 1;
+  const more =
+    others === 0
+      ? ''
+      : ` and ${peers.past > 0 ? 'over ' : ''}${others === 1 ? '1 other peer' : `${peers.seen.length - 1} other peers`}`;
+  return `${opening(example)} ${peerText(example.peer, aloneAs(example.peer))}${more}${portsText(ports)}`;
+}
+
+function portsText({ seen, past }: DistinctValues): string {
+  if (seen.length === 0) return '';
+  return `, on ${seen.length === 1 ? 'port' : 'ports'} ${listed(seen, past)}`;
+}
+
+/** `a, b, c, d, e and 12 more`. */
+function listed(seen: readonly string[], past: number): string {
+  if (seen.length <= 6) return seen.join(', ');
+  return `${seen.slice(0, 5).join(', ')} and ${past > 0 ? 'over ' : ''}${seen.length - 5} more`;
+}
+
+/** A peer without the other Pods of its workload. */
+function aloneAs({ address }: Endpoint): DistinctValues {
+  return { seen: [address], past: 0 };
 }

@@ -15,6 +15,11 @@ export function podRef(pod: Omit<ObjectRef, 'apiVersion' | 'kind'>): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
 }
 
+/** A node that is known by its name only. */
+export function nodeRef(name: string): ObjectRef {
+  return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
+}
+
 /** Equal for the same object only; one without a uid is known by its name. */
 export function objectKey({ uid, namespace, name }: ObjectRef): string {
   return uid || `${namespace ?? ''}/${name}`;

@@ -41,7 +41,15 @@ export interface OverflowDetails {
   example: FlowDetails;
 }
 
-export type EventDetails = FlowDetails | OverflowDetails | IncidentDetails;
+/** Packets of one that tries many objects of a node: a scan, or a client that is refused everywhere. */
+export interface ScanDetails {
+  kind: 'scan';
+  /** Whose Event it is: of a Pod that scans; of the node, for a `stranger` that does; of a `target`, for all that scan it. */
+  of: 'scanner' | 'stranger' | 'target';
+  example: FlowDetails;
+}
+
+export type EventDetails = FlowDetails | OverflowDetails | ScanDetails | IncidentDetails;
 
 export interface Finding {
   /** Equal for all packets that are one and the same problem of one object on one node. */

@@ -1,10 +1,11 @@
 import { objectKey } from '../model/endpoint.ts';
-import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { SeriesChanges } from './changes.ts';
 import { createDistinctValues } from './distinct-values.ts';
+import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { createSlots, type SlotLimits } from './slots.ts';
 import { windowLength, windowOf } from './window.ts';
 
@@ -13,13 +14,22 @@ export interface SeriesLimits extends SlotLimits {
   total: number;
 }
 
+export interface OpenSeriesOptions {
+  limits: SeriesLimits;
+  restored: SeriesState | undefined;
+  changes: SeriesChanges;
+  /** One more peer scans. */
+  onScan: () => void;
+}
+
 /** The series that are held: those of the windows that are open, and those of past windows with something to publish. */
-export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | undefined, changes: SeriesChanges) {
+export function createOpenSeries({ limits, restored, changes, onScan }: OpenSeriesOptions) {
   /** By identity. */
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
   const view = { current: () => current.values(), past };
   const slots = createSlots(limits, restored?.objects);
+  const scans = createScans(current.values(), onScan);
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
@@ -30,6 +40,14 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
       if (time > clock) clock = time;
       if (clock >= nextSweep) sweep();
       return openOne(finding.identity) ?? open(finding, time);
+    },
+    scans,
+    /** It is counted as something else from now. */
+    forget(series: Series): void {
+      current.delete(series.finding.identity);
+      scans.remove(series);
+      slots.giveBack(series);
+      changes.removed(series);
     },
     /** Of the windows that are open; some may be over, and not yet forgotten. */
     current: (): Iterable<Series> => current.values(),
@@ -56,30 +74,34 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
   }
 
   function open(finding: Finding, time: Millis): Series | undefined {
-    const { details } = finding;
-    if (!slots.hasRoom(finding, clock) && details.kind === 'flow') return overflow(finding, details, time);
-    if (current.size + past.size >= limits.total) {
-      sweep();
-      if (current.size + past.size >= limits.total) return undefined;
+    const role = scans.roleIn(finding);
+    if (role !== undefined) {
+      const known = openOne(scanIdentity(finding, role));
+      return known ?? (isFull() ? undefined : insert(scanFinding(finding, role), time));
     }
+    if (!slots.hasRoom(finding, clock))
+      return openOne(overflowIdentity(finding)) ?? insert(overflowFinding(finding), time);
+    if (isFull()) return undefined;
     slots.take(finding, clock);
     return insert(finding, time);
   }
 
-  function overflow(finding: Finding, example: FlowDetails, time: Millis): Series {
-    const identity = `overflow|${objectKey(finding.regarding)}|${finding.node}`;
-    const details = { kind: 'overflow', example } as const;
-    return openOne(identity) ?? insert({ ...finding, identity, related: undefined, details }, time);
+  function isFull(): boolean {
+    if (current.size + past.size < limits.total) return false;
+    sweep();
+    return current.size + past.size >= limits.total;
   }
 
   function insert(finding: Finding, time: Millis): Series {
     const before = current.get(finding.identity);
+    if (before !== undefined) scans.remove(before);
     if (before !== undefined && isPending(before)) {
       past.add(before);
       changes.changed(before);
     } else if (before !== undefined) changes.removed(before);
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
     current.set(finding.identity, series);
+    scans.add(series);
     return series;
   }
 
@@ -89,10 +111,28 @@ export function createOpenSeries(limits: SeriesLimits, restored: SeriesState | u
     for (const [identity, series] of current) {
       if (isPending(series) || series.windowEnd > clock) continue;
       current.delete(identity);
+      scans.remove(series);
       changes.removed(series);
     }
     slots.sweep(clock);
   }
+}
+
+function overflowIdentity({ regarding, node }: Finding): string {
+  return `overflow|${objectKey(regarding)}|${node}`;
+}
+
+/** What is past the places of an object is counted as. */
+function overflowFinding(finding: Finding): Finding {
+  const { details } = finding;
+  if (details.kind === 'incident') return finding;
+  const example = details.kind === 'flow' ? details : details.example;
+  return {
+    ...finding,
+    identity: overflowIdentity(finding),
+    related: undefined,
+    details: { kind: 'overflow', example },
+  };
 }
 
 function newSeries(finding: Finding, { number, end }: { number: number; end: Millis }, time: Millis): Series {

@@ -18,6 +18,7 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
     (a, b) => a.due - b.due || (a.series.finding.identity < b.series.finding.identity ? -1 : 1),
   );
   const turns = createTurns(restored);
+  const tried = new WeakSet(restored);
   /** When those that are ready are next looked at. */
   let heldUntil: Millis = -Infinity;
   /** Asked for each packet of a replay. */
@@ -57,7 +58,8 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
       phases.set(series, 'ready');
       findEarliest();
     },
-    isTaken: (series: Series): boolean => phases.get(series) === 'taken',
+    /** The API server may have it, whatever the answer was or whether the agent was killed before it came. */
+    mayBePublished: (series: Series): boolean => tried.has(series),
     /** All those whose time has come, most urgent first. Takes no turn. */
     due: (now: Millis): Series[] =>
       [...phases.keys()].filter((series) => dueOf(series) <= now).toSorted(byUrgency(now)),
@@ -97,6 +99,7 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
   /** It is being written: others have their turn, until it is `put` again or `putBack`. */
   function take(series: Series): void {
     turns.take(series);
+    tried.add(series);
     phases.set(series, 'taken');
     findEarliest();
   }

@@ -1,7 +1,7 @@
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import { objectKey } from '../model/endpoint.ts';
-import type { ObjectSlots, SeriesState } from '../model/series.ts';
+import type { ObjectSlots, Series, SeriesState } from '../model/series.ts';
 import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './window.ts';
 
@@ -22,8 +22,9 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: Se
     hasRoom({ regarding, details }: Finding, clock: Millis): boolean {
       const object = objectKey(regarding);
       const known = objects.get(object);
-      if (details.kind !== 'flow' || known?.window !== windowOf(clock, object).number) return true;
-      return known.distinct < perObject && (known.peers?.[details.peer.identity] ?? 0) < perPeer;
+      if (details.kind === 'incident' || known?.window !== windowOf(clock, object).number) return true;
+      if (known.distinct >= perObject) return false;
+      return details.kind !== 'flow' || (known.peers?.[details.peer.identity] ?? 0) < perPeer;
     },
     take({ regarding, details }: Finding, clock: Millis): void {
       const object = objectKey(regarding);
@@ -35,6 +36,16 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: Se
         const { identity } = details.peer;
         slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 0) + 1 };
       }
+      changes.changed(object);
+    },
+    /** The series is counted in another one. */
+    giveBack({ window, finding: { regarding, details } }: Series): void {
+      const object = objectKey(regarding);
+      const slots = objects.get(object);
+      if (details.kind !== 'flow' || slots?.window !== window) return;
+      slots.distinct--;
+      const { identity } = details.peer;
+      slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 1) - 1 };
       changes.changed(object);
     },
     /** Forgets objects whose window is over at `clock`. */

@@ -6,6 +6,7 @@ import type { StateChange } from '../model/state-change.ts';
 import { createSeriesChanges } from './changes.ts';
 import { noteValue } from './distinct-values.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
+import { strangerFinding } from './scans.ts';
 import { createOpenSeries, type SeriesLimits } from './open-series.ts';
 import { createPending, type Pending } from './pending.ts';
 import { dueAfter } from './schedule.ts';
@@ -56,7 +57,8 @@ export interface SeriesTableOptions {
 export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
   const { limits = defaultSeriesLimits, restored, now, onEarlier } = options;
   const changes = createSeriesChanges();
-  const held = createOpenSeries(limits, restored, changes);
+  let scanBegan = false;
+  const held = createOpenSeries({ limits, restored, changes, onScan: () => (scanBegan = true) });
   const pending = createPending(restored ? [...restored.series, ...restored.past] : [], onEarlier);
   const lostLines = createLostLines(restored?.reports);
   const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
@@ -83,15 +85,10 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     backlog: pending.backlog,
     count(finding, time, weight = 1) {
       revision++;
-      const series = held.of(finding, time);
-      if (series === undefined) {
-        counts.uncounted += weight;
-        return;
-      }
-      if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
-      if (series.finding.details.kind === 'overflow') counts.overflowed += weight;
-      add(series, finding, time, weight);
-      schedule(series, time);
+      countOne(finding, time, weight);
+      if (!scanBegan) return;
+      scanBegan = false;
+      joinUnpublished();
     },
     suppress({ affects }, node, time) {
       if (affects === 'nothing') return;
@@ -127,6 +124,60 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     },
   };
 
+  /** Gives the series that it was counted in. */
+  function countOne(finding: Finding, time: Millis, weight: number): Series | undefined {
+    const series = held.of(finding, time);
+    // The packets of a scan that are counted on the node are counted on Pods, too.
+    const isCounted = finding.details.kind === 'scan';
+    if (series === undefined) {
+      if (!isCounted) counts.uncounted += weight;
+      return undefined;
+    }
+    if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
+    const { details } = series.finding;
+    if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
+    add(series, finding, time, weight);
+    noteOthers(series, finding);
+    schedule(series, time);
+    const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
+    if (stranger !== undefined) countOne(stranger, time, weight);
+    return series;
+  }
+
+  /** Who others of its object have in common with a finding. */
+  function noteOthers(series: Series, { details, related }: Finding): void {
+    if (details.kind === 'incident' || details.kind === 'overflow') return;
+    const { peer, port, protocol } = details.kind === 'flow' ? details : details.example;
+    const into = series.finding.details;
+    if (into.kind === 'flow') {
+      if (peer.workload !== undefined) noteValue(series.peers, peer.object?.name ?? peer.address);
+      return;
+    }
+    if (port !== undefined) noteValue(series.ports, `${port}/${protocol}`);
+    if (into.kind === 'scan' && into.of !== 'target') {
+      const tried = into.of === 'stranger' ? related : peer.object;
+      noteValue(series.peers, tried === undefined ? peer.address : `${tried.namespace ?? ''}/${tried.name}`);
+      return;
+    }
+    const before = series.peers.seen.length;
+    noteValue(series.peers, peer.identity);
+    if (into.kind === 'scan' && series.peers.seen.length > before) held.scans.joined(series, peer);
+  }
+
+  /** A peer turned out to scan: what no Event counts yet is counted with its scan. */
+  function joinUnpublished(): void {
+    for (const series of held.current()) {
+      const { finding, published, count, first, last, suppressed } = series;
+      if (published.writes > 0 || pending.mayBePublished(series)) continue;
+      if (held.scans.roleIn(finding) === undefined) continue;
+      held.forget(series);
+      pending.delete(series);
+      const joint = countOne(finding, first, 1);
+      if (count > 1) countOne(finding, last, count - 1);
+      if (suppressed && joint !== undefined) joint.suppressed = true;
+    }
+  }
+
   /** There is something new to publish, unless there was already. */
   function schedule(series: Series, time: Millis): void {
     changes.changed(series);
@@ -143,13 +194,6 @@ function add(series: Series, finding: Finding, time: Millis, weight: number): vo
   series.count += weight;
   if (time > series.last) series.last = time;
   else if (time < series.first) series.first = time;
-  const { details } = finding;
   // An incident is published as it is known now, not as it began.
-  if (details.kind === 'incident') series.finding = finding;
-  if (details.kind !== 'flow') return;
-  const { peer, port, protocol } = details;
-  if (series.finding.details.kind === 'overflow') {
-    noteValue(series.peers, peer.identity);
-    if (port !== undefined) noteValue(series.ports, `${port}/${protocol}`);
-  } else if (peer.workload !== undefined) noteValue(series.peers, peer.object?.name ?? peer.address);
+  if (finding.details.kind === 'incident') series.finding = finding;
 }

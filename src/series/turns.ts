@@ -225,7 +225,8 @@ function namespaceOf({ finding }: Series): string {
 }
 
 function peerOf({ finding: { details } }: Series): string | undefined {
-  return details.kind === 'flow' ? `peer ${details.peer.identity}` : undefined;
+  if (details.kind === 'flow') return `peer ${details.peer.identity}`;
+  return details.kind === 'scan' ? `peer ${details.example.peer.identity}` : undefined;
 }
 
 function heaviest(ready: ReadonlySet<Series>): Series {

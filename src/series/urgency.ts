@@ -37,5 +37,5 @@ export function byWeight(a: Series, b: Series): number {
 }
 
 function isJoined({ finding: { details } }: Series): boolean {
-  return details.kind === 'overflow';
+  return details.kind === 'overflow' || (details.kind === 'scan' && details.of === 'target');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/pipeline/message.ts';
-import type { FlowDetails } from '../../src/model/finding.ts';
+import type { FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Series, DistinctValues } from '../../src/model/series.ts';
 import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
 
@@ -223,3 +223,46 @@ test.each(['a\tb', 'a\nb', 'a\r\nb', 'a\u0085b', 'a\u001b[31mb'])(
     expect(message({ prefix })).not.toMatch(/\p{Cc}/u);
   },
 );
+
+const scan = (of: ScanDetails['of'], example: Partial<FlowDetails>, peers: string[], ports: string[]): string =>
+  messageOf(
+    series({
+      finding: finding({ details: { kind: 'scan', of, example: flow(example) } }),
+      peers: distinct(peers),
+      ports: distinct(ports),
+    }),
+  );
+
+describe('a scan', () => {
+  const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab') });
+  const pods = Array.from({ length: 110 }, (_, number) => `shop/web-${number}`);
+  const look = 'So many look like a scan; it may also be a client, as monitoring, that a policy keeps out.';
+  const where = 'Pods among them have Events of their own, which count their packets.';
+
+  test.each<[string, string, string]>([
+    [
+      'of a Pod that is tried by a Pod',
+      scan('target', { ...calico, peer: scanner }, ['Pod/lab/scan'], ['22/TCP']),
+      'Packet dropped when receiving traffic from lab/scan (10.65.9.9), on port 22/TCP. ' +
+        'Many Pods of node-a refuse that peer: the Event NetworkScan of lab/scan is about all of them, this one counts the packets for this Pod. Logged on node-a as "calico-drop".',
+    ],
+    [
+      'of a Pod that is tried by several addresses',
+      scan('target', {}, ['203.0.113.9', '203.0.113.8'], ['22/TCP', '80/TCP']),
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 1 other peers, on ports 22/TCP, 80/TCP. ' +
+        'Many Pods of node-a refuse that peer: the Event NetworkScan of node node-a is about all of them, this one counts the packets for this Pod. Logged on node-a.',
+    ],
+    [
+      'of a Pod that scans',
+      scan('scanner', { direction: 'sending', peer: podEnd() }, pods, ['22/TCP']),
+      `Packet dropped when sending traffic to shop/web-0 (10.65.1.4) and 109 other peers, on port 22/TCP. ${look} See what this Pod runs. ${where} Logged on node-a.`,
+    ],
+    [
+      'of a node whose Pods an address scans',
+      scan('stranger', {}, pods, ['22/TCP', '80/TCP']),
+      `Packets from 203.0.113.9 (outside the cluster) to 110 Pods of this node were dropped (shop/web-0, shop/web-1, shop/web-2, shop/web-3, shop/web-4 and 105 more), on ports 22/TCP, 80/TCP. ${look} ${where} Logged on node-a.`,
+    ],
+  ])('%s', (_, text, expected) => {
+    expect(text).toBe(expected.replace('1 other peers', '1 other peer'));
+  });
+});

@@ -6,7 +6,7 @@ import { createEventWriter, type Outcome } from '../../src/events/event-writer.t
 import { createPublisher, type Publisher } from '../../src/events/publisher.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
-import { finding, flow, incident, nine, podRef } from '../builders.ts';
+import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
 import { createMemoryStore, refusal } from './memory-store.ts';
 
 const second = 1000;
@@ -130,9 +130,10 @@ function rig(options: RigOptions = {}): Rig {
 /** Since the start. */
 const seconds = (): number => (Date.now() - start) / second;
 
-/** Of a Pod of its own. */
+/** Of a Pod of its own, which a peer of its own tries to reach. */
 function drop(name: string, namespace = 'shop'): Finding {
-  return finding({ identity: name, regarding: podRef(name, namespace), details: flow() });
+  const peer = externalEnd({ identity: `peer of ${name}` });
+  return finding({ identity: name, regarding: podRef(name, namespace), details: flow({ peer }) });
 }
 
 const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time * second);
@@ -617,6 +618,8 @@ describe('a namespace that is going', () => {
     for (let number = 0; number < 9; number++) one.count(drop(`b${number}`, 'old'));
     one.count(drop('c'));
     await pass(10);
+    expect(namesOf(one)).toEqual(['a', 'c']);
+    await pass(100);
     expect(namesOf(one)).toEqual(['a', 'c']);
     expect(one.table.sizes.pending).toBe(0);
   });

@@ -4,7 +4,7 @@ import type { Finding } from '../../src/model/finding.ts';
 import { createRecorder, type Recorder, type Write } from '../../src/events/recorder.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
-import { finding, flow, incident, podRef } from '../builders.ts';
+import { externalEnd, finding, flow, incident, podRef } from '../builders.ts';
 
 const second = 1000;
 /** The start of a window of the tests' first Pod. */
@@ -31,9 +31,9 @@ function record(): Recording {
   return { recorder, writes, take };
 }
 
-/** A drop of a Pod of its own, so that no limit of one Pod is met. */
+/** A drop of a Pod and a peer of its own, so that no limit of one Pod or peer is met. */
 const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
-  finding({ identity, regarding: podRef(identity), details: flow(), ...given });
+  finding({ identity, regarding: podRef(identity), details: flow({ peer: externalEnd({ identity }) }), ...given });
 
 const textsOf = (writes: Write[]): string[] =>
   writes.map(({ time, verb, event }) => `${(time - start) / second} ${verb} ${event.message} x${event.count}`);

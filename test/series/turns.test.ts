@@ -44,7 +44,8 @@ describe('whose turn it is', () => {
   test('in a storm, each Pod has its first Event before any has its second', () => {
     const table = createSeriesTable();
     for (let port = 1; port <= 8; port++)
-      for (let pod = 0; pod < 110; pod++) table.count(drop(`team-${pod % 7}/web-${pod}`, port, port), at(port / 10));
+      for (let pod = 0; pod < 110; pod++)
+        table.count(drop(`team-${pod % 7}/web-${pod}`, port, pod * 10 + port), at(port / 10));
     const written = objectsOf(write(table, at(2)));
     expect(written).toHaveLength(880);
     for (let round = 0; round < 8; round++)

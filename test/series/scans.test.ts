@@ -1,0 +1,243 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Endpoint } from '../../src/model/endpoint.ts';
+import type { Finding, FlowDetails } from '../../src/model/finding.ts';
+import type { Series } from '../../src/model/series.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { stateOf } from './state-of.ts';
+
+const second = 1000;
+const at = (seconds: number): number => nine + seconds * second;
+
+const stranger = externalEnd({ address: '203.0.113.66' });
+const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab'), identity: 'Pod/lab/scan' });
+
+/** Names of Pods whose hour lasts for ten more minutes. */
+const pods = Array.from({ length: 200 }, (_, number) => `web-${number}`).filter(
+  (name) => windowOf(nine, podRef(name).uid).end > at(600),
+);
+
+/** A packet of `peer` that a Pod refuses, as the Pod has it. */
+function refused(pod: string, peer: Endpoint, port: number, given: Partial<FlowDetails> = {}): Finding {
+  return finding({
+    identity: `${pod} refuses ${peer.identity} ${port}`,
+    regarding: podRef(pod),
+    related: peer.object,
+    details: flow({ peer, port, ...given }),
+  });
+}
+
+/** The same packet, as the scanner, which is a Pod, has it. */
+function sent(pod: string, port: number): Finding {
+  return finding({
+    identity: `scan to ${pod} ${port}`,
+    regarding: podRef('scan', 'lab'),
+    related: podRef(pod),
+    details: flow({
+      direction: 'sending',
+      peer: podEnd({ object: podRef(pod), identity: `Pod/shop/${pod}`, address: pod }),
+      port,
+    }),
+  });
+}
+
+/** A peer tries Pods, one port after the other, one packet each tenth of a second. */
+function scanBy(peer: Endpoint, table: SeriesTable, { count = 110, ports = [22, 80], from = 0 } = {}): void {
+  let sentPackets = 0;
+  for (const port of ports)
+    for (const pod of pods.slice(0, count)) {
+      const time = at(from + sentPackets++ / 10);
+      table.count(refused(pod, peer, port), time);
+      if (peer === scanner) table.count(sent(pod, port), time);
+    }
+}
+
+const all = (table: SeriesTable): Series[] => table.due(Infinity);
+const kindOf = ({ finding: { details } }: Series): string =>
+  details.kind === 'scan' ? `scan of ${details.of}` : details.kind;
+
+function kinds(table: SeriesTable): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const series of all(table)) counts[kindOf(series)] = (counts[kindOf(series)] ?? 0) + 1;
+  return counts;
+}
+
+const packets = (table: SeriesTable, kind?: string): number =>
+  all(table)
+    .filter((series) => kind === undefined || kindOf(series) === kind)
+    .reduce((sum, { count }) => sum + count, 0);
+
+function publish(table: SeriesTable, series: Series, now: number): void {
+  const { count, suppressed, published } = series;
+  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+}
+
+describe('a peer that more than eight Pods of a node refuse', () => {
+  test('has one Event on the node, where it is an address, and each Pod one for its packets', () => {
+    const table = createSeriesTable();
+    scanBy(stranger, table);
+    expect(kinds(table)).toEqual({ 'scan of target': 110, 'scan of stranger': 1 });
+    expect(packets(table, 'scan of target')).toBe(220);
+    const one = all(table).find((series) => kindOf(series) === 'scan of stranger');
+    expect(one).toMatchObject({
+      count: 220,
+      finding: { reason: 'NetworkScan', regarding: { kind: 'Node', name: 'node-a', namespace: undefined } },
+    });
+    expect(one?.peers.seen).toHaveLength(110);
+    expect(one?.ports.seen).toEqual(['22/TCP', '80/TCP']);
+  });
+
+  test('has one Event on itself, where it is a Pod', () => {
+    const table = createSeriesTable();
+    scanBy(scanner, table);
+    expect(kinds(table)).toEqual({ 'scan of target': 110, 'scan of scanner': 1 });
+    const one = all(table).find((series) => kindOf(series) === 'scan of scanner');
+    expect(one).toMatchObject({ count: 220, finding: { reason: 'NetworkScan', regarding: podRef('scan', 'lab') } });
+    expect(one?.peers.seen).toHaveLength(110);
+    expect(packets(table)).toBe(440);
+  });
+
+  test('keeps the Events that it has already, and their counts', () => {
+    const table = createSeriesTable();
+    for (const pod of pods.slice(0, 5)) table.count(refused(pod, stranger, 22), at(0));
+    for (const series of all(table)) publish(table, series, at(2));
+    scanBy(stranger, table, { from: 3, ports: [22] });
+    expect(kinds(table)).toEqual({ flow: 5, 'scan of target': 105, 'scan of stranger': 1 });
+    expect(packets(table) - packets(table, 'scan of stranger')).toBe(115);
+  });
+
+  test('is not counted with its scan while its Event is being written', () => {
+    const table = createSeriesTable();
+    table.count(refused(pods[0] ?? '', stranger, 22), at(0));
+    const turn = table.next(at(2));
+    table.take(turn?.series as Series);
+    scanBy(stranger, table, { from: 3, ports: [22] });
+    expect(kinds(table)).toEqual({ flow: 1, 'scan of target': 109, 'scan of stranger': 1 });
+    publish(table, turn?.series as Series, at(30));
+    expect(packets(table, 'scan of target')).toBe(109);
+  });
+
+  test('gives the places of an object back', () => {
+    const table = createSeriesTable();
+    scanBy(stranger, table, { ports: [1, 2, 3] });
+    for (let port = 1; port <= 8; port++)
+      table.count(refused(pods[0] ?? '', externalEnd({ address: `192.0.2.${port}` }), port), at(40));
+    expect(kinds(table)).toEqual({ flow: 8, 'scan of target': 110, 'scan of stranger': 1 });
+  });
+
+  test('is known as such after a restart, and in the next hour', () => {
+    const before = createSeriesTable();
+    scanBy(stranger, before, { ports: [22] });
+    for (const series of all(before)) publish(before, series, at(20));
+    const table = createSeriesTable({ restored: stateOf(before) });
+    table.count(refused('db-0', stranger, 22), at(30));
+    expect(kinds(table)).toEqual({ 'scan of target': 1, 'scan of stranger': 1 });
+    for (let minutes = 10; minutes < 180; minutes += 10) scanBy(stranger, table, { ports: [22], from: minutes * 60 });
+    expect(Object.keys(kinds(table)).toSorted()).toEqual(['scan of stranger', 'scan of target']);
+  });
+
+  test('is forgotten when it was quiet for two hours', () => {
+    const table = createSeriesTable();
+    scanBy(stranger, table, { ports: [22] });
+    for (const series of all(table)) publish(table, series, at(20));
+    table.count(refused('db-0', stranger, 22), at(20) + 2 * windowLength);
+    expect(kinds(table)).toEqual({ flow: 1 });
+  });
+
+  test('is one of many: Pods still have one Event for all of them, and the node nine', () => {
+    const table = createSeriesTable();
+    for (let each = 1; each <= 30; each++)
+      scanBy(externalEnd({ address: `192.0.2.${each}` }), table, { count: 20, ports: [22] });
+    expect(kinds(table)).toEqual({ 'scan of target': 20, 'scan of stranger': 8, overflow: 1 });
+    const target = all(table).find((series) => kindOf(series) === 'scan of target');
+    expect(target?.peers.seen).toHaveLength(30);
+    expect(target?.count).toBe(30);
+  });
+});
+
+test('that lines were lost before it was known as a scan makes its counts lower bounds', () => {
+  const table = createSeriesTable();
+  for (const pod of pods.slice(0, 8)) table.count(refused(pod, stranger, 22), at(0));
+  table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(0.5));
+  table.count(refused(pods[8] ?? '', stranger, 22), at(20));
+  const marked = all(table).filter(({ suppressed }) => suppressed);
+  expect(marked.map(({ finding: { regarding } }) => regarding.name).toSorted()).toEqual(pods.slice(0, 8).toSorted());
+});
+
+describe('no scan', () => {
+  const many = Array.from({ length: 40 }, (_, pod) => `web-${pod}`);
+
+  test.each<[string, (pod: string) => Finding]>([
+    [
+      'a Service that all Pods may not reach',
+      (pod) => refused(pod, podEnd({ object: podRef('dns'), identity: 'Pod/dns' }), 53, { direction: 'sending' }),
+    ],
+    ['answers of one server', (pod) => refused(pod, stranger, 443, { reply: true })],
+    ['the node, which probes its Pods', (pod) => refused(pod, { ...stranger, kind: 'node' }, 8080)],
+    ['a source address that cannot be', (pod) => refused(pod, stranger, 0, { martian: true })],
+    ['a peer of each its own', (pod) => refused(pod, externalEnd({ address: pod }), 22)],
+  ])('%s', (_, findingOf) => {
+    const table = createSeriesTable();
+    for (const pod of many) table.count(findingOf(pod), at(0));
+    expect(kinds(table)).toEqual({ flow: 40 });
+  });
+
+  test('a peer that eight Pods refuse', () => {
+    const table = createSeriesTable();
+    scanBy(stranger, table, { count: 8 });
+    expect(kinds(table)).toEqual({ flow: 16 });
+  });
+
+  test('a port scan of one Pod', () => {
+    const table = createSeriesTable();
+    for (let port = 1; port <= 300; port++) table.count(refused('web-0', stranger, port), at(0));
+    expect(kinds(table)).toEqual({ flow: 3, overflow: 1 });
+  });
+});
+
+test('a scan does not hide another problem of a Pod: that comes first', () => {
+  const table = createSeriesTable();
+  scanBy(stranger, table, { ports: [1, 2, 3, 4, 5] });
+  table.count(refused(pods[7] ?? '', externalEnd({ address: '192.0.2.1' }), 5432), at(60));
+  const ofPod = all(table).filter(({ finding: { regarding } }) => regarding.name === pods[7]);
+  expect(ofPod.map(kindOf).toSorted()).toEqual(['flow', 'scan of target']);
+  const named: string[] = [];
+  for (let turn = table.next(at(62)); turn !== undefined; turn = table.next(at(62))) {
+    table.take(turn.series);
+    if (turn.series.finding.regarding.name === pods[7]) named.push(kindOf(turn.series));
+  }
+  expect(named).toEqual(['flow', 'scan of target']);
+});
+
+test('each packet is counted once on its Pod, whoever sends what in whatever order, over restarts', () => {
+  const steps = fc.array(
+    fc.record({
+      pod: fc.integer({ min: 0, max: 20 }),
+      peer: fc.integer({ min: 1, max: 2 }),
+      port: fc.integer({ min: 1, max: 3 }),
+      weight: fc.integer({ min: 1, max: 3 }),
+      next: fc.constantFrom('nothing', 'publish', 'restart'),
+    }),
+    { minLength: 20, maxLength: 120 },
+  );
+  fc.assert(
+    fc.property(steps, (list) => {
+      let table = createSeriesTable();
+      const counted = new Map<string, number>();
+      const inTable = (): Series[] => [...stateOf(table).series, ...stateOf(table).past];
+      for (const [index, { pod, peer, port, weight, next }] of list.entries()) {
+        table.count(refused(`web-${pod}`, externalEnd({ address: `192.0.2.${peer}` }), port), at(index), weight);
+        counted.set(`web-${pod}`, (counted.get(`web-${pod}`) ?? 0) + weight);
+        if (next === 'restart') table = createSeriesTable({ restored: stateOf(table) });
+        const turn = next === 'publish' ? table.next(at(index)) : undefined;
+        if (turn !== undefined) publish(table, turn.series, at(index));
+      }
+      const sums = new Map<string, number>();
+      for (const { finding: of, count } of inTable())
+        if (of.regarding.kind === 'Pod') sums.set(of.regarding.name, (sums.get(of.regarding.name) ?? 0) + count);
+      expect(sums).toEqual(counted);
+    }),
+  );
+});
