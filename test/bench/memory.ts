@@ -23,10 +23,10 @@ import { createDisk } from './memory/disk.ts';
 import { createImage, type Image } from './memory/image.ts';
 import { firstStormPod, idle, replay, type Scene, type Situation, storm, stormPods } from './memory/situations.ts';
 import { type Smallest, smallestLimit } from './memory/smallest.ts';
-import { aims } from './measured.ts';
+import { memoryLimits } from './measured.ts';
 import { benchNode } from './pods.ts';
 
-type Name = keyof typeof aims;
+type Name = keyof typeof memoryLimits;
 
 const mebibyte = 1024 * 1024;
 const unlimited = 2048;
@@ -113,7 +113,7 @@ async function growCluster(connection: Connection, name: Name): Promise<void> {
 async function measure(name: Name, image: Image, scene: Scene): Promise<Smallest> {
   const step = Number(values.step);
   const trial = (limit = unlimited) => situations[name](scene, image, limit * mebibyte);
-  return await smallestLimit(trial, { lowest: 32, highest: 320, step }, (limit, outcome, short) => {
+  return await smallestLimit(trial, { lowest: 32, highest: 256, step }, (limit, outcome, short) => {
     const { window, refaults, peakBytes } = outcome;
     console.error(
       `${name} ${image.name} ${limit ?? 'no limit'}: ${short ?? 'enough'} ` +
@@ -125,10 +125,10 @@ async function measure(name: Name, image: Image, scene: Scene): Promise<Smallest
 
 function rowOf(name: Name, image: Image, { limit, at, free }: Smallest): string[] {
   return [
-    aims[name].what,
+    memoryLimits[name].what.replaceAll('`', ''),
     image.name,
     limit === undefined ? (free.failed ?? 'none') : `${limit} MiB`,
-    `${aims[name].aim} MiB`,
+    `${memoryLimits[name].aim} MiB`,
     at === undefined ? '' : megabytes(at.window.residentBytes),
     megabytes(free.window.residentBytes),
     megabytes(free.peakBytes),

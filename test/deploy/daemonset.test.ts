@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { measured } from '../bench/measured.ts';
+import { memoryLimits } from '../bench/measured.ts';
 import { settings } from '../../src/config/settings.ts';
 import { parseListenAddress } from '../../src/telemetry/listen-address.ts';
-import { type DaemonSet, daemonSetOf, readManifests } from './manifests.ts';
+import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 
 const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));
 const { spec } = daemonSet;
@@ -99,11 +101,13 @@ test('it knows its Node', () => {
   });
 });
 
-test('the DaemonSet requests the measured memory, and has no CPU limit', () => {
+test('the DaemonSet requests what an idle agent was measured to need, is limited by what a storm needs, and has no CPU limit', () => {
   const { requests, limits } = agent?.resources ?? {};
-  expect(mebibytes(requests?.['memory'])).toBeGreaterThan(measured.memory);
-  expect(mebibytes(requests?.['memory'])).toBeLessThan(measured.memory * 1.5);
-  expect(mebibytes(limits?.['memory'])).toBeGreaterThanOrEqual(measured.memory * 2);
+  const { pods, storm } = memoryLimits;
+  expect(mebibytes(requests?.['memory'])).toBeGreaterThanOrEqual(pods.limit * 1.2);
+  expect(mebibytes(requests?.['memory'])).toBeLessThan(pods.limit * 1.8);
+  expect(mebibytes(limits?.['memory'])).toBeGreaterThanOrEqual(storm.limit * 1.2);
+  expect(mebibytes(limits?.['memory'])).toBeLessThan(storm.limit * 1.8);
   expect(limits).not.toHaveProperty('cpu');
   expect(requests).toHaveProperty('cpu');
 });
@@ -112,3 +116,15 @@ function mebibytes(text: string | undefined): number {
   const [, number] = /^(\d+)Mi$/.exec(text ?? '') ?? [];
   return Number(number);
 }
+
+test.each(Object.values(memoryLimits).filter((row) => 'limit' in row))(
+  'docs/performance.md has the limit that was measured: $what',
+  ({ what, limit, aim }) => {
+    const table = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+    const cells = table
+      .split('\n')
+      .find((line) => line.startsWith(`| ${what} |`))
+      ?.split(' | ');
+    expect([cells?.[1], cells?.at(-1)]).toEqual([`${limit} MiB`, `${aim} MiB |`]);
+  },
+);

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kill } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What the kernel has counted of a group. Bytes and pages since it was made. */
@@ -25,8 +26,9 @@ const legacy = '/sys/fs/cgroup/memory';
 const made = new Set<string>();
 let number = 0;
 
-// Ended by Ctrl-C, the folders would stay for good.
-process.on('exit', () => made.forEach((folder) => rmdirSync(folder)));
+// Ended by a signal, the folders would stay for good.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+process.on('exit', () => made.forEach(removeAtOnce));
 
 /** Throws without root. `limit` in bytes. */
 export function createCgroup(limit: number): Cgroup {
@@ -86,6 +88,18 @@ async function removeGroup(folder: string): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || attempt === 100) throw error;
       await delay(50);
+    }
+  }
+}
+
+function removeAtOnce(folder: string): void {
+  for (const id of read(folder, 'cgroup.procs').split('\n').filter(Boolean)) kill(Number(id), 'SIGKILL');
+  for (const deadline = Date.now() + 5000; existsSync(folder) && Date.now() < deadline;) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Their end takes a moment, in which nothing else can be done here.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
   }
 }

@@ -1,0 +1,50 @@
+import { build, type Metafile } from 'esbuild';
+import { expect, test } from 'vitest';
+import { root } from './manifests.ts';
+
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts'],
+  bundle: true,
+  platform: 'node',
+  metafile: true,
+  write: false,
+  logLevel: 'silent',
+});
+
+/** What is imported only where it is needed costs no memory elsewhere, but for its text (docs/performance.md). */
+test.each([
+  [
+    'an agent in a Pod',
+    'src/commands/run.ts',
+    [
+      'exponential-backoff',
+      'ipaddr.js',
+      'js-yaml',
+      'lru-cache',
+      'pino',
+      'prom-client',
+      'rotating-file-stream',
+      'tail',
+      'zod',
+    ],
+  ],
+  ['replay', undefined, ['ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'zod']],
+])('%s loads these packages at once', (_, command, packages) => {
+  const direct = [...loadedBy(metafile, ['src/main.ts', ...(command === undefined ? [] : [command])])];
+  expect(direct.toSorted()).toEqual(packages);
+});
+
+/** Packages that src/ imports, by way of what these files import by statements alone. */
+function loadedBy({ inputs }: Metafile, files: string[]): Set<string> {
+  const packages = new Set<string>();
+  const seen = new Set(files);
+  for (const file of seen)
+    for (const { path, kind } of inputs[file]?.imports ?? []) {
+      const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
+      if (kind === 'dynamic-import') continue;
+      if (name !== undefined) packages.add(name);
+      else if (path.startsWith('src/')) seen.add(path);
+    }
+  return packages;
+}
