@@ -260,7 +260,7 @@ describe('the journal', () => {
     source.stop();
     expect([...heard.losses.map(({ reason }) => reason), ...heard.notices.map(({ text }) => text)]).toEqual([
       'The journal no longer has the record that was read last: what came after it may be lost',
-      'journalctl printed what is no record of the journal: {"kernel: drop: IN":"eth0"}',
+      'journalctl printed what is no record of the journal: {"":"kernel: drop: IN=eth0"}',
       'journalctl ended and is started again',
       'The journal is read now',
     ]);

@@ -16,12 +16,15 @@ const lengthBytes = 8;
 
 /** The end of the field that begins at `start`; undefined if it cannot be seen yet. */
 export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
-  const end = block.indexOf(newline, start);
-  if (end < 0) return undefined;
-  if (!isName(block, start, end)) return { at: end + 1, isEmpty: end === start };
-  const value = end + 1 + lengthBytes;
+  const nameEnd = endOfName(block, start);
+  if (nameEnd === block.length) return undefined;
+  if (nameEnd === start || block[nameEnd] !== newline) {
+    const end = block.indexOf(newline, nameEnd);
+    return end < 0 ? undefined : { at: end + 1, isEmpty: end === start };
+  }
+  const value = nameEnd + 1 + lengthBytes;
   if (value > block.length) return undefined;
-  const at = value + Number(block.readBigUInt64LE(end + 1)) + 1;
+  const at = value + Number(block.readBigUInt64LE(nameEnd + 1)) + 1;
   return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
 }
 
@@ -29,28 +32,26 @@ export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
 export function readFields(block: Buffer, start: number, end: number): Fields {
   const fields: { [name: string]: string } = {};
   for (let at = start; at < end - 1;) {
-    const line = block.indexOf(newline, at);
+    const nameEnd = endOfName(block, at);
     const field = endOfField(block, at);
     if (field === undefined || 'left' in field) break;
-    const isText = field.at === line + 1;
-    const nameEnd = isText ? block.indexOf(equals, at) : line;
-    if (nameEnd >= 0 && nameEnd <= line)
-      fields[block.toString('latin1', at, nameEnd)] ??= block.toString(
-        'latin1',
-        isText ? nameEnd + 1 : line + 1 + lengthBytes,
-        field.at - 1,
-      );
+    const isText = block[nameEnd] === equals;
+    // What has no name is kept as that, to be shown.
+    const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
+    const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
+    fields[block.toString('latin1', at, hasName ? nameEnd : at)] ??= block.toString('latin1', value, field.at - 1);
     at = field.at;
   }
   return fields;
 }
 
-/** Whether a line is nothing but the name of a field: then its value has a length. */
-function isName(block: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
+/** Where what may stand in a name ends. */
+function endOfName(block: Buffer, start: number): number {
+  let at = start;
+  for (; at < block.length; at++) {
     const byte = block[at] as number;
     const isPart = (byte >= 65 && byte <= 90) || byte === 95 || (byte >= 48 && byte <= 57);
-    if (!isPart) return false;
+    if (!isPart) break;
   }
-  return end > start;
+  return at;
 }
