@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
+import { spreadOf } from '../series/spread.ts';
 import { createSeriesTable } from '../series/table.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics } from '../pipeline/statistics.ts';
@@ -46,7 +47,13 @@ export function createIngest(options: IngestOptions) {
       ? undefined
       : createLegacyMetric({ naming: config.legacyMetric, hostNameOf: remote.hostNameOf });
   const statistics = createStatistics(legacyMetric?.count);
-  const table = createSeriesTable({ limits: seriesLimits, restored: restored.state?.series, now, onEarlier });
+  const table = createSeriesTable({
+    limits: seriesLimits,
+    restored: restored.state?.series,
+    now,
+    onEarlier,
+    spread: (series) => Math.random() * spreadOf(series, cluster.nodeCount),
+  });
   const incidents = createAgentIncidents({
     config,
     context,

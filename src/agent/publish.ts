@@ -64,6 +64,7 @@ export function createPublishing(options: PublishingOptions) {
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
     onAbandoned: problems.api.abandoned,
     onUnauthorized: context.connection.reload,
+    nodeCount: () => context.cluster.nodeCount,
     now: clock.now,
   });
   return { stateLog, publisher };

@@ -161,6 +161,7 @@ function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: F
     regarding,
     related: peer.object,
     node,
+    ...(own.node !== undefined && node !== '' && own.node !== node ? { elsewhere: true } : {}),
     details,
   };
 }

@@ -10,6 +10,8 @@ export interface BatchesOptions extends AttemptsOptions {
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
   keep: () => Promise<void>;
   limits?: WriteLimits;
+  /** Nodes of the cluster, as now known; by default 1. */
+  nodeCount?: () => number;
   /** At least 0 and less than 1. */
   random?: () => number;
 }
@@ -25,11 +27,13 @@ interface Taken extends Turn {
 /** Writes what is due in batches, within the node's budget: one sync of the disk for each, a few requests at a time. */
 export function createBatches(options: BatchesOptions) {
   const { table, keep, onAbandoned, now, random = Math.random } = options;
-  const budget = createWriteBudget(options.limits);
+  const budget = createWriteBudget({ limits: options.limits, nodeCount: options.nodeCount, random });
   const attempts = createAttempts(options);
   const throttling = createThrottling(now, random);
   /** Batches in a row in which the API server refused what it would have refused for any Event. */
   let refusals = 0;
+  /** All nodes have waited for the API server: until all is written that is due, first Events are paced as others are. */
+  let isCatchingUp = false;
 
   return {
     /**
@@ -41,6 +45,7 @@ export function createBatches(options: BatchesOptions) {
       if (batch.length > 0) await keep();
       const refusal = await writeAll(batch, mayGoOn);
       if (refusal === undefined) return undefined;
+      isCatchingUp = true;
       return jittered(refusal.retryAfter, Math.min(shortestBackOff * 2 ** refusals++, longestBackOff), random);
     },
   };
@@ -49,16 +54,18 @@ export function createBatches(options: BatchesOptions) {
   function take(): Taken[] {
     const batch: Taken[] = [];
     for (let turn = table.next(now()); turn !== undefined; turn = table.next(now())) {
-      const { series, isFirst } = turn;
+      const { series } = turn;
+      const isFirst = turn.isFirst && !isCatchingUp;
       if (!mayBeWritten(series)) continue;
-      if (batch.length > 0 && refusals > 0) break;
+      if (batch.length > 0 && refusals > 0) return batch;
       if (!budget.take(now(), isFirst)) {
         table.postpone(budget.availableAt(now(), isFirst));
-        break;
+        return batch;
       }
       table.take(series);
-      batch.push({ ...turn, copy: structuredClone(series) });
+      batch.push({ series, isFirst, copy: structuredClone(series) });
     }
+    isCatchingUp = refusals > 0;
     return batch;
   }
 

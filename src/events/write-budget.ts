@@ -1,6 +1,6 @@
 /** How many Events one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
-import { createTokenBucket } from '../platform/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
 /** Writes at once, and a second in the long run. */
 interface Rate {
@@ -11,7 +11,7 @@ interface Rate {
 export interface WriteLimits {
   /** Of all writes. First ones, of which an object has one in an hour, are held back by nothing else. */
   all: Rate;
-  /** Of others: more Events of an object, new counts, Pod notices. */
+  /** Of others: more Events of an object, new counts, Pod notices. In a large cluster each node has less. */
   others: Rate;
   /** Of others again, over an hour. */
   hour: Rate;
@@ -27,12 +27,31 @@ export const nodeLimits: WriteLimits = {
   hour: { burst: 120, rate: 240 / 3600 },
 };
 
+/**
+ * Of the others of all nodes together, which may all have something to write at the same time: 250 a second, and 500 at once. First
+ * ones, which have 25 and 7 on each node, come later by `spreadOf` where all nodes have them: 167 a second (`npm run simulate`).
+ */
+const clusterLimit: Rate = { burst: 500, rate: 250 };
+
 export type WriteBudget = ReturnType<typeof createWriteBudget>;
 
-export function createWriteBudget(limits: WriteLimits = nodeLimits) {
+export interface WriteBudgetOptions {
+  limits?: WriteLimits | undefined;
+  /** Nodes of the cluster, as now known; by default 1. */
+  nodeCount?: (() => number) | undefined;
+  /** At least 0 and less than 1. */
+  random?: (() => number) | undefined;
+}
+
+export function createWriteBudget({
+  limits = nodeLimits,
+  nodeCount = () => 1,
+  random = Math.random,
+}: WriteBudgetOptions = {}) {
   const all = createTokenBucket(limits.all);
-  const others = [all, createTokenBucket(limits.others), createTokenBucket(limits.hour)];
-  const bucketsFor = (isFirst: boolean): typeof others => (isFirst ? [all] : others);
+  const hour = createTokenBucket(limits.hour);
+  const others = createSharedBucket(limits.others, nodeCount, random);
+  const bucketsFor = (isFirst: boolean): (typeof others)[] => (isFirst ? [all] : [all, hour, others]);
 
   return {
     take(now: Millis, isFirst: boolean): boolean {
@@ -49,4 +68,43 @@ export function createWriteBudget(limits: WriteLimits = nodeLimits) {
     availableAt: (now: Millis, isFirst: boolean): Millis =>
       Math.max(...bucketsFor(isFirst).map((bucket) => bucket.availableAt(now))),
   };
+}
+
+/** A node's share of what all nodes may write together. The first token after a pause comes at a random time: all nodes may begin at once. */
+function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): TokenBucket {
+  let nodes = 0;
+  let share = { rate, burst };
+  let bucket = createTokenBucket(share);
+  let latest: Millis = -Infinity;
+  /** Of the first token after a pause. */
+  let heldUntil: Millis | undefined;
+
+  return {
+    available: (now) => (availableAt(now) > now ? 0 : bucket.available(now)),
+    availableAt,
+    take(now) {
+      heldUntil = undefined;
+      latest = now;
+      return bucket.take(now);
+    },
+    giveBack: () => bucket.giveBack(),
+  };
+
+  function availableAt(now: Millis): Millis {
+    follow(nodeCount());
+    const interval = 1000 / share.rate;
+    // Who waits for a token takes it when it comes.
+    if (share.rate < rate && now - latest > 2 * interval) heldUntil ??= now + random() * interval;
+    return Math.max(heldUntil ?? now, bucket.availableAt(now));
+  }
+
+  function follow(count: number): void {
+    if (count === nodes) return;
+    nodes = count;
+    share = {
+      rate: Math.min(rate, clusterLimit.rate / nodes),
+      burst: Math.min(burst, Math.max(1, clusterLimit.burst / nodes)),
+    };
+    bucket = createTokenBucket(share);
+  }
 }

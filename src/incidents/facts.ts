@@ -1,5 +1,6 @@
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
 import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
 import type { Recent } from './tracker/recent.ts';
@@ -16,6 +17,8 @@ export interface FactSources {
   nameOf?: (address: string) => string | undefined;
   /** Looks up what is behind the Services of these chains. */
   prepareChains?: (chains: readonly string[]) => Promise<void>;
+  /** How long they may take is timed by it; by default by the process's timers. */
+  schedule?: Schedule;
 }
 
 /** Of the host, or of the network namespace with that inode. */
@@ -61,11 +64,11 @@ function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFa
 
 async function askInTime(
   incident: Incident,
-  { proc, nameOf, prepareChains }: FactSources,
+  { proc, nameOf, prepareChains, schedule = systemSchedule }: FactSources,
   felix: ReturnType<NonNullable<FactSources['felix']>>,
 ): Promise<Partial<NodeFacts>> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), timeout);
+  const cancel = schedule(() => resolve(undefined), timeout);
   const isTable = causeOf(incident.code).asks === 'conntrack';
   const netns = isTable ? namespaceIn(incident.subjects) : undefined;
   const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
@@ -76,7 +79,7 @@ async function askInTime(
     inTime(netns === undefined ? undefined : attempt(() => tables?.podOf(netns))),
     inTime(attempt(() => prepareChains?.(incident.subjects))),
   ]);
-  clearTimeout(timer);
+  cancel();
   // Then it is not the host's table that is full, unless it was some time ago.
   const hasRoom = isUnnamed(incident) && isRoomy(table);
   const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;

@@ -1,4 +1,5 @@
 import { backOff } from 'exponential-backoff';
+import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection, RefusedError } from './connection.ts';
@@ -8,6 +9,7 @@ import {
   type InformerOptions,
   type InformerProblem,
   retryIntervals,
+  sleep,
 } from './informer.ts';
 import { countAll } from './paged-list.ts';
 import { onSteadyClock, slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
@@ -52,20 +54,29 @@ export interface ClusterWatch {
   /** It is, and what there is of it is known: nothing of it has to be looked up. */
   watches: (resource: WatchedResource) => boolean;
   readonly informers: ReadonlyMap<WatchedResource, Informer>;
+  /** Nodes of the cluster: those that are watched, else as last counted; 1 where that is not known. */
+  readonly nodeCount: number;
 }
 
 /** Pages of a list that may be long: 100 Pods are about 1.4 MB of JSON. */
 const pageSize = 100;
 
+/** Nodes that are not watched are counted again after that long, or up to twice that. */
+const countInterval: Millis = 3_600_000;
+
 /** Keeps the lists of a node's agent as they are at the API server. */
 export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
-  const { limits } = options;
+  const { limits, connection, lists, random, pause = sleep } = options;
+  let countedNodes = 1;
   const informers = new Map<WatchedResource, Informer>();
   const stopping = new AbortController();
   const { signal } = stopping;
 
   return {
     informers,
+    get nodeCount() {
+      return Math.max(countedNodes, lists.directory.nodes.length);
+    },
     get synced() {
       return required.every(isSynced);
     },
@@ -75,7 +86,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     watches: (resource) => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start() {
       begin('pods', false);
-      void isFew('nodes', limits.nodes, options, signal).then((few) => begin('nodes', few));
+      void isFew('nodes', limits.nodes, options, signal).then((few) => beginNodes(few));
       void isFew('services', limits.services, options, signal).then((few) =>
         few ? begin('services', true) : doWithout('services'),
       );
@@ -89,6 +100,15 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
       for (const informer of informers.values()) informer.stop();
     },
   };
+
+  async function beginNodes(few: boolean): Promise<void> {
+    begin('nodes', few);
+    if (few) return;
+    while (!signal.aborted) {
+      countedNodes = await countAll(connection, paths.nodes).catch(() => countedNodes);
+      await pause(countInterval * (1 + random()));
+    }
+  }
 
   function isSynced(resource: WatchedResource): boolean {
     return informers.get(resource)?.synced ?? false;

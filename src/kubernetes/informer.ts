@@ -167,7 +167,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   }
 }
 
-async function sleep(duration: Millis): Promise<void> {
+export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }
 

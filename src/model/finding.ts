@@ -63,5 +63,7 @@ export interface Finding {
   node: string;
   /** The Event is one for all nodes: the first agent that publishes it does so for all. */
   shared?: boolean | undefined;
+  /** `regarding` is a Pod of another node than `node`. */
+  elsewhere?: true | undefined;
   details: EventDetails;
 }

@@ -75,7 +75,7 @@ export interface Series {
 /** A series that is due, whose turn it is to be written. */
 export interface Turn {
   series: Series;
-  /** It is a full Event of an incident, or the first that its object has in its hour. */
+  /** It is the first of an incident, or the first that a Pod of this node has in its hour. */
   isFirst: boolean;
 }
 

@@ -52,10 +52,12 @@ export interface SeriesTableOptions {
   now?: (() => Millis) | undefined;
   /** `nextDue` is earlier than it was. */
   onEarlier?: (() => void) | undefined;
+  /** How much later than it could be a series is due; by default not at all. */
+  spread?: ((series: Series) => Millis) | undefined;
 }
 
 export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
-  const { limits = defaultSeriesLimits, restored, now, onEarlier } = options;
+  const { limits = defaultSeriesLimits, restored, now, onEarlier, spread = () => 0 } = options;
   const changes = createSeriesChanges();
   let scanBegan = false;
   const held = createOpenSeries({ limits, restored, changes, onScan: () => (scanBegan = true) });
@@ -106,7 +108,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       const { count, suppressed, at } = published;
       if (series.count <= count && (!series.suppressed || suppressed)) return settle(series);
       // Of a past window: no more packets will come, so there is nothing to wait for.
-      pending.put(series, held.isPast(series) ? at : dueAfter(series, at));
+      pending.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
     },
     delay(series, at) {
       changes.changed(series);
@@ -181,7 +183,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   /** There is something new to publish, unless there was already. */
   function schedule(series: Series, time: Millis): void {
     changes.changed(series);
-    if (series.due === null) pending.put(series, dueAfter(series, now?.() ?? time));
+    if (series.due === null) pending.put(series, dueAfter(series, now?.() ?? time) + spread(series));
   }
 
   function settle(series: Series): void {

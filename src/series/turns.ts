@@ -240,5 +240,5 @@ function isNew(rank: number): boolean {
 }
 
 function isFirst({ group, place: { rank } }: Seat): boolean {
-  return rank <= ranks.incident.update || group === ranks.drop.first * levels;
+  return rank <= ranks.incident.late || group === ranks.drop.first * levels;
 }

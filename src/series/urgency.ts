@@ -1,10 +1,10 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 
-/** Incidents before drops, Pod notices last; first writes before updates, of those open windows first. */
+/** First writes before updates, of those open windows first; of both incidents before drops; Pod notices last. */
 export const ranks = {
-  incident: { first: 0, late: 1, update: 2 },
-  drop: { first: 3, late: 4, update: 5 },
+  incident: { first: 0, late: 1, update: 4 },
+  drop: { first: 2, late: 3, update: 5 },
   notice: { first: 6, late: 7, update: 8 },
 } as const;
 
@@ -14,7 +14,8 @@ export function rankOf(series: Series, now: Millis): number {
   const kind = details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice';
   // What is refused again and again must not keep updates from being written.
   if (writes > 0 || retried === true) return ranks[kind].update;
-  return series.windowEnd <= now ? ranks[kind].late : ranks[kind].first;
+  // Thousands of nodes may have something to say of one Pod elsewhere, whose own node comes first.
+  return series.windowEnd <= now || series.finding.elsewhere === true ? ranks[kind].late : ranks[kind].first;
 }
 
 /** By rank, then the longest due. */

@@ -20,7 +20,8 @@ export interface Rule {
   readonly reason?: string;
 }
 
-const script = /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|minutes \d+|project cluster \S+))?)$/;
+const script =
+  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project cluster \S+))?)$/;
 
 /** The first rule that takes a command has it. */
 export const rules: readonly Rule[] = [

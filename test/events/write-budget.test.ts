@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createWriteBudget, nodeLimits } from '../../src/events/write-budget.ts';
 import { nine } from '../builders.ts';
+import { createRandom } from '../soak/random.ts';
 
 const second = 1000;
 const hour = 3600 * second;
@@ -46,4 +47,27 @@ test('what is given back can be written', () => {
   budget.giveBack(false);
   expect(budget.take(nine, false)).toBe(true);
   expect(budget.take(nine, false)).toBe(false);
+});
+
+test('other writes of 5,000 nodes that begin at the same moment are 250 a second, from the first second on', () => {
+  const random = createRandom(1);
+  const nodes = 5000;
+  const bySecond = Array.from({ length: 60 }, () => 0);
+  for (let node = 0; node < nodes; node++) {
+    const budget = createWriteBudget({ nodeCount: () => nodes, random });
+    for (let now = nine; now < nine + 60 * second; now = budget.availableAt(now, false))
+      if (budget.take(now, false)) bySecond[Math.floor((now - nine) / second)]!++;
+  }
+  expect(Math.max(...bySecond)).toBeLessThan(330);
+  expect(Math.min(...bySecond)).toBeGreaterThan(170);
+});
+
+test('a node that comes to know that it is one of many has its share from then on', () => {
+  let nodes = 1;
+  const budget = createWriteBudget({ nodeCount: () => nodes, random: () => 0 });
+  expect(writes(false, 0, budget)).toBe(25);
+  nodes = 2500;
+  const later = createWriteBudget({ nodeCount: () => nodes, random: () => 0 });
+  expect(writes(false, 0, later)).toBe(1);
+  expect(later.availableAt(nine, false)).toBe(nine + 10 * second);
 });

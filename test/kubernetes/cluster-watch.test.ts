@@ -27,6 +27,8 @@ let heard: EventEmitter;
 let reported: string[];
 /** The answer to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
 let answerSlices: (asked: Asked) => void;
+/** What a count of Nodes leaves out. */
+let remainingNodes = 0;
 
 beforeEach(async () => {
   // No waiting: jitter of nothing.
@@ -36,7 +38,7 @@ beforeEach(async () => {
   server = await startScriptedServer((asked) => {
     if (asked.path === slicesPath) answerSlices(asked);
     else if (asked.query['watch'] === undefined)
-      json(asked.response, 200, { metadata: { resourceVersion: '7' }, items: [] });
+      json(asked.response, 200, { metadata: { resourceVersion: '7', remainingItemCount: remainingNodes }, items: [] });
     heard.emit('news');
   });
 });
@@ -170,4 +172,16 @@ describe('EndpointSlices', () => {
     await until(() => cluster.watches('endpointslices'));
     expect(reported[0]).toBe('list refused with 500');
   });
+});
+
+test.each([
+  [5000, 5000],
+  [0, 1],
+])('where %i Nodes are counted and none is watched but the own one, there are %i', async (counted, nodes) => {
+  remainingNodes = counted;
+  answerSlices = () => {};
+  start(0);
+  await until(() => cluster.synced && cluster.nodeCount === nodes);
+  remainingNodes = 0;
+  expect(cluster.nodeCount).toBe(nodes);
 });

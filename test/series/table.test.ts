@@ -120,7 +120,7 @@ describe('due', () => {
     expect(table.nextDue()).toBe(Infinity);
   });
 
-  test('incidents come before drops, news before updates, then who has waited longest', () => {
+  test('news come before updates, of both incidents before drops, then who has waited longest', () => {
     const table = createSeriesTable();
     for (const known of [drop(1), incident({ identity: 'known incident' })]) table.count(known, at(0));
     write(table, at(1));
@@ -131,9 +131,9 @@ describe('due', () => {
     table.count(incident({ identity: 'new incident' }), at(52));
     expect(table.due(at(60)).map(({ finding: { identity } }) => identity)).toEqual([
       'new incident',
-      'known incident',
       'drop 3',
       'drop 2',
+      'known incident',
       'drop 1',
     ]);
   });

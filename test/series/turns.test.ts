@@ -84,13 +84,23 @@ describe('whose turn it is', () => {
     expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
   });
 
-  test('an incident comes before all drops, and its updates too', () => {
+  test('an incident comes before all drops, its updates after their first Events', () => {
     const table = createSeriesTable();
-    for (let pod = 0; pod < 10; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
+    for (let pod = 0; pod < 5; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
     table.count(incident(), at(0.5));
     expect(write(table, at(2), 1)).toEqual(['incident']);
     table.count(incident(), at(3));
-    expect(write(table, at(40), 1)).toEqual(['incident']);
+    expect(write(table, at(40), 6).at(-1)).toBe('incident');
+  });
+
+  test('a Pod of another node comes after those of this one, and its first Event is not one of the first', () => {
+    const table = createSeriesTable();
+    table.count({ ...drop('shop/there', 1), elsewhere: true }, at(0));
+    table.count(drop('shop/here', 1), at(1));
+    const turn = table.next(at(3));
+    expect(turn).toMatchObject({ series: { finding: { regarding: { name: 'here' } } }, isFirst: true });
+    if (turn !== undefined) table.take(turn.series);
+    expect(table.next(at(3))).toMatchObject({ series: { finding: { elsewhere: true } }, isFirst: false });
   });
 
   test('what comes in another window is first again', () => {

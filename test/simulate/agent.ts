@@ -1,0 +1,226 @@
+import { createEventWriter } from '../../src/events/event-writer.ts';
+import { createPublisher } from '../../src/events/publisher.ts';
+import { createNodeIncidents } from '../../src/incidents/node-incidents.ts';
+import type { IncidentChange } from '../../src/incidents/incident.ts';
+import { createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
+import type { Connection } from '../../src/kubernetes/connection.ts';
+import { createEventStore } from '../../src/kubernetes/event-store.ts';
+import { createFelixReader } from '../../src/kubernetes/felix-configuration.ts';
+import { createCalicoBlockFinder } from '../../src/kubernetes/pod-finders/calico-block.ts';
+import type { Ends } from '../../src/model/endpoint.ts';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { StateChange } from '../../src/model/state-change.ts';
+import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createLookupGate } from '../../src/pipeline/lookup-gate.ts';
+import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { createStatistics } from '../../src/pipeline/statistics.ts';
+import { createTimer } from '../../src/platform/timer.ts';
+import { nodeRefOf } from '../../src/resolving/directory.ts';
+import { createLiveLists } from '../../src/resolving/live-lists.ts';
+import { createFinderChain } from '../../src/resolving/lookups/finder-chain.ts';
+import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
+import { podOf } from '../../src/resolving/program-pod.ts';
+import { endsOf } from '../../src/resolving/resolver.ts';
+import { spreadOf } from '../../src/series/spread.ts';
+import { createSeriesTable } from '../../src/series/table.ts';
+import { createKeptState, readKeptValues } from '../../src/state/kept-state.ts';
+import { applyChange } from '../../src/state/read-segments.ts';
+import { textOf } from '../../src/state/segments.ts';
+import type { AgentState } from '../../src/state/agent-state.ts';
+import type { LoggedLine } from './lines.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export interface SimulatedAgentOptions {
+  node: string;
+  connection: Connection;
+  time: VirtualTime;
+  random: () => number;
+  /** What an earlier one returned from `stop`. */
+  restored: AgentState | undefined;
+  /** A Pod of this node lost a packet. */
+  onDrop: (uid: string, at: Millis) => void;
+  onIncident: (change: IncidentChange, pods: readonly { uid: string; hostNetwork: boolean }[]) => void;
+}
+
+/** As in src/agent. */
+const seriesLimits = { perObject: 8, total: 5000 };
+const waitingFlows = 4096;
+const housekeepingInterval: Millis = 5000;
+const grace: Millis = 10_000;
+const limits = { nodes: 200, services: 5000, endpointSlices: 1000 };
+/** Node.js's longest timer: silence is none of virtual time's matters. */
+const never: Millis = 2 ** 31 - 1;
+
+const prefixes = createPrefixTable([]);
+
+export type SimulatedAgent = ReturnType<typeof createSimulatedAgent>;
+
+/** The agent of one node without sources, disk, metrics and log: everything else is the real one, in virtual time. */
+export function createSimulatedAgent(options: SimulatedAgentOptions) {
+  const { node, connection, time, random, restored } = options;
+  const { clock, now, schedule, pause } = time;
+  const stateId = restored?.id ?? node;
+  const remote = lazyLookups(() => {
+    const finder = createCalicoBlockFinder({ connection, clock });
+    const chain = createFinderChain([finder], () => {});
+    return createRemoteLookups({ findPods: chain.find, findHostName: undefined, onChange, now });
+  });
+  const lists = createLiveLists(node, remote);
+  const cluster = createClusterWatch({
+    connection,
+    lists,
+    ownNode: node,
+    podCache: 'node',
+    limits,
+    onProblem: () => {},
+    onSynced: onChange,
+    onUnusable(_, error) {
+      throw error;
+    },
+    onTooMany: () => {},
+    clock,
+    random,
+    pause,
+    silence: never,
+  });
+  const table = createSeriesTable({
+    limits: seriesLimits,
+    restored: restored?.series,
+    now,
+    onEarlier: () => publisher.wake(),
+    spread: (series) => random() * spreadOf(series, cluster.nodeCount),
+  });
+  const felix = createFelixReader({ connection, node, now });
+  const incidents = createNodeIncidents({
+    node,
+    nodeRef: () => nodeRefOf(lists.directory, node),
+    podOf: (failing) => podOf(failing, lists.podsHere(now())),
+    podsHere: () => lists.podsHere(now()),
+    chains: { ownerOf: (chain) => lists.chains.ownerOf(chain), backendsOf: () => [] },
+    facts: { felix: () => felix.read(), kernel: '6.8.0', kubeProxyHere: () => true, schedule },
+    count: table.count,
+    isReady: () => cluster.synced,
+    onChange: (change) => options.onIncident(change, lists.podsHere(now())),
+    restored: restored?.incidents,
+  });
+  const queue = createLookupQueue(waitingFlows, restored?.waiting);
+  const gate = createLookupGate({
+    queue,
+    remote,
+    isSynced: () => cluster.synced,
+    endsOf: ({ line, observation }) => endsOf(observation, lists.directory, { time: line.time, exact: true }),
+    resume: (flow) => pipeline().resume(flow),
+    onFull: () => {},
+    now,
+    schedule,
+  });
+  const keptState = createKeptState({
+    agent: { id: stateId, node },
+    sources: [],
+    once: { state: () => ({}) },
+    table,
+    queue,
+    incidents,
+  });
+  const publisher = createPublisher({
+    table,
+    keep: async () => void table.takeChanges(),
+    write: createEventWriter({
+      store: createEventStore(connection),
+      messageOf: (series) => messageOf(series),
+      stateId,
+      now,
+    }),
+    onResult: () => {},
+    onWritten: () => {},
+    onAbandoned: () => {},
+    onUnauthorized: () => {},
+    nodeCount: () => cluster.nodeCount,
+    now,
+    schedule,
+    random,
+  });
+  /** Every five seconds of its own, whenever it was started; only where there is something to do. */
+  const phase = now() + Math.floor(random() * housekeepingInterval);
+  const housekeeping = createTimer(schedule, now, keepHouse);
+  let made: Pipeline | undefined;
+
+  return {
+    start(): void {
+      cluster.start();
+      void publisher.run();
+    },
+    take({ text, source, origin }: LoggedLine, at: Millis): void {
+      pipeline().take({ source, line: 0, text, time: at, timeIsExact: true, host: node }, origin);
+      if (origin === 'container') planHousekeeping(0);
+    },
+    /** As SIGTERM ends it: with its state, as the disk would hold it. */
+    async stop(): Promise<AgentState> {
+      gate.stop();
+      housekeeping.cancel();
+      await publisher.stop(grace);
+      cluster.stop();
+      const values = new Map<string, unknown>();
+      for (const kept of keptState.all()) {
+        const change = JSON.parse(textOf(kept)) as StateChange | readonly ['clear'];
+        if (change[0] !== 'clear') applyChange(change, values);
+      }
+      return readKeptValues(values) as unknown as AgentState;
+    },
+  };
+
+  function onChange(): void {
+    lists.directory.changed('remote');
+    gate.review();
+    planHousekeeping(0);
+  }
+
+  function planHousekeeping(due: Millis): void {
+    if (due === Infinity) return;
+    const rounds = Math.ceil((Math.max(due, now() + 1) - phase) / housekeepingInterval);
+    housekeeping.setEarliest(Math.max(0, phase + rounds * housekeepingInterval - now()));
+  }
+
+  function keepHouse(): void {
+    if (incidents.nextTick() <= now()) incidents.tick(now());
+    planHousekeeping(incidents.nextTick());
+  }
+
+  /** Its memory of flows is large, and most nodes of a scenario have none. */
+  function pipeline(): Pipeline {
+    return (made ??= createPipeline({
+      prefixes,
+      directory: lists.directory,
+      statistics: createStatistics(),
+      advance: () => {},
+      series: () => table,
+      incidents: () => incidents,
+      node,
+      includeNoise: false,
+      hold: gate.hold,
+      onDrop({ line, meaning }) {
+        for (const { regarding } of meaning.findings)
+          if (regarding.kind === 'Pod') options.onDrop(regarding.uid, line.time);
+      },
+    }));
+  }
+}
+
+/** Look-ups remember thousands of addresses; most nodes of a scenario need none. */
+function lazyLookups(create: () => RemoteLookups): RemoteLookups {
+  let made: RemoteLookups | undefined;
+  return {
+    podsOf: (address) => made?.podsOf(address),
+    nodeOf: (address) => made?.nodeOf(address),
+    hostNameOf: (address) => made?.hostNameOf(address),
+    get latestChange() {
+      return made?.latestChange ?? -Infinity;
+    },
+    startLookups: (ends: Ends) => (made ??= create()).startLookups(ends),
+    get counts() {
+      return (made ??= create()).counts;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { Millis } from '../../src/model/log-line.ts';
+import type { RequestKind } from './measurements.ts';
+
+/**
+ * CPU time of an API server (1.36.3) for one request, in milliseconds: that of Events from `npm run bench:events`, the rest from
+ * `npm run bench:lookups` (docs/lookups.md). Etcd's is not in it.
+ */
+export const costs: Readonly<Record<RequestKind | 'throttled', Millis>> = {
+  'create Event': 2,
+  'patch Event': 2,
+  'read Event': 0.95,
+  // 15.7 ms for 100 Pods of 14 KB.
+  'list Pods of a node': 4.7,
+  list: 0.95,
+  count: 3.85,
+  watch: 0.95,
+  'read block': 0.95,
+  'read object': 0.95,
+  review: 0.95,
+  throttled: 0.1,
+};
+
+/** Bytes in etcd beside the JSON that an agent sends: managedFields and what the API server sets. */
+export const eventOverhead = 600;

@@ -1,0 +1,117 @@
+import type { Millis } from '../../src/model/log-line.ts';
+
+/** What a request asks of the API server; costs and figures go by it. */
+export const requestKinds = [
+  'create Event',
+  'patch Event',
+  'read Event',
+  'list Pods of a node',
+  'list',
+  'count',
+  'watch',
+  'read block',
+  'read object',
+  'review',
+] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
+/** What was asked of the API server, second by second, and how long affected Pods were without an Event. */
+export interface Measurements {
+  request: (kind: RequestKind, node: number, outcome: 'served' | 'throttled' | 'away', cpu: Millis) => void;
+  /** An Event of `bytes` was stored at this moment and expires then; `before`: when it would have expired until now. */
+  stored: (bytes: number, expires: Millis, before: Millis | undefined) => void;
+  /** Something happened to a Pod that it should have an Event about; the first time counts. */
+  affected: (uid: string, at: Millis) => void;
+  /** An Event about an object was created. */
+  reported: (uid: string) => void;
+  results: () => Results;
+}
+
+export interface Results {
+  /** By second since the start. */
+  writes: Float64Array;
+  reads: Float64Array;
+  /** Milliseconds of CPU time. */
+  cpu: Float64Array;
+  throttled: number;
+  refused: number;
+  /** Events in etcd at the end of each second, and their bytes. */
+  events: Float64Array;
+  bytes: Float64Array;
+  byKind: Record<RequestKind, number>;
+  /** Writes of each node. */
+  nodes: Float64Array;
+  /** Sorted, of affected Pods that have their Event. */
+  waits: Float64Array;
+  affected: number;
+}
+
+const isWrite = (kind: RequestKind): boolean => kind === 'create Event' || kind === 'patch Event';
+
+export function createMeasurements(start: Millis, end: Millis, nodes: number, now: () => Millis): Measurements {
+  const seconds = Math.ceil((end - start) / 1000) + 1;
+  const series = (): Float64Array => new Float64Array(seconds);
+  const [writes, reads, cpu, events, bytes] = [series(), series(), series(), series(), series()];
+  const byNode = new Float64Array(nodes);
+  const byKind = Object.fromEntries(requestKinds.map((kind) => [kind, 0])) as Record<RequestKind, number>;
+  const since = new Map<string, Millis>();
+  const waits = new Map<string, Millis>();
+  let throttled = 0;
+  let refused = 0;
+
+  return {
+    request(kind, node, outcome, cost) {
+      const second = secondOf(now());
+      if (outcome === 'away') refused++;
+      else {
+        add(isWrite(kind) ? writes : reads, second, 1);
+        add(cpu, second, cost);
+        if (outcome === 'throttled') throttled++;
+        else byKind[kind]++;
+      }
+      if (isWrite(kind) && outcome === 'served') add(byNode, node, 1);
+    },
+    stored(size, expires, before) {
+      // Differences; `results` sums them up.
+      const from = secondOf(before ?? now());
+      const to = secondOf(expires);
+      add(events, from, 1);
+      add(bytes, from, size);
+      add(events, to, -1);
+      add(bytes, to, -size);
+    },
+    affected(uid, at) {
+      if (!since.has(uid)) since.set(uid, at);
+    },
+    reported(uid) {
+      const at = since.get(uid);
+      if (at !== undefined && !waits.has(uid)) waits.set(uid, now() - at);
+    },
+    results: () => ({
+      writes,
+      reads,
+      cpu,
+      throttled,
+      refused,
+      events: sums(events),
+      bytes: sums(bytes),
+      byKind,
+      nodes: byNode,
+      waits: Float64Array.from(waits.values()).toSorted(),
+      affected: since.size,
+    }),
+  };
+
+  function secondOf(time: Millis): number {
+    return Math.floor((time - start) / 1000);
+  }
+}
+
+function add(to: Float64Array, index: number, value: number): void {
+  if (index >= 0 && index < to.length) to[index] = (to[index] ?? 0) + value;
+}
+
+function sums(differences: Float64Array): Float64Array {
+  let sum = 0;
+  return differences.map((difference) => (sum += difference));
+}

@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { chart } from './chart.ts';
+import type { Results } from './measurements.ts';
+import { readOptions } from './options.ts';
+import { max, table, writeLimit } from './report.ts';
+import { scenarios } from './scenarios.ts';
+import { type Scenario, simulate } from './simulation.ts';
+
+const sample = { nodes: 50, of: 5000, podsPerNode: 30, seed: 7 };
+const share = (writeLimit * sample.nodes) / sample.of;
+
+function scenario(name: string): Scenario {
+  const found = scenarios.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no scenario ${name}`);
+  return found;
+}
+
+/** The largest mean of so many seconds in a row. */
+function busiest(values: Float64Array, seconds: number): number {
+  let sum = 0;
+  let most = 0;
+  for (const [index, value] of values.entries()) {
+    sum += value - (values[index - seconds] ?? 0);
+    most = Math.max(most, sum / seconds);
+  }
+  return most;
+}
+
+describe.each(scenarios.map(({ name }) => name))('50 of 5,000 nodes in the scenario %s', (name) => {
+  /** It takes seconds; its figures are looked at from several sides. */
+  let played: Promise<Results>;
+  beforeAll(() => {
+    played = simulate(scenario(name), sample);
+  });
+
+  test('stay within their share of 500 writes a second, not only on average', async () => {
+    const { writes } = await played;
+    expect(busiest(writes, 60)).toBeLessThan(share);
+    expect(busiest(writes, 10)).toBeLessThan(1.6 * share);
+    expect(max(writes)).toBeLessThan(4 * share);
+  });
+
+  test('are never throttled, and each of them has written something', async () => {
+    const { throttled, nodes } = await played;
+    expect(throttled).toBe(0);
+    expect(nodes.filter((writes) => writes > 0)).toHaveLength(sample.nodes);
+  });
+
+  test('leave no Pod without an Event that is to have one', async () => {
+    const { affected, waits } = await played;
+    expect(affected).toBeGreaterThan(sample.nodes / 2);
+    // Of a conflict 20 Pods of a node are notified, and 10 are named in the Events of the others.
+    expect(waits.length).toBeGreaterThan((name === 'conflict' ? 0.6 : 0.97) * affected);
+  });
+});
+
+function play(seed: number): Promise<Results> {
+  return simulate(scenario('api-away'), { ...sample, nodes: 10, seed });
+}
+
+test('the same seed gives the same figures, another one others', async () => {
+  const [one, same, other] = [await play(1), await play(1), await play(2)];
+  expect(one).toEqual(same);
+  expect(one.writes).not.toEqual(other.writes);
+});
+
+async function writesOf(nodes: number): Promise<number> {
+  const { writes } = await simulate(scenario('conflict'), { ...sample, nodes });
+  return writes.reduce((sum, each) => sum + each, 0);
+}
+
+test('twice as many nodes of the same cluster write twice as much: a part of them shows the whole', async () => {
+  const ratio = (await writesOf(60)) / (await writesOf(30));
+  expect(ratio).toBeGreaterThan(1.9);
+  expect(ratio).toBeLessThan(2.1);
+});
+
+test('table and picture show what was played', async () => {
+  const results = await simulate(scenario('noisy-policy'), { ...sample, nodes: 3 });
+  expect(table([{ scenario: scenario('noisy-policy'), results }]).split('\n')).toHaveLength(4);
+  const picture = chart('One noisy policy', results, share);
+  expect(picture).toBe(chart('One noisy policy', results, share));
+  for (const text of ['One noisy policy', 'writes a second', 'Events in etcd']) expect(picture).toContain(text);
+});
+
+describe('options', () => {
+  test('default to all scenarios on 5,000 nodes', () => {
+    expect(readOptions([], scenarios)).toMatchObject({ scenarios, nodes: 5000, of: 5000, podsPerNode: 30, seed: 1 });
+  });
+
+  test.each([
+    ['--scenario', 'loud'],
+    ['--nodes', '0'],
+    ['--nodes', 'many'],
+    ['--pods', '63'],
+    ['--seed', '1.5'],
+    ['--noddes', '1'],
+  ])('%s %s is an error', (option, value) => {
+    expect(() => readOptions([option, value], scenarios)).toThrow(value === 'loud' ? 'quiet-day' : option);
+  });
+
+  test('--of cannot be less than --nodes', () => {
+    expect(() => readOptions(['--nodes', '10', '--of', '9'], scenarios)).toThrow('--of');
+  });
+});
