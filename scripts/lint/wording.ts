@@ -5,7 +5,7 @@
 import { parseAst } from 'vitest/node';
 import { filesBelow, textOf } from '../../test/docs/documents.ts';
 
-/** Where the wording of a slice stands. Doctor's checks have no other result than a status and a sentence, so their tests are its table. */
+/** Where the wording of a slice stands, beside files of expected messages. Tests of doctor still repeat some of theirs. */
 const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$|^test\/commands\/doctor\//;
 
 /** Words that programs other than this one print, and which src looks for. */

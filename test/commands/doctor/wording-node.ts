@@ -32,7 +32,7 @@ const packet = (prefix: string, age: number): KernelLog['packets'][number] => ({
   time: nine - age,
 });
 
-/** What the checks of this node say, in every situation that makes a sentence of them another one. */
+/** What the checks of this node find, in every situation that makes a sentence of them another one. */
 export function sayingsOfNode(): Check[] {
   return [
     ...kernelSources(),

@@ -10,7 +10,7 @@ export interface Pattern {
   flags: string;
 }
 
-const folder = join(import.meta.dirname, '../../src');
+const folder = join(import.meta.dirname, '../../../src');
 
 /** Every regular expression that is written as a literal. */
 export function literalPatterns(): Pattern[] {
