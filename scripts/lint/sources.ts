@@ -1,14 +1,13 @@
 /**
  * What `npm run lint` asks of the texts of sources, beside the rules of oxlint: each program that one starts has a row in
- * test/programs/table.ts, what a page searches the agent's log for stands in src/, tests repeat no wording, a test runs each command that a
- * message advises, and no regular expression is slow. Prints what is wrong, and ends with 1 then.
+ * test/programs/table.ts, what a page searches the agent's log for stands in src/, tests repeat no wording, and a test runs each command that a
+ * message advises. Prints what is wrong, and ends with 1 then.
  */
 import { join } from 'node:path';
 import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
 import { functionsOf, startedBy } from '../../test/programs/started.ts';
 import { knownPrograms } from '../../test/programs/table.ts';
 import { unexpectedAdvice } from './advice.ts';
-import { slowPatterns } from './patterns/slow-patterns.ts';
 import { repeatedWording } from './wording.ts';
 
 const wrong = [

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { line, slowest } from '../../scripts/lint/patterns/slow-patterns.ts';
+import { line, slowest, slowPatterns } from '../../scripts/lint/patterns/slow-patterns.ts';
+
+test('no text of 64 KiB can hold up a regular expression of src', async () => {
+  expect(await slowPatterns()).toEqual([]);
+});
 
 test.each([
   { source: '_\\w+ failed', flags: '' },

@@ -35,7 +35,7 @@ function readHeaders(file: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     if (line.trim() === '') continue;
-    const [, name, value] = /^([\w-]{1,100}):\s*(\S.*?)\s*$/.exec(line) ?? [];
+    const [, name, value] = /^([\w-]{1,100}):\s*(\S.*)$/.exec(line.trim()) ?? [];
     if (name === undefined || value === undefined) throw new Error(`${file}: line ${index + 1} is no "NAME: VALUE"`);
     headers[name] = value;
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Check } from '../../../src/commands/doctor/check.ts';
 import { checkAgent } from '../../../src/commands/doctor/checks/agent.ts';
 import { httpGet, type HttpGet, reachableAt } from '../../../src/commands/doctor/http-get.ts';
 import { readMetrics } from '../../../src/commands/doctor/metrics-text.ts';
@@ -11,7 +12,7 @@ import { nine } from '../../builders.ts';
 const now = (): number => nine;
 
 /** What is found of an agent with these metrics. */
-async function found(set: (metrics: Metrics) => void, ready = { status: 200, body: 'ok\n' }): Promise<string> {
+async function found(set: (metrics: Metrics) => void, ready = { status: 200, body: 'ok\n' }): Promise<Check> {
   const metrics = createMetrics({ version: '0.1.0' });
   metrics.lines.add(1234, { source: '/var/log/kern.log' });
   metrics.packets.add(5, { verdict: 'dropped' });
@@ -23,39 +24,31 @@ async function found(set: (metrics: Metrics) => void, ready = { status: 200, bod
   set(metrics);
   const body = await metrics.text();
   const get: HttpGet = (_, path) => Promise.resolve(path === '/readyz' ? ready : { status: 200, body });
-  const { status, finding } = await checkAgent('127.0.0.1:9090', get, false, now);
-  return `${status}: ${finding.replace(/since \S+ \S+ UTC/, 'since TIME')}`;
+  return await checkAgent('127.0.0.1:9090', get, false, now);
 }
-const counts = 'runs since TIME: 1234 lines read, 5 drops, 2 writes of Events, last drop 3s ago, last Event none';
+/** How much, and how long ago: the drops without those that were only logged, the writes without those that failed. */
+const counts = /\b1234 .* 5 .* 2 .* 3s ago/;
 
-test.each<[(metrics: Metrics) => void, string]>([
-  [() => {}, `ok: ${counts}`],
-  [
-    (metrics) => metrics.missingPermission.set(1, { verb: 'patch', resource: 'events' }),
-    `problem: ${counts}; the API server refuses patch events`,
-  ],
-  [(metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }), `ok: ${counts}`],
-  [
-    (metrics) => metrics.sourceState.set(1, { source: 'journal', state: 'failed' }),
-    `problem: ${counts}; cannot read journal`,
-  ],
-  [(metrics) => metrics.stateErrors.add(3, { operation: 'save' }), `warning: ${counts}; 3 failures to keep its state`],
-  [
-    (metrics) => metrics.lostBytes.add(70, { source: 'a' }),
-    `warning: ${counts}; 70 bytes of log lost before they were read`,
-  ],
-  [
-    (metrics) => metrics.configInForce.set(0),
-    `warning: ${counts}; the config file has changed, and what it says does not hold`,
-  ],
-])('an agent that runs', async (set, expected) => {
-  await expect(found(set)).resolves.toBe(expected);
+test.each<[(metrics: Metrics) => void, status: string, subject: string]>([
+  [() => {}, 'ok', ''],
+  [(metrics) => metrics.missingPermission.set(1, { verb: 'patch', resource: 'events' }), 'problem', 'patch events'],
+  [(metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }), 'ok', ''],
+  [(metrics) => metrics.sourceState.set(1, { source: 'journal', state: 'failed' }), 'problem', 'journal'],
+  [(metrics) => metrics.stateErrors.add(3, { operation: 'save' }), 'warning', '; 3 '],
+  [(metrics) => metrics.lostBytes.add(70, { source: 'a' }), 'warning', '; 70 '],
+  [(metrics) => metrics.configInForce.set(0), 'warning', 'config file'],
+])('an agent that runs %#: %s', async (set, status, subject) => {
+  const check = await found(set);
+  expect(check.status).toBe(status);
+  expect(check.finding).toMatch(counts);
+  expect(check.finding).toContain(subject);
 });
 
-test('one that is not ready', async () => {
-  await expect(found(() => {}, { status: 503, body: 'not listed yet: pods\nx\n' })).resolves.toBe(
-    `warning: ${counts}; not ready: not listed yet: pods; x`,
-  );
+test('an agent that is not ready says for what it waits', async () => {
+  await expect(found(() => {}, { status: 503, body: 'not listed yet: pods\nx\n' })).resolves.toMatchObject({
+    status: 'warning',
+    finding: expect.stringContaining('not listed yet: pods; x') as string,
+  });
 });
 
 test('an agent without the metrics of the last times', async () => {
@@ -65,20 +58,19 @@ test('an agent without the metrics of the last times', async () => {
 });
 
 test.each([
-  [false, 'unknown', /^to ask a running agent, run doctor in its Pod/],
-  [true, 'warning', /^if this is an agent's Pod: its log tells why/],
-])('none, in a Pod: %j', async (isPod, status, advice) => {
+  [false, 'unknown'],
+  [true, 'warning'],
+])('no agent answers, in a Pod: %j', async (isPod, status) => {
   const check = await checkAgent(':9090', () => Promise.resolve({ error: 'no' }), isPod, now);
   expect(check).toMatchObject({
     status,
-    finding: 'none answers at 127.0.0.1:9090: no',
-    advice: expect.stringMatching(advice) as string,
+    finding: expect.stringMatching(/ 127\.0\.0\.1:9090: no$/) as string,
   });
 });
 
-test('another program', async () => {
+test('another program listens at the address of the agent', async () => {
   const check = await checkAgent(':9090', () => Promise.resolve({ status: 200, body: 'up 1\n' }), false, now);
-  expect(check).toMatchObject({ status: 'unknown', finding: 'another program listens at 127.0.0.1:9090' });
+  expect(check).toMatchObject({ status: 'unknown' });
 });
 
 test.each([':0', 'what'])('METRICS_ADDRESS %s names no address', async (address) => {

@@ -18,22 +18,17 @@ describe('API server', () => {
   test.each([
     ['answers', fakeApi(() => version), 'ok', /answers in 0 ms \(v1\.36\.3\)/],
     ['tells its version to nobody', fakeApi(() => refused(403)), 'ok', /answers in 0 ms$/],
-    ['is away', fakeApi(() => refused(0, 'connect ECONNREFUSED')), 'problem', /does not answer: connect ECONNREFUSED/],
-    ['does not know us', fakeApi(() => refused(401)), 'problem', /does not accept the token/],
-    ['is ill', fakeApi(() => refused(503, 'etcd is away')), 'warning', /answers 503: etcd is away/],
-    [
-      'is another program',
-      fakeApi(() => answered(null)),
-      'problem',
-      /^what answers at .* is no API server: it tells no/,
-    ],
+    ['is away', fakeApi(() => refused(0, 'connect ECONNREFUSED')), 'problem', /: connect ECONNREFUSED$/],
+    ['does not know us', fakeApi(() => refused(401)), 'problem', /401/],
+    ['is ill', fakeApi(() => refused(503, 'etcd is away')), 'warning', /503: etcd is away$/],
+    ['is another program', fakeApi(() => answered(null)), 'problem', / https:\/\/api\.example:6443 /],
     [
       'is a page of a proxy',
       fakeApi(() => refused(0, 'Unexpected token < is not valid JSON')),
       'problem',
-      /is no API server: Unexpected token/,
+      /: Unexpected token/,
     ],
-    ['is nowhere', noApi('no API server is known'), 'problem', /^no API server is known$/],
+    ['is nowhere', noApi('why'), 'problem', /^why$/],
   ] as const)('%s', async (_, api, status, finding) => {
     const [check] = await checkApiServer(api, now);
     expect(check).toMatchObject({ name: 'api-server', status, finding: expect.stringMatching(finding) as string });
@@ -52,14 +47,14 @@ describe('API server', () => {
   });
 
   test.each([
-    [300, 'ok', "within 0.3 s of the API server's"],
-    [-4900, 'ok', "within 4.9 s of the API server's"],
-    [5100, 'warning', "5.1 s ahead of the API server's"],
-    [-61_000, 'warning', "61 s behind the API server's"],
-    [undefined, 'unknown', 'the API server did not tell the time'],
+    [300, 'ok', /\b0\.3 s /],
+    [-4900, 'ok', /\b4\.9 s /],
+    [5100, 'warning', /^5\.1 s ahead /],
+    [-61_000, 'warning', /^61 s behind /],
+    [undefined, 'unknown', /./],
   ] as const)('a clock off by %d ms', async (skew, status, finding) => {
     const [, check] = await checkApiServer({ ...fakeApi(() => version), clockSkew: skew }, now);
-    expect(check).toMatchObject({ name: 'clock', status, finding });
+    expect(check).toMatchObject({ name: 'clock', status, finding: expect.stringMatching(finding) as string });
   });
 });
 
@@ -71,34 +66,30 @@ describe('Node', () => {
   });
 
   test('is there', async () => {
-    await expect(checked(api, 'node-b')).resolves.toMatchObject({ status: 'ok', finding: 'node-b is there' });
+    await expect(checked(api, 'node-b')).resolves.toMatchObject({ status: 'ok' });
   });
 
   test.each([null, 1, {}, { metadata: null }])('what cannot be understood is no Node: %j', async (item) => {
     const strange = fakeApi(() => answered({ items: [item] }));
     await expect(checked(strange, 'node-b')).resolves.toMatchObject({
       status: 'problem',
-      finding: 'there is no Node node-b',
     });
   });
 
   test('is not there: others are named', async () => {
     await expect(checked(api, 'node')).resolves.toMatchObject({
       status: 'problem',
-      finding: 'there is no Node node; there are node-a, node-b',
+      finding: expect.stringMatching(/ node; .* node-a, node-b$/) as string,
     });
   });
 
-  test.each([
-    ['node-b', 'not known: the API server does not allow it'],
-    ['', 'no Node is named'],
-  ])('unknown for the answer "%s"', async (name, finding) => {
+  test.each(['node-b', ''])('what may not be asked for is unknown: "%s"', async (name) => {
     await expect(
       checked(
         fakeApi(() => refused(403)),
         name,
       ),
-    ).resolves.toMatchObject({ status: 'unknown', finding });
+    ).resolves.toMatchObject({ status: 'unknown' });
   });
 });
 
@@ -116,41 +107,36 @@ describe('Calico', () => {
       return path.endsWith('/node.node-a') && own !== undefined ? answered({ spec: own }) : undefined;
     });
     const checks = checkCalico({ ...(await lookAtFelix(api, 'node-a', now)), kubeProxyHere, prefixes });
-    return checks.map(({ name, status, finding }) => `${name} ${status}: ${finding}`);
+    return checks.map(({ name, status }) => `${name} ${status}`);
   }
 
   test('all is well', async () => {
     await expect(found({ logPrefix: 'calico-drop %k %p' })).resolves.toEqual([
-      'calico-bpf ok: eBPF is off',
-      'calico-log-level ok: felix logs its warnings (logSeverityScreen Info)',
-      'calico-log-prefix ok: logPrefix is calico-drop %k %p: means dropped',
+      'calico-bpf ok',
+      'calico-log-level ok',
+      'calico-log-prefix ok',
     ]);
   });
 
   test('nothing is', async () => {
     await expect(found({ bpfEnabled: true, logSeverityScreen: 'Error' })).resolves.toEqual([
-      'calico-bpf problem: bpfEnabled in FelixConfiguration default lets Calico delete the chains of kube-proxy, which runs on this node',
-      'calico-log-level warning: FelixConfiguration has logSeverityScreen Error: what felix warns of its rules is not in its log.',
-      'calico-log-prefix warning: logPrefix is calico-packet, the default: policy rules with action Log do not tell what becomes of the packet, and make no Events',
+      'calico-bpf problem',
+      'calico-log-level warning',
+      'calico-log-prefix warning',
     ]);
   });
 
   test('what is set for the node goes before', async () => {
     const [bpf, , prefix] = await found({ logPrefix: 'x' }, { bpfEnabled: true, logPrefix: 'calico-drop' });
-    expect(bpf).toContain('problem: bpfEnabled in FelixConfiguration node.node-a');
-    expect(prefix).toContain('ok: logPrefix is calico-drop');
+    expect([bpf, prefix]).toEqual(['calico-bpf problem', 'calico-log-prefix ok']);
   });
 
   test.each([
-    [
-      { bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false },
-      true,
-      "ok: eBPF is on; kube-proxy's chains are left",
-    ],
-    [{ bpfEnabled: true }, false, 'ok: eBPF is on, and kube-proxy has no Pod here'],
-  ])('eBPF without a conflict: %j', async (spec, kubeProxyHere, expected) => {
+    [{ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false }, true],
+    [{ bpfEnabled: true }, false],
+  ])('eBPF without a conflict: %j, kube-proxy has a Pod here: %j', async (spec, kubeProxyHere) => {
     const [bpf] = await found(spec, undefined, kubeProxyHere);
-    expect(bpf).toContain(expected);
+    expect(bpf).toBe('calico-bpf ok');
   });
 
   test('it is not known whether kube-proxy runs here', async () => {

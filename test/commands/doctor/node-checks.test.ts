@@ -22,7 +22,7 @@ describe('a source of the kernel', () => {
   const lately = 'last line 1s ago, last drop none (of 3 lines of the kernel since 9s ago)';
   const ring = {
     source: { kind: 'ring', path: '/dev/kmsg' },
-    text: "reading the kernel's log from /dev/kmsg",
+    text: 'the ring buffer',
   } as const;
 
   test.each<[KernelSetting, object, Parameters<typeof checkKernelSource>[1], string]>([
@@ -106,15 +106,11 @@ describe('logs of containers', () => {
 
   test('neither a log nor a Pod of the programs is there', () => {
     mkdirSync(root());
-    expect(check([])).toBe(
-      'ok: /pods can be read; no log of kube-proxy or calico-node, and no Pod of them on this node',
-    );
+    expect(check([])).toMatch(/^ok: \/pods /);
   });
 
   test('a Pod without a log', () => {
-    expect(check([proxy])).toMatch(
-      /^warning: the logs of kube-proxy are not found in \/pods, though there is such a Pod/,
-    );
+    expect(check([proxy])).toMatch(/^warning: .* kube-proxy .* \/pods,/);
   });
 
   test('the latest log of each', () => {
@@ -142,7 +138,7 @@ describe("the host's /proc", () => {
   test.each([
     ['all of it', '/host/proc/sys/kernel/osrelease', 'ok', '/host/proc is there'],
     ['what conntrack-details mounts', '/host/proc/sys/net/netfilter/nf_conntrack_max', 'ok', '/host/proc is there'],
-    ['nothing', '', 'warning', '/host/proc is no /proc, or cannot be read: incidents do not tell who fills'],
+    ['nothing', '', 'warning', '/host/proc is no /proc'],
   ] as const)('%s', (_, there, status, finding) => {
     const read = (path: string): string | undefined => (path === there ? '1' : undefined);
     expect(checkProcRoot('/host/proc', read)).toMatchObject([
@@ -153,17 +149,17 @@ describe("the host's /proc", () => {
 
 describe('switches of the kernel', () => {
   test.each([
-    ['nf_log_ipv4', 'ok', "nf_log_ipv4 writes to the kernel's log"],
-    ['nf_log_syslog', 'ok', "nf_log_syslog writes to the kernel's log"],
-    ['NONE', 'warning', "no module writes packets to the kernel's log yet (NONE)"],
-    [
-      'nfnetlink_log',
-      'warning',
-      'TRACE and what is invalid to connection tracking go to nfnetlink_log; LOG rules do not',
-    ],
-    [undefined, 'unknown', '/proc/sys/net/netfilter/nf_log/2 cannot be read'],
-  ] as const)('backend %s', (logger, status, finding) => {
-    expect(checkLogBackend(() => logger, 'initial')[0]).toMatchObject({ name: 'nf-log IPv4', status, finding });
+    ['nf_log_ipv4', 'ok', 'nf_log_ipv4'],
+    ['nf_log_syslog', 'ok', 'nf_log_syslog'],
+    ['NONE', 'warning', 'NONE'],
+    ['nfnetlink_log', 'warning', 'nfnetlink_log'],
+    [undefined, 'unknown', '/proc/sys/net/netfilter/nf_log/2'],
+  ] as const)('backend %s', (logger, status, subject) => {
+    expect(checkLogBackend(() => logger, 'initial')[0]).toMatchObject({
+      name: 'nf-log IPv4',
+      status,
+      finding: expect.stringContaining(subject) as string,
+    });
   });
 
   test('the files of both families', () => {
@@ -180,7 +176,6 @@ describe('switches of the kernel', () => {
       {
         name: 'nf-log',
         status: 'unknown',
-        advice: 'run on the node: head /proc/sys/net/netfilter/nf_log/2 /proc/sys/net/netfilter/nf_log/10',
       },
     ]);
   });
