@@ -33,7 +33,10 @@ export interface FlowMemo {
   epochAt: (time: Millis) => number | undefined;
 }
 
-/** For one epoch of the directory. An LRU's keys, made for each packet, cost more than all the rest (`npm run bench`). */
+/**
+ * Remembers what packets of 8,192 flows mean, for one epoch of the directory; a flow takes the place of another one with the same
+ * hash. `fixedNode`: the node of all lines, by default the host of each. An LRU's keys, made for each packet, cost more than all the rest.
+ */
 export function createFlowMemo(directory: Directory, fixedNode: string | undefined): FlowMemo {
   const memo: (Entry | undefined)[] = Array.from({ length: places });
   /** What was last asked for at each place. A flow is remembered when it comes again: floods with random addresses never do. */

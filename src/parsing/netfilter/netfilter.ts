@@ -9,6 +9,7 @@ import { readHeader } from './read-header.ts';
 /**
  * Netfilter LOG lines (Linux net/netfilter/nf_log_syslog.c):
  * prefixIN=eth0 OUT=cali1 MAC=… SRC=10.0.0.1 DST=10.0.0.2 LEN=60 … PROTO=TCP SPT=1 DPT=2 … SYN URGP=0 MARK=0x1
+ * `text`: one line without its envelope. undefined: it is of another kind; unparsable: it is one of these, but broken. Never throws.
  * This is the hot path: one pass over the characters, no regular expression, no split.
  */
 export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {

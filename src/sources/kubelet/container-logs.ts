@@ -29,7 +29,10 @@ const lookInterval: Millis = 500;
 /** At every so many looks all folders are listed, whether or not they seem to have changed. */
 const looksPerList = 20;
 
-/** Logs there at the very first start are read from their ends. Limit: what comes and goes between two looks is not seen. */
+/**
+ * Logs there at the very first start are read from their ends, all others from their starts; that of a container which was restarted
+ * or deleted, to its end. Limit: a container that comes and goes between two looks (500 ms) is not seen. Never throws.
+ */
 export function createContainerLogs(options: ContainerLogsOptions): ContainerLogs {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
   const { createLog = createRotatedLog, folders = systemFolders, timing = systemTiming } = options;
