@@ -1,0 +1,130 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  type AgentRig,
+  createAgentRig,
+  dropLine,
+  nodeObject,
+  podObject,
+  type StoredEvent,
+  sumOf,
+  untilMetric,
+} from '../agent-rig.ts';
+import { connect } from '../control-plane/connection.ts';
+import { createObjects } from '../control-plane/objects.ts';
+import { type FaultProxy, startFaultProxy } from './proxy.ts';
+
+/** Agents that are killed, stopped with work left, and that are two on one node: the counts of all Events are the lines written. */
+
+const controlPlane = connect(inject('controlPlane'));
+let rig: AgentRig;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+  proxy = await startFaultProxy(controlPlane);
+});
+
+afterAll(async () => {
+  await rig.killAll();
+  await proxy.stop();
+});
+
+/** A Node with Pods `web-0` and so on, and a log of drops to them. */
+async function scene(name: string, pods: number, subnet: string) {
+  const addresses = Array.from({ length: pods }, (_, index) => `${subnet}.${index + 1}`);
+  await createObjects(controlPlane, {
+    items: [
+      nodeObject(name, `${subnet}.254`),
+      ...addresses.map((address, index) =>
+        podObject({ namespace: name, name: `web-${index}`, node: name, addresses: [address] }),
+      ),
+    ],
+  });
+  const folder = rig.newFolder();
+  const log = join(folder, 'kern.log');
+  writeFileSync(log, '');
+  let written = 0;
+  return {
+    env: { NODE_NAME: name, SOURCES: `file:${log}`, STATE_DIR: join(folder, 'state') },
+    folder,
+    /** A drop to each Pod, so many times. */
+    write: (times: number): void => {
+      for (let each = 0; each < times; each++) {
+        for (const address of addresses) appendFileSync(log, dropLine('203.0.113.9', address, 80));
+        written++;
+      }
+    },
+    /** Until the Events of each Pod count what was written. */
+    untilExact: async (): Promise<StoredEvent[]> =>
+      await rig.untilEvents(name, (all) => addresses.every((_, index) => sumOf(all, `web-${index}`) === written)),
+  };
+}
+
+describe.concurrent('an agent', () => {
+  test('killed again and again while a storm of problems is saved and written: each line is counted once', async () => {
+    const { env, write, untilExact } = await scene('killed-in-a-storm', 40, '10.114.1');
+    const first = rig.start(env);
+    await first.untilReady();
+    write(2);
+    await untilMetric(first, /packets_total\{verdict="dropped"\} 80$/m);
+    await first.kill();
+    for (let round = 0; round < 10; round++) {
+      write(3);
+      const agent = rig.start(env);
+      await agent.untilLog(({ msg }) => msg === 'Started');
+      write(3);
+      await delay(Math.random() * 3000);
+      await agent.kill();
+    }
+    await rig.start(env).untilReady();
+    await untilExact();
+  });
+
+  test('stopped while the API server is away and much is due: it ends in time, and the next one writes it all', async () => {
+    const { env, folder, write, untilExact } = await scene('stopped-with-a-backlog', 60, '10.114.2');
+    const KUBECONFIG = proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig'));
+    const agent = rig.start({ ...env, KUBECONFIG });
+    await agent.untilReady();
+    proxy.fail(() => {}, { concerns: /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/ });
+    write(5);
+    await untilMetric(agent, /packets_total\{verdict="dropped"\} 300$/m);
+    await untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="0"\} [1-9]/);
+    const began = performance.now();
+    agent.signal('SIGTERM');
+    expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
+    // The time that Kubernetes gives is 30 s; the agent takes ten of them to write.
+    expect(performance.now() - began).toBeLessThan(20_000);
+    proxy.heal();
+    write(1);
+    await rig.start({ ...env, KUBECONFIG }).untilReady();
+    await untilExact();
+  });
+
+  test('that is one of two on a node, each with a state of its own: each line is counted once', async () => {
+    const { env, folder, write, untilExact } = await scene('two-agents', 5, '10.114.3');
+    const agents = [env, { ...env, STATE_DIR: join(folder, 'other-state') }].map((each) => rig.start(each));
+    await Promise.all(agents.map((agent) => agent.untilReady()));
+    write(3);
+    await untilExact();
+    write(4);
+    const events = await untilExact();
+    expect(events).toHaveLength(5);
+  });
+
+  test('that is one of two on a node with one state: each line is counted once, also by the next one', async () => {
+    const { env, write, untilExact } = await scene('two-agents-one-state', 5, '10.114.4');
+    const agents = [rig.start(env), rig.start(env)];
+    await Promise.all(agents.map((agent) => agent.untilReady()));
+    write(3);
+    await untilExact();
+    write(4);
+    await untilExact();
+    await Promise.all(agents.map((agent) => agent.kill()));
+    write(2);
+    await rig.start(env).untilReady();
+    await untilExact();
+  });
+});
