@@ -1,9 +1,10 @@
 import { type Audit, createAudit } from '../audit/audit.ts';
 import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
-import type { PipelineOptions } from '../pipeline/pipeline.ts';
+import type { Drop, PipelineOptions } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Restored } from '../state/agent-state.ts';
+import type { DropsByOwner } from '../telemetry/drops-by-owner.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Problems } from './problems.ts';
 
@@ -36,16 +37,23 @@ export function createAgentAudit({ config, restored, metrics, problems, clock }:
   });
 }
 
-/** What of the pipeline the audit wants to hear. */
+/** What becomes of a packet beside its Events: a record of the audit, and a count of its workloads. */
 export function auditHooks(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],
+  dropsByOwner: Pick<DropsByOwner, 'count'>,
 ): Pick<PipelineOptions, 'onDrop' | 'onLogged' | 'onGap'> {
-  if (audit === undefined) return {};
-  const asked = new Set<string>(verdicts);
-  const count: PipelineOptions['onDrop'] = ({ line, observation, meaning, weight }) => {
+  const asked = new Set<string>(audit === undefined ? [] : verdicts);
+  const record = ({ line, observation, meaning, weight }: Drop): void => {
     if (!asked.has(observation.kind === 'martian' ? 'dropped' : observation.verdict)) return;
-    audit.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
+    audit?.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
   };
-  return { onDrop: count, onLogged: count, onGap: (suppressed, _, time) => audit.lost(suppressed, time) };
+  return {
+    onDrop(drop) {
+      dropsByOwner.count(drop.meaning, drop.observation, drop.weight);
+      record(drop);
+    },
+    onLogged: asked.has('logged') || asked.has('accepted') ? record : undefined,
+    onGap: (suppressed, _, time) => audit?.lost(suppressed, time),
+  };
 }

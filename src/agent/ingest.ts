@@ -8,6 +8,7 @@ import { spreadOf } from '../series/spread.ts';
 import { createSeriesTable } from '../series/table.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics } from '../pipeline/statistics.ts';
+import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createLookupQueue } from '../pipeline/lookup-queue.ts';
@@ -63,6 +64,7 @@ export function createIngest(options: IngestOptions) {
     onFelix: problems.api.felix,
     now,
   });
+  const dropsByOwner = createDropsByOwner();
   const audit = createAgentAudit({ config, restored, metrics, problems, clock });
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
   const lookupGate = createLookupGate({
@@ -104,6 +106,7 @@ export function createIngest(options: IngestOptions) {
     table,
     incidents,
     audit,
+    dropsByOwner,
     /** Holds from the next line on. */
     change(changed: PipelineConfig): void {
       pipeline = pipelineFor(changed);
@@ -122,7 +125,7 @@ export function createIngest(options: IngestOptions) {
       node: config.node,
       includeNoise,
       hold: lookupGate.hold,
-      ...auditHooks(audit, config.auditVerdicts),
+      ...auditHooks(audit, config.auditVerdicts, dropsByOwner),
     });
   }
 }

@@ -37,7 +37,11 @@ export function createScrape(options: ScrapeOptions): MetricsText {
   });
 }
 
-function collectIngest(metrics: Metrics, { sources, once, statistics, table, queue }: Ingest, clock: Clock): void {
+function collectIngest(
+  metrics: Metrics,
+  { sources, once, statistics, table, queue, dropsByOwner }: Ingest,
+  clock: Clock,
+): void {
   for (const source of sources) {
     const label = { source: source.name };
     metrics.lines.setTotal(source.counts.lines, label);
@@ -49,6 +53,7 @@ function collectIngest(metrics: Metrics, { sources, once, statistics, table, que
   metrics.forgottenLines.setTotal(once.counts.forgotten);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
+  for (const { labels, packets } of dropsByOwner.cells()) metrics.drops.setTotal(packets, { ...labels });
   metrics.unparsable.setTotal(statistics.unparsable);
   metrics.dropsWithoutPod.setTotal(statistics.withoutPods);
   metrics.noise.setTotal(statistics.noise);

@@ -50,6 +50,17 @@ export const metricTable = {
     'last_drop_timestamp_seconds',
     'When a lost packet was last seen (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
   ),
+  drops: counter(
+    'drops_total',
+    'Lost packets of Pods by their workloads, once for each end that is a Pod; without noise.',
+    {
+      namespace: 'of the Pod; other: past the limit of time series',
+      workload: 'the name of its Deployment, StatefulSet, …, or its own; other: past the limit of its namespace',
+      direction: ['ingress', 'egress'],
+      verdict: ['dropped', 'rejected'],
+      reason: ['network-policy', 'host-firewall', 'martian', 'unknown'],
+    },
+  ),
   unparsable: counter('unparsable_total', 'Lines of a known format that could not be understood.'),
   dropsWithoutPod: counter('drops_without_pod_total', 'Lost packets with no known Pod at either end.'),
   noise: counter(

@@ -1,0 +1,158 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import type { AgentProcess } from './agent-process.ts';
+import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, untilMetric } from './agent-rig.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { type OtlpReceiver, startOtlpReceiver, take } from './otlp-receiver.ts';
+
+/** The audit of an agent that runs: each dropped packet is in one record of each receiver, whatever happens in between. */
+
+const controlPlane = connect(inject('controlPlane'));
+const node = 'audit-node';
+const namespace = 'audited';
+let rig: AgentRig;
+let receiver: OtlpReceiver;
+
+beforeAll(async () => {
+  rig = await createAgentRig(controlPlane);
+  await createObjects(controlPlane, {
+    items: [
+      nodeObject(node, '192.168.97.1'),
+      ...[1, 2, 3].map((number) =>
+        podObject({ namespace, name: `web-${number}`, node, addresses: [`10.97.1.${number}`] }),
+      ),
+    ],
+  });
+});
+afterEach(async () => {
+  await rig.killAll();
+  await receiver.stop();
+});
+
+async function scene() {
+  receiver = await startOtlpReceiver();
+  const folder = rig.newFolder();
+  const log = join(folder, 'kern.log');
+  writeFileSync(log, '');
+  const file = join(folder, 'audit', 'audit.ndjson');
+  const env = {
+    NODE_NAME: node,
+    SOURCES: `file:${log}`,
+    STATE_DIR: join(folder, 'state'),
+    AUDIT: `file:${file},otlp:${receiver.url}`,
+    AUDIT_INTERVAL: '1',
+    CLUSTER_NAME: 'e2e',
+  };
+  let written = 0;
+  return {
+    start: (): AgentProcess => rig.start(env),
+    drop: (count = 1): void => {
+      for (let packet = 0; packet < count; packet++)
+        appendFileSync(log, dropLine(`203.0.113.${written % 5}`, `10.97.1.${1 + (written++ % 3)}`, 80));
+    },
+    written: () => written,
+    inFile: (): FlowRecord[] => rowsIn(join(folder, 'audit')),
+  };
+}
+
+function rowsIn(folder: string): FlowRecord[] {
+  return readdirSync(folder)
+    .filter((name) => !name.startsWith('.'))
+    .map((name) => readFileSync(join(folder, name)))
+    .flatMap((bytes) => (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString().split('\n'))
+    .filter((row) => row !== '')
+    .map((row) => JSON.parse(row) as FlowRecord);
+}
+
+/** Packets by the ids of the records, which may have come several times; equal ids must have equal numbers. */
+function packetsIn(records: readonly (FlowRecord | OtlpReceiver['records'][number])[]): number {
+  const byId = new Map<unknown, unknown>();
+  for (const record of records as readonly Record<string, unknown>[]) {
+    const id = record['event.id'] ?? record['log.record.uid'];
+    const packets = record['network.packets'];
+    if (byId.has(id)) expect(packets).toBe(byId.get(id));
+    byId.set(id, packets);
+  }
+  return [...byId.values()].reduce<number>((sum, packets) => sum + Number(packets), 0);
+}
+
+async function untilPackets(records: () => readonly (FlowRecord | OtlpReceiver['records'][number])[], total: number) {
+  await expect.poll(() => packetsIn(records()), { timeout: 60_000, interval: 200 }).toBe(total);
+}
+
+test('records say who and how often, in the file and by OTLP', async () => {
+  const { start, drop, inFile, written } = await scene();
+  const agent = start();
+  await agent.untilReady();
+  drop(30);
+  await untilPackets(inFile, written());
+  await untilPackets(() => receiver.records, written());
+  for (const record of inFile())
+    expect(record).toMatchObject({
+      'event.name': 'network.flow.drop',
+      'k8s.cluster.name': 'e2e',
+      'k8s.node.name': node,
+      'destination.k8s.namespace.name': namespace,
+      'destination.port': 80,
+    });
+  expect(receiver.records.map(({ EventName }) => EventName)).toContain('network.flow.drop');
+  await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
+});
+
+test('killed at any moment, with a receiver that fails at any moment, each packet is in one record', async () => {
+  const { start, drop, inFile, written } = await scene();
+  let request = 0;
+  receiver.answerWith((response) => {
+    request++;
+    if (request % 4 === 1) {
+      response.writeHead(503).end();
+      return 'refused';
+    }
+    // Taken, but the agent does not hear of it.
+    if (request % 4 === 2) {
+      response.destroy();
+      return 'taken';
+    }
+    return take(response);
+  });
+  for (let run = 0; run < 8; run++) {
+    const agent = start();
+    // What is logged before an agent has ever kept its place in the log may be older than what it begins with.
+    if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
+    const end = performance.now() + 1500 + Math.random() * 6000;
+    while (performance.now() < end) {
+      drop(1 + Math.floor(Math.random() * 20));
+      await delay(20);
+    }
+    agent.signal('SIGKILL');
+    await agent.untilExit();
+  }
+  start();
+  await untilPackets(inFile, written());
+  await untilPackets(() => receiver.records, written());
+});
+
+test('a receiver that is away holds up neither the other sink nor the Events, and has all of it afterwards', async () => {
+  const { start, drop, inFile, written } = await scene();
+  receiver.answerWith((response) => {
+    response.writeHead(503).end();
+    return 'refused';
+  });
+  const agent = start();
+  await agent.untilReady();
+  drop(20);
+  await untilPackets(inFile, written());
+  await untilMetric(agent, /audit_attempts_total\{sink="otlp",result="failed"\} [2-9]/m);
+  await agent.untilLog(({ level, sink }) => level === 'warn' && sink === 'otlp');
+  expect(receiver.records).toEqual([]);
+  receiver.answerWith(take);
+  await untilPackets(() => receiver.records, written());
+  await agent.untilLog(({ level, reports }) => level === 'info' && reports !== undefined);
+});
+
+afterAll(() => rig.killAll());
