@@ -11,6 +11,12 @@ const meaning = (found: Partial<Ends>, noise?: string): FlowMeaning => ({
   findings: [],
 });
 
+const to = (namespace: string, name: string) =>
+  meaning({
+    source: externalEnd(),
+    destination: podEnd({ object: podRef(name, namespace), workload: { kind: 'Deployment', namespace, name } }),
+  });
+
 const shown = (drops: ReturnType<typeof createDropsByOwner>) =>
   [...drops.cells()].map(({ labels, packets }) => `${Object.values(labels).join(' ')} ${packets}`);
 
@@ -37,11 +43,6 @@ test('chatter of the link and addresses without a Pod count nowhere', () => {
 
 test('past its limit a namespace has one more series, and past that of all there is one for all', () => {
   const drops = createDropsByOwner({ total: 5, perNamespace: 2 });
-  const to = (namespace: string, name: string) =>
-    meaning({
-      source: externalEnd(),
-      destination: podEnd({ object: podRef(name, namespace), workload: { kind: 'Deployment', namespace, name } }),
-    });
   for (const name of ['a', 'b', 'c', 'd']) drops.count(to('greedy', name), observation(), 1);
   for (const name of ['a', 'b']) drops.count(to('shop', name), observation(), 1);
   drops.count(to('late', 'a'), observation(), 1);
