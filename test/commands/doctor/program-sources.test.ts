@@ -10,7 +10,7 @@ import type { System } from '../../../src/commands/doctor/system.ts';
 import { doctorTasks } from '../../../src/commands/doctor/tasks.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { nine } from '../../builders.ts';
-import { printed } from '../../sources/fake-journalctl.ts';
+import { printedAsJson } from '../../sources/fake-journalctl.ts';
 import { asUnprivileged } from '../../sources/tail/as-unprivileged.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { fakeApi, fakeSystem, programs } from './fake.ts';
@@ -92,7 +92,7 @@ const field = 'journalctl --quiet --no-pager --directory=/j --field=_SYSTEMD_UNI
 
 /** What follows the kernel's lines. */
 async function look(fields: Parameters<typeof programs>[0], units?: string): Promise<string | undefined> {
-  const run = programs({ journalctl: printed({ number: 1, message: 'x' }), ...fields });
+  const run = programs({ journalctl: printedAsJson({ number: 1, message: 'x' }), ...fields });
   const [line] = await sources('journal:/j', { findJournal: () => ({ directory: '/j' }), run }, units);
   return line?.replace(/^.*\)/, '');
 }
