@@ -14,6 +14,7 @@ import { createProc } from '../platform/proc/proc.ts';
 import { nodeRefOf } from '../resolving/directory.ts';
 import { createLookup } from '../resolving/lookups/lookup.ts';
 import { podOf } from '../resolving/program-pod.ts';
+import { readSpreadOf } from '../series/spread.ts';
 import type { ClusterContext } from './cluster.ts';
 
 export interface AgentIncidentsOptions {
@@ -50,6 +51,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         onFelix(settings);
         return settings;
       },
+      felixDelay: () => Math.random() * readSpreadOf(cluster.nodeCount),
       proc: { ...createProc(config.procRoot), now },
       kernel: release(),
       kubeProxyHere: () => (cluster.synced ? runs('kube-proxy') !== undefined : undefined),

@@ -8,6 +8,8 @@ import type { Recent } from './tracker/recent.ts';
 /** Who can be asked about the node, beside its logs; what is missing is not asked. */
 export interface FactSources {
   felix?: () => NodeFacts['felix'] | Promise<NodeFacts['felix']>;
+  /** How long `felix` is put off, which all nodes of a cluster may ask for at the same moment; by default not at all. */
+  felixDelay?: () => Millis;
   /** What is in /proc, and the clock that stamps the lines. */
   proc?: ConnectionTracking & { now: () => Millis };
   /** Linux's, as uname prints it. */
@@ -31,12 +33,14 @@ export interface ConnectionTracking {
   podOf: (netns: number) => Promise<string | undefined>;
 }
 
-/** How long everything together may take; then the incident is published without. */
+/** How long everything together may take, once `felix` is asked; then the incident is published without. */
 const timeout: Millis = 1000;
 
 /** Asks only what bears on the cause, all at once. What is late or fails is undefined; never throws or rejects. */
 export function findFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts | Promise<NodeFacts> {
-  const felix = causeOf(incident.code).asks === undefined ? attempt(sources.felix) : undefined;
+  const isAsked = causeOf(incident.code).asks === undefined;
+  const delay = isAsked ? (sources.felixDelay?.() ?? 0) : 0;
+  const felix = isAsked ? askFelix(sources, delay) : undefined;
   const { proc, kernel, kubeProxyHere } = sources;
   const withLog = (found: Partial<NodeFacts>): NodeFacts => ({
     ...factsOfLog(incident, recent, kernel),
@@ -45,7 +49,7 @@ export function findFacts(incident: Incident, recent: Recent, sources: FactSourc
   });
   return proc === undefined && !(felix instanceof Promise)
     ? withLog({ felix })
-    : askInTime(incident, sources, felix).then(withLog);
+    : askInTime(incident, sources, felix, delay + timeout).then(withLog);
 }
 
 function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFacts {
@@ -62,13 +66,24 @@ function factsOfLog(incident: Incident, recent: Recent, kernel?: string): NodeFa
   };
 }
 
+function askFelix(
+  { felix, schedule = systemSchedule }: FactSources,
+  delay: Millis,
+): ReturnType<NonNullable<FactSources['felix']>> {
+  if (felix === undefined || delay === 0) return attempt(felix);
+  return new Promise((resolve) => {
+    schedule(() => resolve(attempt(felix)), delay);
+  });
+}
+
 async function askInTime(
   incident: Incident,
   { proc, nameOf, prepareChains, schedule = systemSchedule }: FactSources,
   felix: ReturnType<NonNullable<FactSources['felix']>>,
+  within: Millis,
 ): Promise<Partial<NodeFacts>> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const cancel = schedule(() => resolve(undefined), timeout);
+  const cancel = schedule(() => resolve(undefined), within);
   const isTable = causeOf(incident.code).asks === 'conntrack';
   const netns = isTable ? namespaceIn(incident.subjects) : undefined;
   const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;

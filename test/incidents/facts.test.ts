@@ -222,6 +222,20 @@ describe('never waits for long, never rejects', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('FelixConfiguration is asked for after its delay, and has a second from then on', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const felix = vi.fn<() => Promise<NodeFacts['felix']>>(
+      () => new Promise((resolve) => void setTimeout(() => resolve({ kind: 'absent' }), 900)),
+    );
+    const facts = finder({ felix, felixDelay: () => 10_000 }).find(incident());
+    await vi.advanceTimersByTimeAsync(9999);
+    expect(felix).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(901);
+    expect(await facts).toMatchObject({ felix: { kind: 'absent' } });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('what fails is undefined', async () => {
     const failing = finder({
       felix: () => Promise.reject(new Error('broken')),

@@ -23,7 +23,7 @@ import { createFinderChain } from '../../src/resolving/lookups/finder-chain.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/program-pod.ts';
 import { endsOf } from '../../src/resolving/resolver.ts';
-import { spreadOf } from '../../src/series/spread.ts';
+import { readSpreadOf, spreadOf } from '../../src/series/spread.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { createKeptState, readKeptValues } from '../../src/state/kept-state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
@@ -99,7 +99,13 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     podOf: (failing) => podOf(failing, lists.podsHere(now())),
     podsHere: () => lists.podsHere(now()),
     chains: { ownerOf: (chain) => lists.chains.ownerOf(chain), backendsOf: () => [] },
-    facts: { felix: () => felix.read(), kernel: '6.8.0', kubeProxyHere: () => true, schedule },
+    facts: {
+      felix: () => felix.read(),
+      felixDelay: () => random() * readSpreadOf(cluster.nodeCount),
+      kernel: '6.8.0',
+      kubeProxyHere: () => true,
+      schedule,
+    },
     count: table.count,
     isReady: () => cluster.synced,
     onChange: (change) => options.onIncident(change, lists.podsHere(now())),
