@@ -1,0 +1,114 @@
+/**
+ * `npm run bench:events`: CPU time that a real kube-apiserver and its etcd take for each Event that is created or patched, as the
+ * agent sends it, and the bytes that etcd keeps of each.
+ *
+ *     npm run bench:events                      4,000 Events
+ *     npm run bench:events -- --events 500
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { alignColumns } from '../../src/events/describe.ts';
+import { type CoreEvent, eventOf } from '../../src/events/event.ts';
+import { createConnection } from '../../src/kubernetes/connection.ts';
+import { createEventStore } from '../../src/kubernetes/event-store.ts';
+import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
+import { messageOf } from '../../src/pipeline/message.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
+import { externalEnd, finding, flow, podRef, series } from '../builders.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { PIDS_FILE } from '../e2e/control-plane/folder.ts';
+import { createObjects } from '../e2e/control-plane/objects.ts';
+import { preparePrograms } from '../programs/path.ts';
+import { processorTimeOf } from './processor-time.ts';
+
+/** Requests under way at the same time. */
+const workers = 4;
+const namespace = 'bench';
+
+const { values } = parseArgs({ options: { events: { type: 'string', default: '4000' } } });
+const count = Number(values.events);
+
+await preparePrograms('measuring');
+const plane = await startControlPlane();
+try {
+  await createObjects(plane, { items: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }] });
+  const clock = createSteadyClock();
+  const load = (): ReturnType<typeof readKubeconfig> => readKubeconfig(plane.adminKubeconfig);
+  const store = createEventStore(createConnection({ load, userAgent: 'bench', onRequest: () => {}, clock }));
+  const [etcd = 0, apiServer = 0] = readFileSync(join(plane.folder, PIDS_FILE), 'utf8').split('\n').map(Number);
+  const cpu = (): number[] => [apiServer, etcd].map((pid) => processorTimeOf(pid).seconds);
+  const versions = new Map<number, string>();
+  // Not what the first requests of a kind cost.
+  await inTurns(50, async (number) => void (await created(-1 - number)));
+  await delay(10_000);
+  const idleFrom = cpu();
+  await delay(10_000);
+  const idle = cpu().map((seconds, index) => (seconds - (idleFrom[index] ?? 0)) / 10);
+
+  const rows: string[][] = [['one request', 'CPU of kube-apiserver', 'CPU of etcd']];
+  const measure = async (what: string, one: (number: number) => Promise<void>): Promise<void> => {
+    const before = cpu();
+    const began = performance.now();
+    await inTurns(count, one);
+    const seconds = (performance.now() - began) / 1000;
+    const costs = cpu().map((after, index) => after - (before[index] ?? 0) - (idle[index] ?? 0) * seconds);
+    rows.push([what, ...costs.map((cost) => `${((cost * 1000) / count).toFixed(2)} ms`)]);
+    console.error(rows.at(-1)?.join('  '));
+  };
+  await measure('an Event is created', async (number) => void versions.set(number, await created(number)));
+  const first = await bytesInEtcd(plane.folder);
+  await measure('the same is patched', async (number) => {
+    const answer = await store.update(eventFor(number, 2), versions.get(number) ?? '');
+    if (answer.kind !== 'stored') throw new Error(`${answer.status} ${answer.message}`);
+  });
+  const second = await bytesInEtcd(plane.folder);
+  const sent = Buffer.byteLength(JSON.stringify(eventFor(1, 1)));
+  console.log(`${count.toLocaleString('en-US')} Events\n${alignColumns(rows).join('\n')}`);
+  console.log(`sent: ${sent} bytes of JSON; in etcd: ${first.toFixed(0)} bytes each, patched ${second.toFixed(0)}`);
+
+  async function created(number: number): Promise<string> {
+    const answer = await store.create(eventFor(number, 1));
+    if (answer.kind !== 'stored') throw new Error(`${answer.status} ${answer.message}`);
+    return answer.event.resourceVersion;
+  }
+} finally {
+  await plane.stop();
+}
+
+/** A Pod's packets that were dropped; with more of them it is patched. */
+function eventFor(number: number, packets: number): CoreEvent {
+  const name = `web-${number}`;
+  const peer = externalEnd({ address: '198.51.100.7' });
+  const dropped = series({
+    finding: finding({ identity: name, regarding: podRef(name, namespace), details: flow({ peer }) }),
+    count: packets,
+  });
+  return eventOf(dropped, messageOf(dropped), Date.now());
+}
+
+async function inTurns(times: number, one: (number: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < times) await one(next++);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+/** Of the key and the value of an Event, on average; without the earlier revisions that etcd keeps until they are compacted. */
+async function bytesInEtcd(folder: string): Promise<number> {
+  const [, address = ''] = /--etcd-servers=(\S+?)\0/.exec(commandLine(folder)) ?? [];
+  const prefix = `/registry/events/${namespace}/`;
+  const ends = [prefix, `${prefix.slice(0, -1)}0`].map((key) => Buffer.from(key).toString('base64'));
+  const [key, range_end] = ends;
+  const response = await fetch(`${address}/v3/kv/range`, { method: 'POST', body: JSON.stringify({ key, range_end }) });
+  const { kvs } = (await response.json()) as { kvs: { key: string; value: string }[] };
+  const bytes = kvs.map((each) => Buffer.from(each.key + each.value, 'base64').length);
+  return bytes.reduce((sum, each) => sum + each, 0) / kvs.length;
+}
+
+function commandLine(folder: string): string {
+  const [, apiServer = ''] = readFileSync(join(folder, PIDS_FILE), 'utf8').split('\n');
+  return readFileSync(`/proc/${apiServer}/cmdline`, 'latin1');
+}
