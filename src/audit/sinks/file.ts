@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { basename, dirname, extname } from 'node:path';
-import { createStream, type RotatingFileStream } from 'rotating-file-stream';
+import type { RotatingFileStream } from 'rotating-file-stream';
 import type { Sink } from '../sink.ts';
 
 export interface FileSinkOptions {
@@ -19,7 +19,7 @@ export function createFileSink({ path, size, total }: FileSinkOptions): Sink {
     name: 'file',
     most: 1000,
     async send(rows) {
-      stream ??= open();
+      stream ??= await open();
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const current = stream;
       const fail = (error: Error): void => {
@@ -38,7 +38,9 @@ export function createFileSink({ path, size, total }: FileSinkOptions): Sink {
     },
   };
 
-  function open(): RotatingFileStream {
+  async function open(): Promise<RotatingFileStream> {
+    // Most agents have no audit and need not hold it in memory.
+    const { createStream } = await import('rotating-file-stream');
     mkdirSync(dirname(path), { recursive: true });
     const [file, extension] = [basename(path), extname(path)];
     const name = (time: Date | number | null, index = 0): string =>
