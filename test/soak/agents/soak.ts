@@ -45,8 +45,9 @@ interface Place {
  * a log file that is rotated, and logs of kube-proxy and calico-node. Meanwhile one agent is killed, the API server is away, refuses and
  * fails, and Pods are replaced by others with their addresses. Resolves to the exit status: 0 if all was counted once.
  *
- * The kernel's log is the machine's: who floods it beside this run (some thousand lines a second) lets a killed agent forget which lines
- * it had from one of two sources only, and what it forgets is counted twice, as forgotten_lines_total shows.
+ * The kernel's log is the machine's, so no other program of the machine may flood it: an agent keeps some thousand lines that one of
+ * two sources has yet to show, counts those past that in forgotten_lines_total, and may count them twice. That this is why a run counted
+ * too much is suspected, not proven.
  */
 export async function soakAgents(minutes: number, seed: number): Promise<number> {
   console.log(`seed ${seed}`);
