@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { recordSchema, withFieldsTable } from '../../scripts/update-audit-docs.ts';
+import { packetRow } from '../../src/audit/record.ts';
+import { ends, line, observation } from '../builders.ts';
+
+const read = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+
+test('docs/audit.md has the table of all fields (npm run audit:update)', () => {
+  const document = read('audit.md');
+  expect(withFieldsTable(document)).toBe(document);
+});
+
+test('docs/audit.schema.json is the schema of a record (npm run audit:update)', () => {
+  expect(JSON.parse(read('audit.schema.json'))).toEqual(JSON.parse(JSON.stringify(recordSchema())));
+});
+
+test('a record has the schema; one without an id, of another major version or with text for a number has not', () => {
+  const ajv = new Ajv2020({ formats: { 'date-time': true } });
+  const isRecord = ajv.compile(recordSchema());
+  const row = packetRow(line(), { observation: observation(), ends: ends(), node: 'node-a', noise: undefined });
+  const record = JSON.parse(row) as Record<string, unknown>;
+  expect(isRecord(record)).toBe(true);
+  expect(isRecord({ ...record, 'schema.version': '1.7', 'a.newer.field': 1 })).toBe(true);
+  expect(isRecord({ ...record, 'event.id': undefined })).toBe(false);
+  expect(isRecord({ ...record, 'schema.version': '2.0' })).toBe(false);
+  expect(isRecord({ ...record, 'network.packets': '3' })).toBe(false);
+});
