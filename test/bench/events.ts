@@ -104,7 +104,7 @@ async function bytesInEtcd(folder: string): Promise<number> {
   const [key, range_end] = ends;
   const response = await fetch(`${address}/v3/kv/range`, { method: 'POST', body: JSON.stringify({ key, range_end }) });
   const { kvs } = (await response.json()) as { kvs: { key: string; value: string }[] };
-  const bytes = kvs.map((each) => Buffer.from(each.key + each.value, 'base64').length);
+  const bytes = kvs.flatMap((each) => [each.key, each.value]).map((text) => Buffer.from(text, 'base64').length);
   return bytes.reduce((sum, each) => sum + each, 0) / kvs.length;
 }
 
