@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
@@ -25,7 +25,8 @@ const measure = `
   const svg = document.querySelector('svg');
   const { x, width } = svg.viewBox.baseVal;
   const laid = [...svg.querySelectorAll('text')].map((text) => {
-    const { x: left, width: length } = text.getBBox();
+    const { x: start, width: length } = text.getBBox();
+    const left = start + (text.transform.baseVal.consolidate()?.matrix.e ?? 0);
     const box = text.closest('.box')?.querySelector('rect').getBBox() ?? { x, width };
     return { text: text.textContent, shown: text.getNumberOfChars(), left, right: left + length, room: [box.x, box.x + box.width] };
   });
@@ -34,7 +35,7 @@ const measure = `
 
 async function layOut(picture: string): Promise<readonly Laid[]> {
   const svg = readFileSync(join(import.meta.dirname, '../../docs', picture), 'utf8');
-  const page = join(folder, `${picture}.html`);
+  const page = join(folder, `${basename(picture)}.html`);
   writeFileSync(page, `<!doctype html><meta charset="utf-8"><body>${svg}<script>${measure}</script></body>`);
   const args = ['--no-sandbox', '--disable-gpu', `--user-data-dir=${join(folder, 'profile')}`, '--dump-dom'];
   const { stdout } = await promisify(execFile)('chromium-headless-shell', [...args, pathToFileURL(page).href]);
@@ -43,7 +44,7 @@ async function layOut(picture: string): Promise<readonly Laid[]> {
   return JSON.parse(json) as Laid[];
 }
 
-test.each(['picture.svg', 'architecture.svg'])(
+test.each(['picture.svg', 'architecture.svg', 'simulation/conflict.svg', 'simulation/api-away.svg'])(
   'Chromium shows docs/%s with each text inside its box',
   async (picture) => {
     const laid = await layOut(picture);

@@ -3,7 +3,7 @@ import type { Results } from './measurements.ts';
 
 const [width, panelHeight, gap, top, left] = [900, 130, 46, 56, 70];
 /** Points of a line: more than that are not seen. */
-const columns = 400;
+const columns = 200;
 
 interface Panel {
   title: string;

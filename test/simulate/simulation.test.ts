@@ -33,7 +33,7 @@ describe.each(scenarios.map(({ name }) => name))('50 of 5,000 nodes in the scena
     played = simulate(scenario(name), sample);
   });
 
-  test('stay within their share of 500 writes a second, not only on average', async () => {
+  test('stay within their share of 500 writes a second in each minute; single seconds exceed it at most four times', async () => {
     const { writes } = await played;
     expect(busiest(writes, 60)).toBeLessThan(share);
     expect(busiest(writes, 10)).toBeLessThan(1.6 * share);
