@@ -2,7 +2,8 @@
 import * as z from 'zod/mini';
 import { defaults } from '../src/config/layer.ts';
 import { logLevelChoices, schema, type SettingName } from '../src/config/schema.ts';
-import { configFile, type Setting, settingNames, settingOf } from '../src/config/settings.ts';
+import type { Setting } from '../src/config/setting.ts';
+import { configFile, settingNames, settingOf } from '../src/config/settings.ts';
 import { verdicts } from '../src/model/packet.ts';
 
 /** For editors: what a config file may hold (JSON Schema, draft 2020-12). */

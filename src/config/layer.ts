@@ -1,7 +1,8 @@
 /** Layers of settings, none of them checked yet: what options set, what variables set, and defaults. */
 import type { Origin } from './origin.ts';
 import type { SettingName } from './schema.ts';
-import { configFile, type Setting, settingNames, settingOf } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { configFile, settingNames, settingOf } from './settings.ts';
 
 /** A value, not checked yet, and where it is from. */
 export interface Given {

@@ -1,28 +1,9 @@
 /** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
 import { lookupWays } from '../model/lookup-way.ts';
-import { verdicts } from '../model/packet.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
+import { auditSettings } from './audit-settings.ts';
+import type { Setting } from './setting.ts';
 import { logLevelChoices, podCacheChoices, type SettingName } from './schema.ts';
-
-export interface Setting {
-  /** The option of the command line, without its dashes. */
-  flag: string;
-  /** The variable; '' if there is none. */
-  env: string;
-  /** What stands for the value in a help text. */
-  value: string;
-  help: string;
-  /** What options and variables are converted to; undefined for text. */
-  type?: 'boolean' | 'number';
-  /** As on the command line. */
-  default?: string;
-  /** May be given several times; in the environment, separated by this. */
-  list?: RegExp;
-  /** All valid values. */
-  choices?: readonly string[];
-  /** The running agent follows a change of the file. */
-  reload?: true;
-}
 
 /** Names the file that holds the others, and is in none itself. */
 export const configFile = {
@@ -183,73 +164,7 @@ export const settings = {
     value: 'FILE',
     help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
   },
-  cluster: {
-    flag: 'cluster',
-    env: 'CLUSTER_NAME',
-    value: 'NAME',
-    help: 'name of this cluster, for the records of the audit. Default: they name none',
-  },
-  audit: {
-    flag: 'audit',
-    env: 'AUDIT',
-    value: 'SINK',
-    help: 'where records of dropped flows go (docs/audit.md): stdout, file:PATH, otlp:URL; each once at most. Default: nowhere',
-    default: '',
-    list: /[,\s]+/,
-  },
-  auditVerdicts: {
-    flag: 'audit-verdict',
-    env: 'AUDIT_VERDICTS',
-    value: 'VERDICT',
-    help: 'which packets the audit records: dropped, rejected, logged (only the log is known) or accepted',
-    default: 'dropped,rejected',
-    list: /[,\s]+/,
-    choices: verdicts,
-  },
-  auditInterval: {
-    flag: 'audit-interval',
-    env: 'AUDIT_INTERVAL',
-    value: 'SECONDS',
-    help: 'packets of one flow in so many seconds are one record',
-    type: 'number',
-    default: '60',
-  },
-  auditQueue: {
-    flag: 'audit-queue',
-    env: 'AUDIT_QUEUE',
-    value: 'MIB',
-    help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
-    type: 'number',
-    default: '8',
-  },
-  auditFileSize: {
-    flag: 'audit-file-size',
-    env: 'AUDIT_FILE_SIZE',
-    value: 'MIB',
-    help: 'the file of the audit is packed and followed by another one at this size, and each day',
-    type: 'number',
-    default: '10',
-  },
-  auditFileTotal: {
-    flag: 'audit-file-total',
-    env: 'AUDIT_FILE_TOTAL',
-    value: 'MIB',
-    help: 'packed files of the audit together; past it the oldest is deleted',
-    type: 'number',
-    default: '100',
-  },
-  auditOtlpHeaders: {
-    flag: 'audit-otlp-headers',
-    env: 'AUDIT_OTLP_HEADERS',
-    value: 'FILE',
-    help: 'file with a line "NAME: VALUE" for each header that the OTLP receiver asks for; read again for each request',
-  },
-  auditOtlpCa: {
-    flag: 'audit-otlp-ca',
-    env: 'AUDIT_OTLP_CA',
-    value: 'FILE',
-    help: "file with certificates (PEM) that the OTLP receiver's must come from. Default: those that Node.js trusts",
-  },
+  ...auditSettings,
   maxNodes: {
     flag: 'max-nodes',
     env: 'MAX_NODES',

@@ -1,7 +1,8 @@
 /** The options of commands that take all settings: one for each setting, and the command's own. */
 import { ConfigError } from '../../config/config.ts';
 import type { Flags } from '../../config/layer.ts';
-import { configFile, type Setting, settingNames, settingOf } from '../../config/settings.ts';
+import type { Setting } from '../../config/setting.ts';
+import { configFile, settingNames, settingOf } from '../../config/settings.ts';
 import { type OptionForms, type ParsedOptions, parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 
