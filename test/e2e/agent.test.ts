@@ -330,7 +330,7 @@ describe('settings and state', () => {
 
   test('a Node that does not exist', async () => {
     const agent = rig.start({ NODE_NAME: 'agent-nod', SOURCES: `file:${newLog()}` });
-    const { msg, nodes } = await agent.untilLog(({ level, nodes: some }) => level === 'error' && some !== undefined);
+    const { msg, nodes } = await agent.untilLog(({ problem, nodes: some }) => problem === 'node' && some !== undefined);
     expect(msg).toContain('agent-nod');
     // The first few, of whichever test file made them.
     expect((nodes as string[]).length).toBeGreaterThan(0);
@@ -342,8 +342,8 @@ describe('settings and state', () => {
     const STATE_DIR = rig.newFolder();
     writeFileSync(join(STATE_DIR, 'state-0000000001.log'), 'not what\nwas written\n');
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, STATE_DIR });
-    const { msg } = await agent.untilLog(({ level }) => level === 'error');
-    expect(msg).toMatch(/state-0000000001\.log .*unusable/);
+    const { level, msg } = await agent.untilLog(({ problem }) => problem === 'state load');
+    expect([level, msg]).toEqual(['error', expect.stringMatching(/state-0000000001\.log .*unusable/)]);
     await agent.untilReady();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.1', 80));
     await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
@@ -358,7 +358,9 @@ describe('settings and state', () => {
     await agent.untilReady();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.6.2', 80));
     await rig.untilEvents(namespace, (all) => sumOf(all) === 1);
-    expect(agent.log.filter(({ level, error }) => level === 'error' && error !== undefined)).toHaveLength(1);
+    expect(agent.log.filter(({ problem }) => problem === 'state save')).toEqual([
+      expect.objectContaining({ level: 'error', error: expect.objectContaining({ code: 'ENOTDIR' }) }),
+    ]);
     await untilMetric(agent, /state_errors_total\{operation="save"\} [1-9]/m);
   });
 
@@ -366,7 +368,7 @@ describe('settings and state', () => {
     const folder = join(rig.newFolder(), 'folder');
     mkdirSync(folder);
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${folder}` });
-    await agent.untilLog(({ level }) => level === 'error');
+    await agent.untilLog(({ problem }) => problem === `source ${folder} not-a-file`);
     expect((await agent.get('/healthz')).status).toBe(503);
     expect(await agent.untilExit()).toEqual({ code: 1, signal: null });
   });
