@@ -24,7 +24,14 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const rateLimitedLog = createRateLimitedLog(log, clock);
   const counts = noProblems();
   const connection = await connect({ config, metrics, counts, clock });
-  const problems = createProblems({ log, rateLimitedLog, metrics, counts, server: () => connection.server });
+  const problems = createProblems({
+    log,
+    rateLimitedLog,
+    metrics,
+    counts,
+    now: clock.now,
+    server: () => connection.server,
+  });
 
   const restored = restoreState(config.stateDir, config.node, new Date());
   if (restored.problem !== undefined) problems.state('load', restored.problem);

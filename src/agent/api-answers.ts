@@ -1,4 +1,5 @@
 import type { Refusal } from '../events/event-store.ts';
+import type { Millis } from '../model/log-line.ts';
 import { grantRights } from '../kubernetes/rights-file.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -9,6 +10,7 @@ export interface ApiAnswersOptions {
   log: Log;
   rateLimitedLog: RateLimitedLog;
   metrics: Metrics;
+  now: () => Millis;
   /** URL of the API server, for texts. */
   server: () => string;
 }
@@ -19,9 +21,14 @@ export interface ApiAnswersOptions {
  */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
-export function createApiAnswers({ rateLimitedLog, metrics, server }: ApiAnswersOptions) {
+/** How long a server that has just started may refuse what it grants. */
+const startingTime: Millis = 10_000;
+
+export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAnswersOptions) {
   const { report, resolve } = rateLimitedLog;
-  const shared = createSharedProblems(rateLimitedLog);
+  const shared = createSharedProblems(rateLimitedLog, now);
+  /** Since when each right is missing. */
+  const missing = new Map<string, Millis>();
   return {
     shared,
     refused: (verb: string, resource: string, refusal: Refusal, subject = resource): void => {
@@ -56,20 +63,27 @@ export function createApiAnswers({ rateLimitedLog, metrics, server }: ApiAnswers
 
   function granted(verb: string, resource: string): void {
     metrics.missingPermission.set(0, { verb, resource });
+    missing.delete(`right ${verb} ${resource}`);
     resolve(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
   }
 
   /** The right is missing, whatever answered so. */
   function denied(verb: string, resource: string, answer: string, subject = resource): void {
     metrics.missingPermission.set(1, { verb, resource });
+    const right = `right ${verb} ${resource}`;
+    const since = missing.get(right) ?? now();
+    missing.set(right, since);
+    const starting = shared.isThere('api server') && now() - since < startingTime;
+    // It has answered, and knows who asks.
+    shared.well(subject);
+    // For a moment a server that has just started knows no rights. Those that are missing are missed again.
+    if (starting) return;
     report(
       // Without these, less is explained: all else goes on.
       resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
-      `right ${verb} ${resource}`,
+      right,
       { verb, resource, answer },
       `Missing right: ${verb} ${resource}; ${grantRights}`,
     );
-    // It has answered, and knows who asks.
-    shared.well(subject);
   }
 }

@@ -28,16 +28,17 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
   const answers = createApiAnswers(options);
   const reportWrite = createWriteReport(log, rateLimitedLog, answers);
   return {
+    settle: answers.shared.settle,
     informer: (resource: WatchedResource, { verb, refusal, silent }: InformerProblem): void => {
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      if (silent === true)
-        report('info', `silence ${resource}`, { resource }, `The watch of ${resource} was silent and is started again`);
+      if (silent !== true) return;
+      const text = `The watch of ${resource} was silent and is started again`;
+      answers.shared.report('silence', resource, 'info', { resource }, text);
     },
     synced: (resource: WatchedResource): void => {
       for (const verb of ['list', 'watch'] as const) answers.answered(verb, resource);
-      resolve(`silence ${resource}`, `${resource} are watched again`);
     },
     unusable: (resource: WatchedResource, error: unknown): void => {
       report('warn', `unusable ${resource}`, { error }, `One of the ${resource} cannot be used and is left out`);
@@ -50,6 +51,12 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       if (known) return resolve('node', `There is a Node ${name} now`);
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
       report('error', 'node', { nodes: others.slice(0, 5) }, text);
+    },
+    /** Of the shared directory; undefined: it has answered. */
+    directory: (error: unknown): void => {
+      if (error === undefined) return resolve('directory', 'The shared directory answers again');
+      const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
+      report('warn', 'directory', { error }, text);
     },
     /** FelixConfiguration, which explains incidents, could be read, or not. */
     felix: (felix: NodeFacts['felix']): void => {

@@ -48,7 +48,7 @@ export async function connect({ config, metrics, counts, clock }: ConnectOptions
 export function createClusterContext(options: ClusterContextOptions) {
   const { config, connection, log, problems, onChange, clock } = options;
   const { now } = clock;
-  const podLookups = createPodLookups({ config, connection, lists: () => lists, log, clock });
+  const podLookups = createPodLookups({ config, connection, lists: () => lists, log, problems, clock });
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,

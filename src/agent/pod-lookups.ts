@@ -7,12 +7,14 @@ import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import { createFinderChain, type FinderChain } from '../resolving/lookups/finder-chain.ts';
 import type { Log } from '../telemetry/logger.ts';
+import type { ApiProblems } from './api-problems.ts';
 
 export interface PodLookupsOptions {
   config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
   connection: Connection;
   lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
   log: Pick<Log, 'info'>;
+  problems: Pick<ApiProblems, 'directory'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
 }
 
@@ -22,6 +24,7 @@ export function createPodLookups({
   connection,
   lists,
   log,
+  problems,
   clock,
 }: PodLookupsOptions): FinderChain | undefined {
   if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
@@ -32,11 +35,18 @@ export function createPodLookups({
     directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
     clock,
   });
-  return createFinderChain(finders, (states) => {
-    const texts = (usable: boolean): string[] =>
-      states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
-    log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
-  });
+  return createFinderChain(
+    finders,
+    (states) => {
+      const texts = (usable: boolean): string[] =>
+        states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
+      log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
+    },
+    (way, error) => {
+      // The others ask the API server, whose failures are reported with all that it is asked.
+      if (way === 'directory') problems.directory(error);
+    },
+  );
 }
 
 /** Pod ranges of the Nodes that are watched, and whether the Pods of this node have addresses of its own. */

@@ -39,8 +39,8 @@ export function createWriteReport(log: Log, { report }: RateLimitedLog, answers:
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
-        // With everything else that fails.
-        if (shared.isThere('api server')) return answers.refused(right, 'events', refusal as Refusal, subject);
+        // Admission failed on it, or a webhook did. What is of the server itself has no reason: its etcd is away.
+        if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
         const text = 'The API server failed on an Event; it is tried again every minute';
         return shared.report('event failed', subject, 'warn', about, text);
       }

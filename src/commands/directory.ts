@@ -35,7 +35,7 @@ type Parts = Awaited<ReturnType<typeof createParts>>;
 /** The shared directory, from start until `stop` is signalled. Rejects when it cannot begin. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
   const parts = await createParts(options, terminal);
-  const { log, watch, metrics, connection, clock } = parts;
+  const { log, problems, watch, metrics, connection, clock } = parts;
   const until = clock.wall() + validity.shortest + Math.random() * validity.spread;
   const certificate = createCertificate(options.podAddress, clock.wall() - day, until);
   const server = await serve(options, parts, certificate);
@@ -58,6 +58,7 @@ export async function runDirectory(options: DirectoryOptions, terminal: boolean,
   watch.start();
   while (!stop.aborted) {
     watch.sweep();
+    problems.settle();
     if (watch.synced && (await renew(options, parts, publication))) published = true;
     await delay(published ? housekeepingInterval : earlyInterval, undefined, { signal: stop }).catch(() => {});
   }
@@ -74,7 +75,10 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   const metrics = createMetrics({ version });
   const counts = noProblems();
   const connection = await connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
-  const problems = createApiProblems({ log, rateLimitedLog, metrics, server: () => connection.server }, counts);
+  const problems = createApiProblems(
+    { log, rateLimitedLog, metrics, now: clock.now, server: () => connection.server },
+    counts,
+  );
   const watch = createPodWatch({
     connection,
     onProblem: problems.informer,
@@ -83,7 +87,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
     clock,
     random: Math.random,
   });
-  return { clock, log, rateLimitedLog, metrics, connection, watch };
+  return { clock, log, rateLimitedLog, metrics, connection, problems, watch };
 }
 
 async function serve(

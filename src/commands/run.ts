@@ -96,6 +96,7 @@ function keepHouse({ context, ingest, publishing, problems, reload, lastSeen, cl
   context.lists.sweep(now);
   if (incidents.nextTick() <= now) incidents.tick(now);
   problems.api.clock(context.connection.clockSkew);
+  problems.api.settle();
   reload.look();
   lastSeen.look();
   // What was counted is worth more: rotated files may be deleted before they could be read again.

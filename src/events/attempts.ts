@@ -98,8 +98,8 @@ function isOfAll(result: WriteResult): boolean {
 
 /** A fault of this program must cost one Event for a while, not all of them for good. */
 function failedByItself(error: unknown): Outcome {
-  const refusal = { kind: 'refused', status: 500, reason: '', message: String(error), retryAfter: undefined } as const;
-  return { kind: 'refused', verb: 'create', refusal };
+  const answer = { status: 500, reason: 'InternalError', message: String(error), retryAfter: undefined } as const;
+  return { kind: 'refused', verb: 'create', refusal: { kind: 'refused', ...answer } };
 }
 
 function resultOf(refusal: Refusal, verb: Verb): WriteResult {

@@ -86,14 +86,11 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     watches: (resource) => isSynced(resource) && informers.get(resource) !== nothingToWatch,
     start() {
       begin('pods', false);
-      void isFew('nodes', limits.nodes, options, signal).then((few) => beginNodes(few));
+      void isFew('nodes', limits.nodes, options, signal).then((few) => beginNodes(few === true));
       void isFew('services', limits.services, options, signal).then((few) =>
         few ? begin('services', true) : doWithout('services'),
       );
-      if (limits.endpointSlices > 0)
-        void isFew('endpointslices', limits.endpointSlices, options, signal).then(
-          (few) => few && begin('endpointslices', true),
-        );
+      if (limits.endpointSlices > 0) void beginSlices();
     },
     stop() {
       stopping.abort();
@@ -127,9 +124,18 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     options.onSynced(resource);
   }
 
+  async function beginSlices(): Promise<void> {
+    if (signal.aborted) return;
+    const few = await isFew('endpointslices', limits.endpointSlices, options, signal);
+    if (few === undefined) giveUp('endpointslices');
+    else if (few) begin('endpointslices', true);
+  }
+
+  /** For a while: a server that has just started refuses what it will grant a moment later. */
   function giveUp(resource: WatchedResource): void {
     informers.get(resource)?.stop();
     informers.delete(resource);
+    void pause(optionalInterval * (1 + random())).then(beginSlices);
   }
 }
 
@@ -208,13 +214,13 @@ function selection(fieldSelector: string) {
   return { fieldSelector, pageSize: undefined };
 }
 
-/** Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
+/** Undefined where it may not be known. Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
 async function isFew(
   resource: WatchedResource,
   limit: number,
   { connection, onProblem, onTooMany }: ClusterWatchOptions,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const count = await backOff(() => countAll(connection, paths[resource]), {
     ...retryIntervals,
     jitter: 'full',
@@ -227,14 +233,17 @@ async function isFew(
       return refusal.status !== 403 && !isFinal(resource, refusal.status);
     },
   }).catch((error: unknown) => (isFinal(resource, (error as RefusedError).refusal.status) ? undefined : 0));
-  if (count === undefined) return false;
+  if (count === undefined) return undefined;
   if (count > limit) onTooMany(resource, count, limit);
   return count <= limit;
 }
 
-/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not go on asking for it. */
+/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not ask for it all the time. */
 function isFinal(resource: WatchedResource, status: number | undefined): boolean {
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }
+
+/** After that long, or up to twice that, what is of use only now and then is asked for again. */
+const optionalInterval = 600_000;
 
 const nothingToWatch: Informer = { start: () => {}, stop: () => {}, synced: true, lastHeard: undefined };

@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
-import { type Access, type HttpAnswer, type HttpRequest, send as sendHttp } from './http.ts';
+import { type Access, type HttpAnswer, send as sendHttp } from './http.ts';
 import { type Json, parsed } from './json.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
@@ -63,7 +63,7 @@ const reloadInterval: Millis = 5000;
 const closingTime: Millis = 100;
 
 /** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
-const largestAnswer = 32 * 1024 * 1024;
+const largestAnswer = 16 * 1024 * 1024;
 
 /** Throws when `load` does. */
 export function createConnection({
@@ -97,31 +97,34 @@ export function createConnection({
       return answer;
     },
     async stream(path, query, signal) {
-      const answer = await open('GET', path, { query }, signal);
+      const answer = await untilOpen(signal, () => open('GET', path, { query }, signal));
       if (answer.status === 200) return answer.body;
       throw new RefusedError(await refusalIn(answer));
     },
   };
 
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<Answer> {
-    const answer = await open(verb, path, options, AbortSignal.timeout(timeout));
-    if (answer.status >= 300) return refusalIn(answer);
-    return { kind: 'answered', body: JSON.parse(await textOf(answer)) };
+    const signal = AbortSignal.timeout(timeout);
+    return await untilOpen(signal, async () => {
+      const answer = await open(verb, path, options, signal);
+      if (answer.status >= 300) return await refusalIn(answer);
+      return { kind: 'answered', body: JSON.parse(await textOf(answer)) };
+    });
   }
 
   /** A connection that was kept may be closed just when it is used again; whatever we ask may be asked twice. */
-  async function sent(request: HttpRequest): Promise<HttpAnswer> {
+  async function untilOpen<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await sendHttp(access, request);
+        return await attempt();
       } catch (error) {
-        if (request.signal.aborted || tries === 3 || !wasClosed(error)) {
+        if (signal.aborted || tries === 3 || !wasClosed(error)) {
           // The server may have a certificate of another authority by now.
-          if (!request.signal.aborted) reload();
+          if (!signal.aborted) reload();
           throw error;
         }
         // Others may just be closing, too.
-        await setTimeout(closingTime);
+        await setTimeout(closingTime * (1 + Math.random()));
       }
     }
   }
@@ -144,7 +147,7 @@ export function createConnection({
   ): Promise<HttpAnswer> {
     const type = verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const asked = wall();
-    const answer = await sent({
+    const answer = await sendHttp(access, {
       method: verb,
       path: path + queryText(query),
       headers: {
@@ -223,7 +226,7 @@ function retryAfterOf(header: string | undefined): Millis | undefined {
 }
 
 function wasClosed(error: unknown): boolean {
-  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** What was aborted says why in its cause; a host with several addresses has an error for each. */

@@ -116,8 +116,11 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     const all = await listAll(connection, path, options, (object) => slimOf(object, options));
     if (signal.aborted) return;
     replaceAll(known, all, options);
-    synced = true;
-    answered();
+    // Later it is well when it can be watched again, too.
+    if (!synced) {
+      synced = true;
+      answered();
+    }
   }
 
   function answered(): void {
@@ -167,6 +170,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   }
 }
 
+/** Without keeping the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }

@@ -16,6 +16,8 @@ export interface WatchEvent {
 /** How long the beginning of an answer is waited for. */
 const longestBeginning: Millis = 30_000;
 
+const newline = 10;
+
 /** Characters of one event: etcd takes no object of more than 1.5 MiB. */
 const longestEvent = 8 * 1024 * 1024;
 
@@ -39,9 +41,11 @@ export async function* watchEvents(
     let rest = '';
     for await (const chunk of body) {
       timer.refresh();
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest += decoder.decode(chunk, { stream: true });
+      if (rest.length > longestEvent) throw new Error('the watch sends an object that is too large');
+      if (!chunk.includes(newline)) continue;
+      const lines = rest.split('\n');
       rest = lines.pop() ?? '';
-      if (rest.length > longestEvent) throw new Error('an event of a watch is too long');
       for (const line of lines) {
         const event = parsed(line);
         if (typeof event === 'object' && event !== null) yield event;

@@ -10,13 +10,22 @@ import { fakeLog, type LogEntry } from '../telemetry/fake-log.ts';
 let entries: LogEntry[];
 let metrics: Metrics;
 let problems: Problems;
+let now: number;
 
 beforeEach(() => {
+  now = nine;
   const { log, entries: all } = fakeLog();
   entries = all;
   metrics = createMetrics({ version: '1' });
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
-  problems = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => 'https://api' });
+  problems = createProblems({
+    log,
+    rateLimitedLog,
+    metrics,
+    counts: noProblems(),
+    now: () => now,
+    server: () => 'https://api',
+  });
 });
 
 test.each([37_000, -3_600_000])('a clock that is %i ms off is logged once, and that it is right again', (skew) => {
@@ -61,9 +70,62 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   problems.api.write('create', 'ok', series(), undefined);
   problems.api.synced('pods');
   expect(keys()).toHaveLength(1);
+  now += 60_000;
+  problems.api.settle();
+  expect(keys()).toHaveLength(1);
   problems.api.synced('nodes');
+  problems.api.settle();
   expect(keys()).toEqual(['api server', 'over: api server']);
   expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
+});
+
+test('a server that refuses now and then has one problem, which ends when it has not for a while', () => {
+  for (let time = 0; time < 5; time++) {
+    problems.api.write('create', 'throttled', series(), refused(429, 'too many'));
+    problems.api.write('create', 'ok', series(), undefined);
+    now += 19_000;
+    problems.api.settle();
+  }
+  expect(keys()).toEqual(['throttled']);
+  now += 1000;
+  problems.api.settle();
+  expect(keys()).toEqual(['throttled', 'over: throttled']);
+});
+
+test('rights that a server does not know yet when it comes back are missing if it refuses once more', () => {
+  problems.api.informer('nodes', { verb: 'watch', refusal: refused(0, 'connect ECONNREFUSED') });
+  const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
+  problems.api.informer('nodes', { verb: 'watch', refusal });
+  expect(keys()).toEqual(['api server']);
+  now += 10_000;
+  problems.api.informer('nodes', { verb: 'watch', refusal });
+  expect(keys().slice(1)).toEqual(['right watch nodes']);
+});
+
+test('a right that is missing is named although the server fails on something else all the time', () => {
+  const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
+  for (let time = 0; time < 3; time++) {
+    problems.api.write('create', 'unavailable', series(), refused(503, 'not now'));
+    problems.api.informer('nodes', { verb: 'watch', refusal });
+    now += 30_000;
+  }
+  expect(keys()).toEqual(['api server', 'right watch nodes']);
+});
+
+test('an Event on which admission fails all the time neither is nor prolongs a failure of the server', () => {
+  const failing = (): void =>
+    problems.api.write('create', 'failed', series(), {
+      ...refused(500, 'failed calling webhook'),
+      reason: 'InternalError',
+    });
+  failing();
+  problems.api.informer('pods', { verb: 'watch', refusal: refused(500, 'etcdserver: request timed out') });
+  failing();
+  problems.api.synced('pods');
+  now += 60_000;
+  failing();
+  problems.api.settle();
+  expect(keys()).toEqual(['event failed', 'api server', 'over: api server']);
 });
 
 test('an Event that is refused for good is logged with the answer of the server', () => {

@@ -64,14 +64,55 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
     ['The API server cannot be reached: waiting for it, and counting meanwhile', 'The API server answers again'],
   ],
   [
-    'a token that is refused',
-    (api) => api.informer('pods', { verb: 'list', refusal: refused(401, 'no') }),
-    ['The API server does not accept our token (401): it is read again and tried again'],
+    'an API server that fails',
+    (api) => api.informer('pods', { verb: 'list', refusal: refused(503, 'no') }),
+    ['The API server refuses to list pods for now: it fails (503)'],
   ],
   [
-    'a watch that is silent',
-    (api) => api.informer('pods', { verb: 'watch', refusal: undefined, silent: true }),
-    ['The watch of pods was silent and is started again'],
+    'an API server that throttles, and then does not',
+    (api) => {
+      api.informer('pods', { verb: 'list', refusal: refused(429, 'no') });
+      api.synced('pods');
+    },
+    ['The API server refuses to list pods for now: too many requests (429)', 'The API server throttles us no longer'],
+  ],
+  [
+    'what the API server does not have, and then has',
+    (api) => {
+      api.informer('endpointslices', { verb: 'list', refusal: refused(404, 'no') });
+      api.synced('endpointslices');
+    },
+    ['The API server refuses to list endpointslices for now', 'endpointslices can be read again'],
+  ],
+  [
+    'a token that is refused, and then accepted',
+    (api) => {
+      api.informer('pods', { verb: 'list', refusal: refused(401, 'no') });
+      api.synced('pods');
+    },
+    [
+      'The API server does not accept our token (401): it is read again and tried again',
+      'The API server accepts our token again',
+    ],
+  ],
+  [
+    'a shared directory that is away, and answers again',
+    (api) => {
+      api.directory(new Error('no'));
+      api.directory(undefined);
+    },
+    [
+      'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile',
+      'The shared directory answers again',
+    ],
+  ],
+  [
+    'a watch that is silent, and is heard of again',
+    (api) => {
+      api.informer('pods', { verb: 'watch', refusal: undefined, silent: true });
+      api.synced('pods');
+    },
+    ['The watch of pods was silent and is started again', 'What is watched is heard of again'],
   ],
   [
     'an object that cannot be used',
@@ -89,34 +130,49 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
     ['The API server refuses an Event for good; it is given up'],
   ],
   [
-    'an Event that failed',
-    (api) => api.write('create', 'failed', series(), refused(500, 'no')),
-    ['The API server failed on an Event; it is tried again every minute'],
+    'an Event that failed, and then is written',
+    (api) => {
+      api.write('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' });
+      api.write('create', 'ok', series(), undefined);
+    },
+    ['The API server failed on an Event; it is tried again every minute', 'The API server fails on Events no longer'],
   ],
   ...(
     [
-      ['admission webhook "x" denied the request: no', 'An admission webhook denies'],
-      ["ValidatingAdmissionPolicy 'p' denied request: no", 'A ValidatingAdmissionPolicy denies'],
-      ['exceeded quota: small', 'A ResourceQuota has no room for'],
-      ['not here', "The API server's admission denies"],
+      ['admission webhook "x" denied the request: no', 'An admission webhook denies', 'an admission webhook denied'],
+      [
+        "ValidatingAdmissionPolicy 'p' denied request: no",
+        'A ValidatingAdmissionPolicy denies',
+        'a ValidatingAdmissionPolicy denied',
+      ],
+      ['exceeded quota: small', 'A ResourceQuota has no room for', 'a ResourceQuota had no room for'],
+      ['not here', "The API server's admission denies", "the API server's admission denied"],
     ] as const
-  ).map(([answer, text]): [string, (api: Problems['api']) => void, string[]] => [
+  ).map(([answer, denies, denied]): [string, (api: Problems['api']) => void, string[]] => [
     answer,
-    (api) =>
-      api.write(
-        'create',
-        'denied',
-        series(),
-        refused(403, answer.startsWith('admission') ? answer : `events "a" is forbidden: ${answer}`),
-      ),
-    [`${text} an Event; ${later}`],
+    (api) => {
+      const message = answer.startsWith('admission') ? answer : `events "a" is forbidden: ${answer}`;
+      api.write('create', 'denied', series(), refused(403, message));
+      api.write('create', 'ok', series(), undefined);
+    },
+    [`${denies} an Event; ${later}`, `Events are written again that ${denied}`],
   ]),
 ])('%s', (_, act, expected) => {
+  let now = nine;
   const { log, entries } = fakeLog();
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
   const metrics = createMetrics({ version: '1' });
-  const { api } = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => 'https://api' });
+  const { api } = createProblems({
+    log,
+    rateLimitedLog,
+    metrics,
+    counts: noProblems(),
+    now: () => now,
+    server: () => 'https://api',
+  });
   act(api);
+  now += 60_000;
+  api.settle();
   expect(entries.filter(({ level }) => level !== 'debug').map(({ text }) => text)).toEqual(expected);
 });
 
@@ -124,7 +180,14 @@ test('a state that is changed on disk, a disk that does not keep it, and then do
   const { log, entries } = fakeLog();
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
   const metrics = createMetrics({ version: '1' });
-  const problems = createProblems({ log, rateLimitedLog, metrics, counts: noProblems(), server: () => '' });
+  const problems = createProblems({
+    log,
+    rateLimitedLog,
+    metrics,
+    counts: noProblems(),
+    now: () => nine,
+    server: () => '',
+  });
   problems.state('lost', 'state-1.log was removed');
   problems.state('save', new Error('full'));
   problems.stateSaved();

@@ -60,7 +60,7 @@ function about(what: string) {
   };
 }
 
-function start(endpointSlices: number): void {
+function start(endpointSlices: number, pause?: (duration: number) => Promise<void>): void {
   lists = createLiveLists('node-a', undefined);
   cluster = createClusterWatch({
     connection: createConnection({
@@ -73,6 +73,7 @@ function start(endpointSlices: number): void {
     ownNode: 'node-a',
     podCache: 'node',
     limits: { nodes: 200, services: 5000, endpointSlices },
+    ...(pause && { pause }),
     onProblem: (resource, { verb, refusal }) => about(`${verb} refused with ${refusal?.status}`)(resource),
     onSynced(resource) {
       about('synced')(resource);
@@ -161,6 +162,22 @@ describe('EndpointSlices', () => {
     expect(askedForSlices()).toHaveLength(answered + 1);
     expect(cluster.watches('endpointslices')).toBe(false);
     expect(cluster.informers.has('endpointslices')).toBe(false);
+  });
+
+  test('are asked for again long after they were refused: the right may be there by then', async () => {
+    const pauses: number[] = [];
+    const goOn = Promise.withResolvers<void>();
+    answerSlices = ({ response, query }) => {
+      if (askedForSlices().length === 1) refuse(response, 403);
+      else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+    };
+    start(9, (duration) => {
+      pauses.push(duration);
+      return goOn.promise;
+    });
+    await until(() => pauses.includes(600_000));
+    goOn.resolve();
+    await until(() => cluster.watches('endpointslices'));
   });
 
   test('are asked for again when the server only failed', async () => {

@@ -18,8 +18,13 @@ function scene(outcomes: Partial<Record<LookupWay, Outcome>>) {
     },
     look: () => Promise.resolve({ usable: true, why: 'a reason' }),
   }));
-  const chain = createFinderChain(finders, (all) => states.push(...all));
-  return { asked, states, chain };
+  const ends: unknown[] = [];
+  const chain = createFinderChain(
+    finders,
+    (all) => states.push(...all),
+    (way, error) => ends.push([way, error]),
+  );
+  return { asked, states, ends, chain };
 }
 
 const found = { pods: [pod()] };
@@ -36,13 +41,18 @@ test('the first that leads to the address answers, also that it is not in use', 
 });
 
 test('one that fails, or may not, gives way to the next', async () => {
-  const { chain } = scene({ 'calico-block': new Error('away'), 'pod-cidr': new OverBudget(), 'field-selector': found });
+  const away = new Error('away');
+  const { chain, ends } = scene({ 'calico-block': away, 'pod-cidr': new OverBudget(), 'field-selector': found });
   await expect(chain.find('10.65.2.9')).resolves.toBe(found);
   expect(Object.fromEntries(chain.counts)).toMatchObject({
     'calico-block': { failed: 1, refused: 0 },
     'pod-cidr': { failed: 0, refused: 1 },
     'field-selector': { hit: 1 },
   });
+  expect(ends).toEqual([
+    ['calico-block', away],
+    ['field-selector', undefined],
+  ]);
 });
 
 test('where none leads there and one has failed, it is not known', async () => {

@@ -64,7 +64,11 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const stateId = restored?.id ?? node;
   const remote = lazyLookups(() => {
     const finder = createCalicoBlockFinder({ connection, clock });
-    const chain = createFinderChain([finder], () => {});
+    const chain = createFinderChain(
+      [finder],
+      () => {},
+      () => {},
+    );
     return createRemoteLookups({ findPods: chain.find, findHostName: undefined, onChange, now });
   });
   const lists = createLiveLists(node, remote);

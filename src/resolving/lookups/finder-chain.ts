@@ -10,10 +10,14 @@ export interface FinderChain {
   readonly counts: ReadonlyMap<LookupWay, Readonly<Record<WayResult, number>>>;
 }
 
-/** `onFirst` is called once, when an address is looked up for the first time, with what each way has to say of itself. */
+/**
+ * `onEnd` is called when a way has answered (undefined) or failed. `onFirst` is called once, when an address is looked up for the first time, with what each way has to
+ * say of itself.
+ */
 export function createFinderChain(
   finders: readonly PodFinder[],
   onFirst: (states: readonly (WayState & { way: LookupWay })[]) => void,
+  onEnd: (way: LookupWay, error: unknown) => void,
 ): FinderChain {
   const counts = new Map(finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]));
   let asked = false;
@@ -27,10 +31,13 @@ export function createFinderChain(
         const owners = await finder.find(address);
         if (owners === undefined) continue;
         count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
+        onEnd(finder.way, undefined);
         say();
         return owners;
       } catch (error) {
-        count(finder.way, error instanceof OverBudget ? 'refused' : 'failed');
+        const refused = error instanceof OverBudget;
+        count(finder.way, refused ? 'refused' : 'failed');
+        if (!refused) onEnd(finder.way, error);
         failure = error;
       }
     }

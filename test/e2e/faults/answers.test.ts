@@ -59,7 +59,7 @@ testFaults({ name: 'answers', subnet: '10.110' }, [
   ),
   {
     title: '500 to everything',
-    begin: failing(status(500, 'InternalError')),
+    begin: failing(status(500, '')),
     lasts: refusedWrites(500, 2),
     end: heal,
     problems: ['api server'],
