@@ -6,6 +6,7 @@
  *     npm run bench:throughput -- --against FILE.cjs            beside another bundle
  *     PEER=/path/to/kube-iptables-tailer npm run bench:throughput
  *     npm run bench:throughput -- --rounds 3 --megabytes 50     less; by default 5 of 100 MB
+ *     npm run bench:throughput -- --log 'drops only'            one of its logs
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     against: { type: 'string', multiple: true, default: [] },
     rounds: { type: 'string', default: '5' },
     megabytes: { type: 'string', default: '100' },
+    log: { type: 'string' },
   },
 });
 const peer = process.env['PEER'];
@@ -59,7 +61,7 @@ try {
   await createObjects(plane, { items: [benchNode(0)] });
   await createPods(plane, 0, podsOfNode, () => 0);
   const rows = [['log', 'reader', 'lines/s of CPU, median', 'least, most', 'of the last', 'memory, peak']];
-  for (const kind of kinds) {
+  for (const kind of kinds.filter((each) => values.log === undefined || values.log === each)) {
     const names = [
       'this',
       ...values.against,

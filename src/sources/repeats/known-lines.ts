@@ -1,4 +1,4 @@
-import { digitsEnd, isSourcePort, uptimeEnd, varyingKey } from './varying-fields.ts';
+import { digitsEnd, hashOfFlow, isSourcePort, uptimeEnd, varyingKey } from './varying-fields.ts';
 
 /** Where a line stands, and parts of it: positions in `bytes`. */
 export interface LineBytes {
@@ -15,7 +15,9 @@ export interface LineBytes {
 
 /** Lines as they were learned, each at a place, without what varies. Outside of V8's heap. */
 export interface KnownLines {
-  /** Whether the bytes from `start` to `end` are those of the line at `place`, but for what varies in it. */
+  /** Of the header from `from` to `end`, for a choice of place. */
+  hashOf: (bytes: Buffer, from: number, end: number) => number;
+  /** Whether the bytes of the last `hashOf` from `start` to `end` are those of the line at `place`, but for what varies in it. */
   isAt: (place: number, bytes: Buffer, start: number, end: number) => boolean;
   /** False: lines like it cannot be recognized by their bytes; the place is what it was. `sourcePortsFrom`: as in `Repeat`. */
   keep: (place: number, line: LineBytes, sourcePortsFrom: number) => boolean;
@@ -45,8 +47,11 @@ export function createKnownLines(places: number): KnownLines {
   let view = slotView;
 
   return {
-    isAt(place, bytes, start, end) {
+    hashOf(bytes, from, end) {
       if (view.buffer !== bytes.buffer || view.byteOffset !== bytes.byteOffset) view = viewOf(bytes);
+      return hashOfFlow(bytes, view, from, end);
+    },
+    isAt(place, bytes, start, end) {
       let at = start;
       let slot = place * slotLength;
       for (let run = place * maxRuns * 2; ; run += 2) {
