@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+
 /**
  * What a message is about, its wording left out, which one table of each slice has: the setting, option, file or place that stands before the
  * first colon, as in `/f:2:1: maxNode: there is …`. Empty where a message names nothing.
@@ -8,3 +10,8 @@ export function subjectOf(message: string): string {
 
 /** That of each message, one after another. */
 export const subjectsOf = (messages: readonly string[]): string[] => messages.map(subjectOf);
+
+/** What a test expects of a message: all of it, or what stands before `…`, which stands for wording. */
+export function beginning(expected: string): unknown {
+  return expected.endsWith('…') ? expect.stringMatching(`^${RegExp.escape(expected.slice(0, -1))}`) : expected;
+}

@@ -5,9 +5,8 @@
 import { parseAst } from 'vitest/node';
 import { filesBelow, textOf } from '../../test/docs/documents.ts';
 
-/** Where the wording of a slice stands, beside files of expected messages. Some tests of doctor repeat what other folders say. */
-const tables =
-  /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$|^test\/commands\/doctor\/(?:doctor-options|kernel-log|node-checks|program-sources|report|rules|state)\.test\.ts$/;
+/** Where the wording of a slice stands, beside files of expected messages. */
+const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$/;
 
 /** Words that programs other than this one print, and which src looks for. */
 const foreign = /^src\/(?:events\/throttling|incidents\/catalogue|parsing\/components|sources\/journald)/;

@@ -76,11 +76,11 @@ describe('settings of the environment that are wrong', () => {
 describe('a command line that is wrong', () => {
   test.each([
     [['--max-nodes', 'many'], /--max-nodes "many"/],
-    [['--output', 'yaml'], /--output yaml: must be text or json/],
+    [['--output', 'yaml'], /: --output yaml: /],
     [['--send-test-event', '--pod', 'web-0'], /--pod web-0: must be NAMESPACE\/NAME/],
     [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
     [['--pod', 'a/b'], /--pod is only for --send-test-event/],
-    [['--colour'], /--colour: there is no such option/],
+    [['--colour'], /: --colour: /],
   ])('%j', (args, expected) => {
     expect(() => readDoctorOptions(args, env)).toThrow(UsageError);
     expect(() => readDoctorOptions(args, env)).toThrow(expected);
@@ -88,10 +88,8 @@ describe('a command line that is wrong', () => {
 
   test('has exit status 2', async () => {
     const { status, err } = await program(['doctor', '--output', 'yaml'], { env });
-    expect({ status, err }).toEqual({
-      status: 2,
-      err: 'kube-netfilter-tailer: --output yaml: must be text or json\nTry: kube-netfilter-tailer doctor --help\n',
-    });
+    expect(status).toBe(2);
+    expect(err).toMatch(/^kube-netfilter-tailer: --output yaml: .+\nTry: kube-netfilter-tailer doctor --help\n$/);
   });
 });
 

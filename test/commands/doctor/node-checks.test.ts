@@ -9,6 +9,7 @@ import { defaultRules } from '../../../src/sources/kubelet/rules.ts';
 import { nine, pod } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { fakeSystem } from './fake.ts';
+import { beginning } from '../../subject.ts';
 
 const within = temporaryFolder();
 
@@ -34,19 +35,14 @@ describe('a source of the kernel', () => {
       { reason: 'no such file' },
       'source file:/a problem: /a: cannot be read: no such file',
     ],
-    [
-      { kind: 'file', path: '/a' },
-      {},
-      { ...log, lines: 0 },
-      'source file:/a warning: /a: no line of the kernel is there',
-    ],
+    [{ kind: 'file', path: '/a' }, {}, { ...log, lines: 0 }, 'source file:/a warning: /a: …'],
     [
       { kind: 'file', path: '/a' },
       {},
       { ...log, last: nine + 7_200_000 },
       'source file:/a warning: /a: last line 120m in the future, last drop none (of 3 lines of the kernel since 9s ago)',
     ],
-    [{ kind: 'auto' }, {}, undefined, "source auto problem: the kernel's log is nowhere to be read"],
+    [{ kind: 'auto' }, {}, undefined, 'source auto problem: …'],
     [
       { kind: 'auto' },
       { choose: () => ({ ...ring, isCertain: true }) },
@@ -59,12 +55,7 @@ describe('a source of the kernel', () => {
       log,
       `source auto warning: ${ring.text}: ${lately}`,
     ],
-    [
-      { kind: 'journal', directory: undefined },
-      {},
-      undefined,
-      'source journal problem: no journal can be read: there is no journalctl in this image',
-    ],
+    [{ kind: 'journal', directory: undefined }, {}, undefined, 'source journal problem: …'],
     [
       { kind: 'journal', directory: '/j' },
       { findJournal: () => ({ directory: '/j' }) },
@@ -72,7 +63,7 @@ describe('a source of the kernel', () => {
       'source journal:/j ok: /j: last line 1s ago, last drop 2s ago (of 3 lines of the kernel since 9s ago)',
     ],
   ])('%j', (setting, given, look, expected) => {
-    expect(status(setting, given, look)).toBe(expected);
+    expect(status(setting, given, look)).toEqual(beginning(expected));
   });
 });
 

@@ -146,27 +146,22 @@ describe('programs', () => {
     ]);
     expect(logRules({ rules })).toMatchObject({
       status: 'unknown',
-      finding:
-        'none found, but the rules of iptables-legacy and nft cannot be seen (only root on the node may see them)',
+      finding: expect.stringContaining('iptables-legacy and nft'),
     });
     expect(checkIptablesBackends(rules, 'initial')).toMatchObject({
-      finding: 'the rules of both backends cannot be seen (only root on the node may see them)',
-      advice: expect.stringMatching(/^run on the node as root: /),
+      finding: expect.stringContaining('both backends'),
+      advice: expect.stringContaining('as root'),
     });
   });
 
   test('programs that hang are reported once, not as missing', async () => {
-    const hung = { kind: 'failed', reason: 'it did not end in time' } as const;
+    const hung = { kind: 'failed', reason: 'hung' } as const;
     const rules = await readRules({
       run: programs({ 'iptables-nft-save': hung, 'ip6tables-nft-save': hung, nft: hung }),
       readFile: () => '',
     });
-    expect(logRules({ rules }).finding).toBe(
-      'none found, but the rules of nft cannot be seen (iptables-nft-save and 2 more: it did not end in time)',
-    );
-    expect(checkIptablesBackends(rules, 'initial').finding).toBe(
-      'the rules of nft cannot be seen (iptables-nft-save and 1 more: it did not end in time)',
-    );
+    expect(logRules({ rules }).finding).toContain('(iptables-nft-save and 2 more: hung)');
+    expect(checkIptablesBackends(rules, 'initial').finding).toContain('(iptables-nft-save and 1 more: hung)');
   });
 
   test('without legacy tables nothing is missed without their program', async () => {

@@ -70,7 +70,7 @@ describe('state', () => {
     writeFileSync(within('bad/state.json'), 'nonsense\n');
     expect(readKeptState(within('bad'))).toEqual({
       kind: 'unusable',
-      reason: 'it is no state file of this program',
+      reason: expect.stringContaining('no state file'),
     });
     expect(readdirSync(within('bad'))).toEqual(['state.json']);
     expect(readFileSync(within('bad/state.json'), 'utf8')).toBe('nonsense\n');
@@ -79,13 +79,16 @@ describe('state', () => {
   test('one that is no file is not waited for', () => {
     mkdirSync(within('pipe'));
     execFileSync('mkfifo', [within('pipe/state.json')]);
-    expect(readKeptState(within('pipe'))).toEqual({ kind: 'unusable', reason: 'it is no regular file' });
+    expect(readKeptState(within('pipe'))).toEqual({
+      kind: 'unusable',
+      reason: expect.stringContaining('regular file'),
+    });
   });
 
   test('one that lacks what every state has', () => {
     mkdirSync(within('odd'));
     writeOldState(within('odd/state.json'), { node: 'node-a', series: { series: [null] } });
-    expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: 'it is no state of an agent' });
+    expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('no state') });
   });
 
   test('none, and a folder that is not there', () => {
@@ -99,7 +102,7 @@ describe('state', () => {
     expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is no folder` });
     expect(lookAtFolder(within('file/state'))).toEqual({
       kind: 'refused',
-      reason: `${within('file/state')}: a part of the path is not a folder`,
+      reason: expect.stringMatching(new RegExp(`^${RegExp.escape(within('file/state'))}: `)),
     });
   });
 });
