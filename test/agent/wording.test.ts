@@ -157,7 +157,7 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
     },
     [`${denies} an Event; ${later}`, `Events are written again that ${denied}`],
   ]),
-])('%s', (_, act, expected) => {
+])('the log of the agent says it of: %s', (_, act, expected) => {
   let now = nine;
   const { log, entries } = fakeLog();
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });

@@ -68,14 +68,17 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log', '--quiet'], { quiet: true }],
   [['--explain', 'a line'], { explain: 'a line', logs: [] }],
   [['--explain=-a line'], { explain: '-a line', logs: [] }],
-])('%j', (args, expected) => {
+])('the command line %j', (args, expected) => {
   expect(readReplayOptions(args)).toStrictEqual({ ...defaults, ...expected });
 });
 
-describe('help', () => {
-  test.each([[['--help']], [['-h']], [['--help', '-o', 'yaml']], [['kern.log', '-h']]])('%j', (args) => {
-    expect(readReplayOptions(args)).toBe('help');
-  });
+describe('help is shown for the command line', () => {
+  test.each([[['--help']], [['-h']], [['--help', '-o', 'yaml']], [['kern.log', '-h']]])(
+    'the command line %j',
+    (args) => {
+      expect(readReplayOptions(args)).toBe('help');
+    },
+  );
 
   test('names every option', () => {
     for (const option of [
@@ -100,7 +103,7 @@ describe('help', () => {
   });
 });
 
-describe('wrong', () => {
+describe('a wrong command line is refused', () => {
   test.each<[string[], string]>([
     [['kern.log', '--prefix', '=dropped'], '--prefix =dropped'],
     [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
@@ -112,7 +115,7 @@ describe('wrong', () => {
     [['kern.log', '--quiet=yes'], '--quiet'],
     [['kern.log', '--node'], '--node'],
     [['kern.log', '--node', ''], '--node'],
-  ])('%j', (args, expected) => {
+  ])('the command line %j', (args, expected) => {
     expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
   });
 

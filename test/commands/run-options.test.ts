@@ -40,7 +40,7 @@ test.each<[string[], object]>([
   [['--prefix', 'a,b=logged'], { prefixes: [{ prefix: 'a,b', verdict: 'logged' }] }],
   [['--include-noise', 'true', '--max-nodes', '7'], { includeNoise: true, maxNodes: 7 }],
   [['--kubeconfig', 'here'], { kubeconfig: 'here' }],
-])('%j', (args, expected) => {
+])('the command line %j', (args, expected) => {
   expect(configOf(args, env)).toEqual({ ...readConfig({}, env), ...expected });
 });
 
@@ -63,7 +63,7 @@ describe('what cannot be followed', () => {
     [['--no-node'], '--no-node'],
     [['--colour', 'red', 'kern.log'], '--colour', 'kern.log'],
     [['--colour=red', 'kern.log'], '--colour', 'kern.log'],
-  ])('%j', (args, ...expected) => {
+  ])('the command line %j', (args, ...expected) => {
     expect(subjectsOf(problemsOf(args))).toEqual(expected);
   });
 

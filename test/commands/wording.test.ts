@@ -37,7 +37,7 @@ describe('run', () => {
       'kern.log: is no option; each begins with --',
     ],
     [['--colour=red', 'kern.log'], '--colour: there is no such option', 'kern.log: is no option; each begins with --'],
-  ])('%j', (args, ...problems) => {
+  ])('says what is wrong with %j', (args, ...problems) => {
     expect(() => readRunOptions(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError(problems, 'run'));
   });
 });
@@ -94,7 +94,7 @@ describe('replay', () => {
         '--now x: must be a time such as 2026-11-21T03:42:11Z',
       ],
     ],
-  ])('%j', (args, problems) => {
+  ])('says what is wrong with %j', (args, problems) => {
     expect(() => readReplayOptions(args)).toThrow(new UsageError(problems, 'replay'));
   });
 });
@@ -107,7 +107,7 @@ describe('config', () => {
     [['check', 'a', 'b'], 'config check takes one FILE'],
     [['print', '-o', 'toml'], '--output toml: must be yaml or json'],
     [['print', '--effectiv'], '--effectiv: there is no such option; did you mean --effective?'],
-  ])('%j', (args, problem) => {
+  ])('says what is wrong with %j', (args, problem) => {
     expect(() => runConfig(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError([problem], 'config'));
   });
 });

@@ -28,7 +28,7 @@ test.each<[Record<string, string>, object]>([
   [{ POD_IDENTIFIER: 'name_with_namespace' }, { legacyMetric: 'name_with_namespace' }],
   [{ POD_IDENTIFIER: 'label' }, { legacyMetric: 'workload' }],
   [{ POD_IDENTIFIER: 'what else' }, { legacyMetric: 'namespace' }],
-])('%j', (env, expected) => {
+])('settings of kube-iptables-tailer are read: %j', (env, expected) => {
   const { config, warnings } = read(env);
   expect(config).toEqual({ ...read({}).config, ...expected });
   expect(warnings).toHaveLength(1);

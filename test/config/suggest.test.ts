@@ -21,7 +21,7 @@ test.each([
   ['', undefined],
   ['---', undefined],
   ['x'.repeat(100_000), undefined],
-])('%s', (word, expected) => {
+])('the setting that is nearest to %j', (word, expected) => {
   expect(nearest(word, names)).toBe(expected);
 });
 

@@ -5,7 +5,7 @@ import { lines } from './lines.ts';
 
 const prefixes = createPrefixTable();
 
-test.each(lines)('$id', ({ text, expected }) => {
+test.each(lines)('the line $id of the corpus', ({ text, expected }) => {
   const found = parse(text, prefixes);
   if (expected === undefined) expect(found).toBeUndefined();
   else for (const part of [expected].flat()) expect(found).toMatchObject(part);

@@ -31,7 +31,7 @@ test.each([
   ['the first entry', undefined, { one: encodeReplica(replica) }],
   ['beside another', { two: other }, { one: encodeReplica(replica) }],
   ['instead of what an earlier one of that name wrote', { one: other }, { one: encodeReplica(replica) }],
-])('%s', async (_, data, expected) => {
+])('a replica publishes itself: %s', async (_, data, expected) => {
   const { api, publish: write } = scene(data);
   await write();
   expect(api.asked).toMatchObject([{ verb: 'GET' }, { verb: 'PATCH', body: { data: expected } }]);

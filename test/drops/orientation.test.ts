@@ -77,7 +77,7 @@ test.each([
 test.each([
   { name: 'no ports', given: portless('SCTP'), expected: { port: undefined, reply: false } },
   { name: 'a destination port only', given: packet({ sourcePort: undefined }), expected: { port: 5432, reply: false } },
-])('$name', ({ given, expected }) => {
+])('which port is the service: $name', ({ given, expected }) => {
   expect(orient(given)).toEqual(expected);
 });
 

@@ -34,7 +34,7 @@ test.each([
   [404, 'events "web.1a2b" not found', undefined],
   [500, 'Internal error occurred: failed calling webhook "events.example.org": connection refused', undefined],
   [0, 'admission webhook "x" denied the request: never said', undefined],
-])('%i %s', (status, message, denier) => {
+])('who denied a write, by status %i and text: %s', (status, message, denier) => {
   expect(denierOf({ status, reason: '', message })).toBe(denier);
 });
 

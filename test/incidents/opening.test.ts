@@ -47,7 +47,7 @@ test.each([
   ],
   ['a sync that failed opens nothing', '0 failed\n 30 failed\n 60 failed\n 90 failed', []],
   ['a sync that failed does not make a flap an incident', '0 KN102\n 30 failed\n 70 KN102', []],
-])('%s', (_, script, changes) => {
+])('an incident opens, or not yet: %s', (_, script, changes) => {
   expect(play(script)).toEqual(changes);
 });
 

@@ -47,7 +47,7 @@ test.each([
     '0 restart\n 10 restart\n 20 restart\n 25 KN105\n 40 restart',
     ['20 opened KN117 3', '40 continued KN117 1'],
   ],
-])('%s', (_, script, changes) => {
+])('restarts of a program: %s', (_, script, changes) => {
   expect(play(script)).toEqual(changes);
 });
 

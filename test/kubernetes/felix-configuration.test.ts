@@ -108,7 +108,7 @@ test.each<[string, Script, object]>([
   ['an API server in problem', { [`${v1}default`]: 500 }, { kind: 'unreadable', reason: 'failed' }],
   ['no answer', { [`${v1}default`]: 0, [v1 + own]: 0 }, { kind: 'unreadable', reason: 'failed' }],
   ["Calico's API server is down", { [`${v3}default`]: 503, [v3 + own]: 503 }, { kind: 'unreadable', reason: 'failed' }],
-])('%s', async (_, script, expected) => {
+])('a FelixConfiguration is read: %s', async (_, script, expected) => {
   expect(await reader(script).felix.read()).toEqual(expected);
 });
 
@@ -123,7 +123,7 @@ describe('is kept for a minute', () => {
     ['settings', { [`${v1}default`]: {} }, 2],
     ['absent', {}, 4],
     ['unreadable', { [`${v1}default`]: 500 }, 2],
-  ])('%s', async (_, script, requests) => {
+  ])('a FelixConfiguration is read: %s', async (_, script, requests) => {
     const { felix, asked, pass } = reader(script);
     const first = await felix.read();
     pass(59);

@@ -34,7 +34,7 @@ const names = ({ objects }: Snapshot): string[] =>
     .map(({ name }) => name)
     .concat(objects.namespaces);
 
-describe('shapes', () => {
+describe('a saved list is read in the shape of', () => {
   test.each([
     {
       name: 'List of several kinds',
@@ -85,7 +85,7 @@ describe('shapes', () => {
   });
 });
 
-describe('problems', () => {
+describe('a saved list with a problem', () => {
   test.each([
     {
       name: 'a Pod without a name',

@@ -46,7 +46,7 @@ test.each([
   '{"log":"x\\n","stream":"stdin","time":"2026-11-21T10:00:00Z"}',
   '{"log":"cut off',
   '{"msg":"a log of its own"}',
-])('neither: %s', (line) => {
+])('a line that is neither CRI nor Docker: %s', (line) => {
   expect(readRecord(line)).toBeUndefined();
 });
 

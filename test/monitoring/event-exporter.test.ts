@@ -21,7 +21,7 @@ test.each([
   ["${a{b} ${} '${|${A}", "two  '"],
   ['${\n}a$\n$', 'a$\n$'],
   ["'^a$' ($|x$)", "'^a$' ($|x$)"],
-])('variables: %j', (text, expected) => {
+])('a template of the exporter with the variables %j', (text, expected) => {
   expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
 });
 

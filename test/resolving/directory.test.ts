@@ -9,7 +9,7 @@ import { clock, cluster, nine, node, pod, service } from '../builders.ts';
 const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });
 const then = at('09:00:00');
 
-describe('byAddress', () => {
+describe('who has an address', () => {
   const directory = createDirectory(
     cluster({
       pods: [
@@ -200,7 +200,7 @@ describe('a reused address', () => {
   });
 });
 
-describe('podByInterface', () => {
+describe('which Pod has an interface', () => {
   const directory = createDirectory(
     cluster({ pods: [pod({ namespace: 'default', name: 'nginx' }), pod({ name: 'host', hostNetwork: true })] }),
   );

@@ -18,7 +18,7 @@ const ends = (given: Parameters<typeof observation>[0]): string[] => {
   return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`);
 };
 
-describe('resolvePacket', () => {
+describe('the ends of a packet', () => {
   test.each([
     { name: 'addresses', given: {}, expected: ['web-0 by pod-address', 'db-0 by pod-address'] },
     {
@@ -153,7 +153,7 @@ describe('resolveMartian', () => {
   });
 });
 
-describe('nodeOf', () => {
+describe('the node of a line', () => {
   const single = createDirectory(cluster({ nodes: [node()] }));
   const empty = createDirectory(cluster());
 

@@ -47,7 +47,7 @@ test.each([
   { name: 'StatefulSet', owner: { kind: 'StatefulSet', name: 'db' }, labels: {}, expected: 'StatefulSet/shop/db' },
   { name: 'DaemonSet', owner: { kind: 'DaemonSet', name: 'agent' }, labels: {}, expected: 'DaemonSet/shop/agent' },
   { name: 'an operator’s own kind', owner: { kind: 'Cluster', name: 'pg' }, labels: {}, expected: 'Cluster/shop/pg' },
-])('$name', ({ owner, labels, expected }) => {
+])('the workload of a Pod: $name', ({ owner, labels, expected }) => {
   const workload = workloadOf('shop', owner, labels);
   expect(workload && workloadKey(workload)).toBe(expected);
 });

@@ -346,7 +346,7 @@ test.each<Row>([
     `2026-11-21T03:42:11Z stdout F {"MESSAGE":"${packet}","_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","_HOSTNAME":"node-a"}`,
     { ...kernel, program: 'kernel' },
   ],
-])('CRI: %s', check);
+])('the envelope of a container runtime: %s', check);
 
 test.each<[string, string, Partial<Expected>]>([
   [
@@ -446,7 +446,7 @@ test.each<[string, object, Partial<Expected>]>([
     { log: JSON.stringify({ message: `kernel: ${packet}`, host: 'node-a' }), time: '2026-11-21T03:42:11Z' },
     kernel,
   ],
-])('JSON: %s', (_, record, expected) => check(JSON.stringify(record), expected));
+])('an envelope in JSON: %s', (_, record, expected) => check(JSON.stringify(record), expected));
 
 test.each([
   ['ulogd', { timestamp: '2026-11-21T03:42:11', 'oob.prefix': 'drop', 'oob.family': 2 }, time],

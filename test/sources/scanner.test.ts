@@ -284,7 +284,7 @@ test.each<[string, string, Scan['found']]>([
     ],
   ],
   ['bytes that are no UTF-8', 'IN=\xff\xfe\x80\n', [['IN=\xff\xfe\x80', 1, false]]],
-])('%s', (_, all, expected) => {
+])('lines are cut from blocks: %s', (_, all, expected) => {
   expect(scan([Buffer.from(all, 'latin1')]).found).toStrictEqual(expected);
 });
 

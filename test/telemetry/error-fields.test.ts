@@ -27,7 +27,7 @@ test.each([
   ['nothing', undefined, { message: 'undefined' }],
   ['null', null, { message: 'null' }],
   ['any object', { status: 409 }, { status: 409 }],
-])('%s', (_, error, expected) => {
+])('what the log keeps of an error: %s', (_, error, expected) => {
   expect(errorFields(error, false)).toStrictEqual(expected);
 });
 

@@ -8,7 +8,7 @@ test.each([
   ['[::1]:9090', { host: '::1', port: 9090 }],
   ['[fe80::1%eth0]:65535', { host: 'fe80::1%eth0', port: 65_535 }],
   ['[::ffff:10.0.0.1]:1', { host: '::ffff:10.0.0.1', port: 1 }],
-])('%s', (text, expected) => {
+])('the address to listen at %s', (text, expected) => {
   expect(parseListenAddress(text)).toEqual(expected);
 });
 

@@ -28,7 +28,7 @@ test.each([
   [['-o', 'json'], { output: 'json' }],
   [['--send-test-event'], { sendTestEvent: true, pod: undefined }],
   [['--send-test-event', '--pod', 'shop/web-0'], { sendTestEvent: true, pod: { namespace: 'shop', name: 'web-0' } }],
-])('%j', (args, expected) => {
+])('is refused: %j', (args, expected) => {
   expect(readDoctorOptions(args, env)).toMatchObject(expected);
 });
 
@@ -81,7 +81,7 @@ describe('a command line that is wrong', () => {
     [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
     [['--pod', 'a/b'], /--pod is only for --send-test-event/],
     [['--colour'], /: --colour: /],
-  ])('%j', (args, expected) => {
+  ])('is refused: %j', (args, expected) => {
     expect(() => readDoctorOptions(args, env)).toThrow(UsageError);
     expect(() => readDoctorOptions(args, env)).toThrow(expected);
   });

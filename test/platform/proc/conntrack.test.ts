@@ -19,7 +19,7 @@ test.each([
   ["another process's", '1', { count: 11, max: 262_144 }],
   ['a process that has gone', '77', { count: undefined, max: 262_144 }],
   ['no process', undefined, { count: undefined, max: 262_144 }],
-])('%s', async (_, process, expected) => {
+])('how full the connection table is, in %s', async (_, process, expected) => {
   const root = procTree({ ...sysctls, '1/net/stat/nf_conntrack': statistics });
   expect(await readConntrack(root, process)).toEqual(expected);
 });

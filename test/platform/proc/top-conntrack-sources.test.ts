@@ -45,7 +45,7 @@ test('lines that are none of the table are left out', async () => {
   expect((await readTopSources(table(text), '1'))?.top).toEqual([{ address: '10.0.0.2', connections: 1 }]);
 });
 
-describe('bounds', () => {
+describe('the connection table is read up to a bound of', () => {
   const text = tcp('10.0.0.1').repeat(5000);
 
   test('lines', async () => {

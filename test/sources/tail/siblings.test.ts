@@ -55,7 +55,7 @@ test.each<[string, string[], string[]]>([
     ],
     [],
   ],
-])('%s', (_, ends, expected) => {
+])('rotated files beside a log: %s', (_, ends, expected) => {
   const folder = folderWith('kern.log', 'kern.log2', 'my-kern.log.1', 'kern.1', ...ends.map((end) => `kern.log${end}`));
   expect(namesOf(join(folder, 'kern.log'))).toStrictEqual(expected.map((end) => `kern.log${end}`));
 });
