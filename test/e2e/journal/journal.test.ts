@@ -116,7 +116,7 @@ test('each line the kernel prints is handed over once, as it was printed', async
   const port = await drop(100);
   await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(100), limit);
   expectOnceEach(handedOver(port, heard), 100);
-  const line = heard.lines.find(({ text }) => text.includes(`DPT=${port} `));
+  const line = heard.lines.find(({ text }) => text.startsWith(prefix) && text.includes(`DPT=${port} `));
   expect(line?.text).toMatch(/ SRC=10\.244\.1\.10 DST=10\.244\.1\.20 LEN=28 .* PROTO=UDP SPT=\d+ DPT=\d+ LEN=8 $/);
   // The kernel's clock is not quite this one.
   expect(line?.time).toBeGreaterThan(before - 10_000);
