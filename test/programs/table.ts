@@ -50,9 +50,9 @@ export const table: readonly Row[] = [
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
     package: 'util-linux',
-    programs: words('dmesg flock fsfreeze mountpoint nsenter pivot_root setpriv unshare'),
+    programs: words('dmesg flock fsfreeze mountpoint nsenter pivot_root prlimit setpriv unshare'),
     uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
-    purpose: 'namespaces, locks, and children that end with their parent',
+    purpose: 'namespaces, locks, limits, and children that end with their parent',
   },
   {
     package: 'e2fsprogs',

@@ -1,7 +1,7 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { type Scene, testFaults } from './suite.ts';
 
-/** The log that the agent reads, replaced while it is read. */
+/** The log that the agent reads, replaced or truncated while it is read (docs/sources.md, Files). */
 
 function rotate({ log }: Scene): void {
   renameSync(log, `${log}.1`);
@@ -27,5 +27,19 @@ testFaults({ name: 'log', subnet: '10.113' }, [
       writeFileSync(log, '');
     },
     problems: [],
+  },
+  {
+    title: 'the log is emptied while it is read',
+    begin: ({ log }) => truncateSync(log),
+    problems: [],
+    loses: true,
+  },
+  {
+    title: 'the log is cut in half while it is read: the half that is left is read again and counts again',
+    // Its lines are of one length: the first five are those of `before`.
+    begin: ({ log }) => truncateSync(log, statSync(log).size / 2),
+    again: { before: 5 },
+    problems: [],
+    loses: true,
   },
 ]);

@@ -1,7 +1,10 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Millis } from '../../../src/model/log-line.ts';
+import type { AgentProcess } from '../agent-process.ts';
 import {
   type AgentRig,
   createAgentRig,
@@ -16,9 +19,14 @@ import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
 
-/** Agents that are killed, stopped with work left, and that are two on one node: the counts of all Events are the lines written. */
+/** Agents that are killed, stopped with work left, out of file descriptors, and that are two on one node: the counts of all Events are the lines written. */
 
 const controlPlane = connect(inject('controlPlane'));
+/** As many Events as a node may write at once; what is past that waits for its budget, for minutes. */
+const podsOfStorm = 20;
+/** Of a test that starts an agent a dozen times, on a loaded machine. */
+const manyStarts: Millis = 600_000;
+
 let rig: AgentRig;
 let proxy: FaultProxy;
 
@@ -50,47 +58,71 @@ async function scene(name: string, pods: number, subnet: string) {
   return {
     env: { NODE_NAME: name, SOURCES: `file:${log}`, STATE_DIR: join(folder, 'state') },
     folder,
-    /** A drop to each Pod, so many times. */
+    rotate: (): void => {
+      renameSync(log, `${log}.1`);
+      writeFileSync(log, '');
+    },
+    /** A drop to each Pod, so many times; each has a peer of its own: targets of one peer that scans are written every 15 minutes. */
     write: (times: number): void => {
       for (let each = 0; each < times; each++) {
-        for (const address of addresses) appendFileSync(log, dropLine('203.0.113.9', address, 80));
+        for (const [index, address] of addresses.entries())
+          appendFileSync(log, dropLine(`203.0.113.${index + 1}`, address, 80));
         written++;
       }
     },
-    /** Until the Events of each Pod count what was written. */
-    untilExact: async (): Promise<StoredEvent[]> =>
-      await rig.untilEvents(name, (all) => addresses.every((_, index) => sumOf(all, `web-${index}`) === written)),
+    /** Until the Events of each Pod count what was written; more at any time fails. */
+    untilExact: async (within: Millis = 150_000): Promise<StoredEvent[]> =>
+      await rig.untilEvents(
+        name,
+        (all) => {
+          const counts = addresses.map((_, index) => sumOf(all, `web-${index}`));
+          expect(Math.max(...counts)).toBeLessThanOrEqual(written);
+          return counts.every((count) => count === written);
+        },
+        undefined,
+        within,
+      ),
   };
 }
 
+/** The number that a descriptor opened from now on must be below. */
+function limitDescriptors({ pid }: AgentProcess, limit: number): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+}
+
 describe.concurrent('an agent', () => {
-  test('killed again and again while a storm of problems is saved and written: each line is counted once', async () => {
-    const { env, write, untilExact } = await scene('killed-in-a-storm', 40, '10.114.1');
-    const first = rig.start(env);
-    await first.untilReady();
-    write(2);
-    await untilMetric(first, /packets_total\{verdict="dropped"\} 80$/m);
-    await first.kill();
-    for (let round = 0; round < 10; round++) {
-      write(3);
-      const agent = rig.start(env);
-      await agent.untilLog(({ msg }) => msg === 'Started');
-      write(3);
-      await delay(Math.random() * 3000);
-      await agent.kill();
-    }
-    await rig.start(env).untilReady();
-    await untilExact();
-  });
+  test(
+    'killed again and again while a storm of problems is saved and written: each line is counted once',
+    async () => {
+      const { env, write, untilExact } = await scene('killed-in-a-storm', podsOfStorm, '10.114.1');
+      const first = rig.start(env);
+      await first.untilReady();
+      write(2);
+      await untilMetric(first, /packets_total\{verdict="dropped"\} 40$/m);
+      await first.kill();
+      for (let round = 0; round < 10; round++) {
+        write(3);
+        const agent = rig.start(env);
+        await agent.untilLog(({ msg }) => msg === 'Started');
+        write(3);
+        await delay(Math.random() * 3000);
+        await agent.kill();
+      }
+      await rig.start(env).untilReady();
+      // What was written three times is written again after two minutes, and then after four.
+      await untilExact(280_000);
+    },
+    manyStarts,
+  );
 
   test('stopped while the API server is away and much is due: it ends in time, and the next one writes it all', async () => {
-    const { env, folder, write, untilExact } = await scene('stopped-with-a-backlog', 60, '10.114.2');
+    const { env, folder, write, untilExact } = await scene('stopped-with-a-backlog', podsOfStorm, '10.114.2');
     const KUBECONFIG = proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig'));
     const agent = rig.start({ ...env, KUBECONFIG });
     await agent.untilReady();
     proxy.fail(() => {}, { concerns: /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/ });
     write(5);
-    await untilMetric(agent, /packets_total\{verdict="dropped"\} 300$/m);
+    await untilMetric(agent, /packets_total\{verdict="dropped"\} 100$/m);
     await untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="0"\} [1-9]/);
     const began = performance.now();
     agent.signal('SIGTERM');
@@ -103,6 +135,33 @@ describe.concurrent('an agent', () => {
     await untilExact();
   });
 
+  test('out of file descriptors while its log is rotated and its connections break: it says so, goes on, and counts each line once', async () => {
+    const { env, folder, write, rotate, untilExact } = await scene('out-of-descriptors', 5, '10.114.5');
+    const ownProxy = await startFaultProxy(controlPlane);
+    try {
+      const KUBECONFIG = ownProxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig'));
+      const agent = rig.start({ ...env, KUBECONFIG });
+      await agent.untilReady();
+      write(2);
+      await untilExact();
+      // Those that are open stay open, no other can be opened.
+      limitDescriptors(agent, 3);
+      rotate();
+      write(3);
+      ownProxy.fail(({ pass }) => pass(), { cut: true });
+      await agent.untilLog((entry) => entry['problem'] === `source ${env.SOURCES.slice('file:'.length)} unreadable`);
+      write(1);
+      limitDescriptors(agent, 1024);
+      write(1);
+      await untilExact();
+      await agent.untilReady();
+      agent.signal('SIGTERM');
+      expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
+    } finally {
+      await ownProxy.stop();
+    }
+  });
+
   test('that is one of two on a node, each with a state of its own: each line is counted once', async () => {
     const { env, folder, write, untilExact } = await scene('two-agents', 5, '10.114.3');
     const agents = [env, { ...env, STATE_DIR: join(folder, 'other-state') }].map((each) => rig.start(each));
@@ -112,6 +171,11 @@ describe.concurrent('an agent', () => {
     write(4);
     const events = await untilExact();
     expect(events).toHaveLength(5);
+    for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
+    // Both wrote the same Events: the API server has refused what was late, which was then merged.
+    await Promise.any(
+      agents.map((agent) => untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="409"\} [1-9]/)),
+    );
   });
 
   test('that is one of two on a node with one state: each line is counted once, also by the next one', async () => {

@@ -29,6 +29,10 @@ export interface Fault {
   readonly ready?: 200 | 503;
   /** Only the other namespace is affected: while it lasts, the Events of the first are written within 20 s. */
   readonly otherOnly?: boolean;
+  /** The log may have lost lines: one line says so, and none that it is over. */
+  readonly loses?: true;
+  /** Lines that are still there after `begin`, are read again and count again, as documented. */
+  readonly again?: Readonly<Partial<Record<PodName, number>>>;
   /** Packets that no Event counts, as documented. */
   readonly lost?: Readonly<Partial<Record<PodName, number>>>;
   /** How long the documented way back may take, counted from `end`; 95 s by default: a back-off of 60 s, and the 30 s of a second write. */
@@ -112,6 +116,8 @@ export function testFaults({ name, subnet }: { name: string; subnet: string }, f
 
 interface Played extends Scene {
   readonly written: ReadonlyMap<PodName, number>;
+  /** Resolves when the agent has counted lines a second time. */
+  readonly reread: (pod: PodName, lines: number) => Promise<void>;
 }
 
 async function play(fault: Fault, scene: Played): Promise<string> {
@@ -122,6 +128,7 @@ async function play(fault: Fault, scene: Played): Promise<string> {
   await rig.untilEvents(namespace, (all) => sumOf(all) === 10);
 
   await fault.begin(scene);
+  for (const [pod, lines] of Object.entries(fault.again ?? {}) as [PodName, number][]) await scene.reread(pod, lines);
   await scene.drop('steady', 7);
   await scene.drop('other', 6);
   await scene.drop('during', 11);
@@ -140,7 +147,7 @@ async function play(fault: Fault, scene: Played): Promise<string> {
   await untilAllIsPublished(fault, scene);
   const seconds = ((performance.now() - ended) / 1000).toFixed(1);
 
-  await expectOneLineEach(fault, agent);
+  await expectOneLineEach(fault, scene);
   const peak = peakMemory(agent);
   expect(peak).toBeLessThan(memoryLimit);
   agent.signal('SIGTERM');
@@ -163,13 +170,14 @@ async function untilAllIsPublished({ lost, backWithin = 95_000 }: Fault, scene: 
   }
 }
 
-async function expectOneLineEach({ problems }: Fault, agent: AgentProcess): Promise<void> {
+async function expectOneLineEach({ problems, loses }: Fault, { agent, log }: Played): Promise<void> {
   for (const problem of problems)
     await agent.untilLog((entry) => entry['problem'] === problem && entry['reports'] !== undefined);
   const lines = agent.log.filter(
     ({ level, problem }) => problem !== undefined || level === 'warn' || level === 'error',
   );
   const expected = problems.flatMap((problem) => [`${problem} begins`, `${problem} ends`]);
+  if (loses === true) expected.push(`lost ${log} begins`);
   if (!isDeepStrictEqual(lines.map(shown).toSorted(), expected.toSorted()))
     throw new Error(
       `expected: ${expected.join(', ')}; logged:\n${lines.map((line) => JSON.stringify(line)).join('\n')}`,
@@ -216,8 +224,11 @@ async function setScene(
     written,
     addressOf: (pod) => `${subnet}.${pods.indexOf(pod) + 1}`,
     async drop(pod, lines) {
-      written.set(pod, (written.get(pod) ?? 0) + lines);
       appendFileSync(log, dropLine('203.0.113.9', scene.addressOf(pod), 80).repeat(lines));
+      await scene.reread(pod, lines);
+    },
+    async reread(pod, lines) {
+      written.set(pod, (written.get(pod) ?? 0) + lines);
       const all = [...written.values()].reduce((sum, each) => sum + each, 0);
       await scene.untilMetric(new RegExp(`packets_total\\{verdict="dropped"\\} ${all}$`, 'm'));
     },
