@@ -9,7 +9,7 @@ import { createInQuietHours } from './quiet-hours.ts';
 import { type EventExporter, startEventExporter } from './slack/event-exporter.ts';
 import { readExporterConfig } from './slack/exporter-config.ts';
 import { failedSync } from './slack/failed-sync.ts';
-import { outside, type Reader, startReader } from './slack/reader.ts';
+import { type Reader, startReader } from './slack/reader.ts';
 import { createScene, type Scene, shippedConfig } from './slack/scene.ts';
 import { startWebhook, type Webhook } from './slack/webhook.ts';
 
@@ -46,7 +46,7 @@ function scene(namespace: string, net: number, pods: readonly string[], reader =
 
 describe.concurrent('one message for each problem and hour', () => {
   test('a thousand packets, published in several writes, are one message', async () => {
-    const { namespace, addresses, drop, messages } = await scene('slack-thousand', 91, ['web']);
+    const { namespace, addresses, outside, drop, messages } = await scene('slack-thousand', 91, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 400);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 400);
@@ -55,12 +55,12 @@ describe.concurrent('one message for each problem and hour', () => {
     drop(outside, web, 80, 250);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 1000, undefined, secondWrite);
     expect(await messages()).toEqual([
-      expect.stringMatching(/^\*PacketDrop\* Pod slack-thousand\/web: .* 203\.0\.113\.9 .*on port 80\/TCP/),
+      expect.stringMatching(/^\*PacketDrop\* Pod slack-thousand\/web: .* 203\.0\.113\.91 .*on port 80\/TCP/),
     ]);
   });
 
   test('two problems are two', async () => {
-    const { namespace, addresses, drop, messages } = await scene('slack-two', 92, ['web']);
+    const { namespace, addresses, outside, drop, messages } = await scene('slack-two', 92, ['web']);
     const [web = ''] = addresses;
     drop(outside, web, 80, 5);
     drop(outside, web, 443, 5);
@@ -78,7 +78,7 @@ describe.concurrent('one message for each problem and hour', () => {
   });
 
   test('a packet a second is one', async () => {
-    const { namespace, addresses, drop, messages } = await scene('slack-lasting', 94, ['web']);
+    const { namespace, addresses, outside, drop, messages } = await scene('slack-lasting', 94, ['web']);
     const [web = ''] = addresses;
     for (let second = 0; second < 35; second++) {
       drop(outside, web, 80, 1);
@@ -95,7 +95,12 @@ describe.concurrent('one message for each problem and hour', () => {
   ])(
     'an agent that is killed and %s sends no second message',
     async (_, namespace, net, lost) => {
-      const { addresses, drop, messages, restart } = await scene(namespace, net, ['web'], await startReader(rig, node));
+      const { addresses, outside, drop, messages, restart } = await scene(
+        namespace,
+        net,
+        ['web'],
+        await startReader(rig, node),
+      );
       const [web = ''] = addresses;
       drop(outside, web, 80, 4);
       const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
@@ -159,7 +164,7 @@ describe('packets that had to wait, at an exporter with the usual 5 s', () => {
     expect(config.maxEventAgeSeconds).toBe(5);
     const strict = await startEventExporter(connection, config);
     try {
-      const { namespace, addresses, drop, messages } = await scene('slack-late', 99, ['web']);
+      const { namespace, addresses, outside, drop, messages } = await scene('slack-late', 99, ['web']);
       drop(outside, addresses[0] ?? '', 80, 3, new Date(Date.now() - 20_000));
       const [event] = await rig.untilEvents(namespace, (all) => sumOf(all, 'web') === 3);
       if (event === undefined) throw new Error('no Event');
@@ -187,7 +192,7 @@ describe('a message that Slack does not take', () => {
     const config = readExporterConfig(shippedConfig(), { SLACK_WEBHOOK_URL: other.url });
     const unlucky = await startEventExporter(connection, config);
     try {
-      const { namespace, addresses, drop, messages } = await scene('slack-refused', 100, ['web']);
+      const { namespace, addresses, outside, drop, messages } = await scene('slack-refused', 100, ['web']);
       drop(outside, addresses[0] ?? '', 443, 3);
       await rig.untilEvents(namespace, (all) => sumOf(all) === 3);
       drop(outside, addresses[0] ?? '', 80, 3);

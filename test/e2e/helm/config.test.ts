@@ -26,6 +26,9 @@ const everything = {
   stateDir: '/var/lib/tailer',
   procRoot: '/node/proc',
   directory: '/node/directory',
+  cluster: 'prod',
+  auditOtlpHeaders: '/audit/headers',
+  auditOtlpCa: '/audit/ca.pem',
   maxNodes: 999_999_999,
   timeZone: 'Europe/Berlin',
 };

@@ -2,8 +2,6 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentRig, dropLine } from '../agent-rig.ts';
 
-export const outside = '203.0.113.9';
-
 /** An agent that reads a log of its own, to which drops are written. */
 export interface Reader {
   readonly drop: (from: string, to: string, port: number, packets: number, time?: Date) => void;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { podObject } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { createInQuietHours } from '../quiet-hours.ts';
-import { outside, type Reader } from './reader.ts';
+import type { Reader } from './reader.ts';
 import type { Webhook } from './webhook.ts';
 
 /** Pods in a namespace of their own, and what Slack was sent about it. */
@@ -11,6 +11,8 @@ export interface Scene extends Reader {
   readonly namespace: string;
   /** One for each name, in the order of the names. */
   readonly addresses: readonly string[];
+  /** Of this scene alone: one peer of many Pods would be a scan. */
+  readonly outside: string;
   /** Messages about this namespace, when all that has been written by now was seen: the drop that is published last shows it. */
   readonly messages: () => Promise<string[]>;
 }
@@ -37,11 +39,13 @@ export async function createScene(options: SceneOptions): Promise<Scene> {
     connection,
     names.map((name, index) => podObject({ namespace, name, node, addresses: [addresses[index] ?? ''] })),
   );
+  const outside = `203.0.113.${net}`;
   let marks = 0;
   return {
     ...reader,
     namespace,
     addresses,
+    outside,
     async messages() {
       const port = 10_000 + ++marks;
       const mark = `Pod ${namespace}/last: Packet dropped when receiving traffic from ${outside} (outside the cluster) on port ${port}/TCP`;
