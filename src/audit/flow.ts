@@ -17,8 +17,10 @@ export interface AuditedPacket {
 export interface Flow {
   /** Equal for all packets that are counted together, whatever their Pods, addresses and interfaces. */
   key: string;
-  /** Whose flow it is, so that one Pod's flows do not take the room of others. */
+  /** The Pod that causes the flow, by its workload, or else the one that it is for; '' where neither end is a Pod. */
   subject: string;
+  /** Its namespace; the room for flows is shared by both, so that no Pod takes that of others. */
+  namespace: string;
   fields: FlowRecord;
 }
 
@@ -36,10 +38,16 @@ export function flowOf({ observation, ends, node, noise }: AuditedPacket): Flow 
     ...ruleOf(observation),
   };
   const { source, destination } = ends;
-  const subject = [destination, source].find(({ kind }) => kind === 'pod')?.identity ?? '';
+  // A Pod that a neighbour scans keeps its own room.
+  const subject = [source, destination].find(({ kind }) => kind === 'pod');
   const { 'interface.in': __, 'interface.out': ___, ...rule } = ruleOf(observation);
   const common = [actionOf(observation), noise, node, fields['network.direction'], service, rule];
-  return { key: JSON.stringify([common, source.identity, destination.identity]), subject, fields };
+  return {
+    key: JSON.stringify([common, source.identity, destination.identity]),
+    subject: subject?.identity ?? '',
+    namespace: subject?.object?.namespace ?? '',
+    fields,
+  };
 }
 
 /** A flow with one packet, as much as its line shows. The time and what names the record are the caller's. */

@@ -2,7 +2,8 @@ import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { FlowRecord } from './fields.ts';
 import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
-import { createOpenFlows, defaultFlowLimits, type FlowLimits, isGap, type OpenFlow, recordOf } from './open-flows.ts';
+import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
+import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 
 /** Lines come a little late: journald syncs, and peers are looked up for up to two seconds. */
 const grace: Millis = 5000;
@@ -114,6 +115,7 @@ function gapOf(by: string, node: string): Flow {
   return {
     key: JSON.stringify(['gap', by, node]),
     subject: '',
+    namespace: '',
     fields: {
       'event.name': 'network.flow.gap',
       'event.action': 'lost',

@@ -2,16 +2,8 @@ import type { Millis } from '../model/log-line.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
+import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { headOf, stampOf } from './record.ts';
-
-export interface FlowLimits {
-  /** Flows of all open intervals together; what is past that is counted in one more. */
-  total: number;
-  /** Flows of one Pod's workload in one interval; what is past that is counted in one more of it. */
-  perSubject: number;
-}
-
-export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500 };
 
 /** A flow in an interval that is not over. Plain JSON. */
 export interface OpenFlow {
@@ -19,6 +11,7 @@ export interface OpenFlow {
   start: Millis;
   key: string;
   subject: string;
+  namespace: string;
   fields: FlowRecord;
   packets: number;
   first: Millis;
@@ -45,9 +38,8 @@ const mayDiffer = [
 /** The flows of the intervals that are not over, and what of them is not on disk yet. */
 export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
   const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
-  /** Flows of each subject in each interval. */
-  const ofSubject = new Map<string, number>();
-  for (const flow of restored) noteSubject(flow, 1);
+  const room = createFlowRoom<OpenFlow>(limits, (start, key) => flows.has(idOf({ start, key })));
+  for (const flow of restored) room.enter(flow);
   const changed = new Map<OpenFlow, 'new' | 'counted'>();
   const removed: OpenFlow[] = [];
 
@@ -58,22 +50,14 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     all: () => flows.values(),
     /** The flow in the interval that begins at `start`; made if there is none. */
     of(start: Millis, given: Flow, time: Millis): OpenFlow {
-      const flow = flows.get(idOf({ start, key: given.key })) ?? add(start, room(start, given), time);
-      if (join(flow, given.fields)) changed.set(flow, 'new');
-      return flow;
+      const known = flows.get(idOf({ start, key: given.key }));
+      if (known !== undefined) return take(known, given.fields);
+      const { flow, evicted } = room.find(start, given);
+      for (const [old, joined] of evicted) moveInto(old, joined);
+      return take(flows.get(idOf({ start, key: flow.key })) ?? add(start, flow, time), flow.fields);
     },
-    count(flow: OpenFlow, packets: number, time: Millis): void {
-      flow.packets += packets;
-      if (time > flow.last) flow.last = time;
-      else if (time < flow.first) flow.first = time;
-      if (!changed.has(flow)) changed.set(flow, 'counted');
-    },
-    remove(flow: OpenFlow): void {
-      flows.delete(idOf(flow));
-      noteSubject(flow, -1);
-      changed.delete(flow);
-      removed.push(flow);
-    },
+    count,
+    remove,
     takeChanges(): StateChange[] {
       const changes: StateChange[] = removed.splice(0).map((flow) => ['remove', `flow ${idOf(flow)}`]);
       for (const [flow, how] of changed) {
@@ -89,14 +73,43 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     },
   };
 
-  function add(start: Millis, { key, subject, fields }: Flow, time: Millis): OpenFlow {
-    const known = flows.get(idOf({ start, key }));
-    if (known !== undefined) return known;
+  function count(flow: OpenFlow, packets: number, time: Millis): void {
+    flow.packets += packets;
+    if (time > flow.last) flow.last = time;
+    else if (time < flow.first) flow.first = time;
+    if (!changed.has(flow)) changed.set(flow, 'counted');
+  }
+
+  function remove(flow: OpenFlow): void {
+    flows.delete(idOf(flow));
+    room.leave(flow);
+    changed.delete(flow);
+    removed.push(flow);
+  }
+
+  /** What an evicted flow has counted goes on in the one that stands for it. */
+  function moveInto(old: OpenFlow, joined: Flow): void {
+    const { start, packets, first, last } = old;
+    remove(old);
+    const flow = flows.get(idOf({ start, key: joined.key })) ?? add(start, joined, first);
+    count(flow, packets, first);
+    count(flow, 0, last);
+    // Whoever still finds it by a meaning must not count into it.
+    old.packets = 0;
+  }
+
+  function take(flow: OpenFlow, fields: FlowRecord): OpenFlow {
+    if (join(flow, fields)) changed.set(flow, 'new');
+    return flow;
+  }
+
+  function add(start: Millis, { key, subject, namespace, fields }: Flow, time: Millis): OpenFlow {
     const others = { source: [], destination: [] };
     const flow = {
       start,
       key,
       subject,
+      namespace,
       fields: { ...fields },
       packets: 0,
       first: time,
@@ -105,23 +118,9 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       mixed: [],
     };
     flows.set(idOf(flow), flow);
-    noteSubject(flow, 1);
+    room.enter(flow);
     changed.set(flow, 'new');
     return flow;
-  }
-
-  /** The flow itself, or the one that stands for what is past a limit. */
-  function room(start: Millis, flow: Flow): Flow {
-    if (flows.size >= limits.total) return joined(flow, ['source', 'destination']);
-    if ((ofSubject.get(`${start} ${flow.subject}`) ?? 0) < limits.perSubject) return flow;
-    return joined(flow, [flow.fields['destination.kind'] === 'Pod' ? 'source' : 'destination']);
-  }
-
-  function noteSubject({ start, subject }: OpenFlow, by: 1 | -1): void {
-    const key = `${start} ${subject}`;
-    const count = (ofSubject.get(key) ?? 0) + by;
-    if (count > 0) ofSubject.set(key, count);
-    else ofSubject.delete(key);
   }
 }
 
@@ -197,27 +196,10 @@ function join(flow: OpenFlow, fields: FlowRecord): boolean {
   for (const end of ['source', 'destination'] as const) {
     const address = fields[`${end}.address`];
     const others = flow.others[end];
-    if (flow.fields[`${end}.kind`] === 'other' || address === undefined) continue;
-    if (address === flow.fields[`${end}.address`] || others.length >= mostAddresses || others.includes(address))
-      continue;
+    if (address === undefined || address === flow.fields[`${end}.address`]) continue;
+    if (others.length >= mostAddresses || others.includes(address)) continue;
     others.push(address);
     hasChanged = true;
   }
   return hasChanged;
-}
-
-/** A flow without its ports and without what is known of the ends given. */
-function joined({ subject, fields }: Flow, ends: readonly ('source' | 'destination')[]): Flow {
-  const kept = Object.entries(fields).filter(
-    ([name]) => !/\.port$|^interface\./.test(name) && !ends.some((end) => name.startsWith(`${end}.`)),
-  );
-  const others = Object.fromEntries(ends.map((end) => [`${end}.kind`, 'other']));
-  const all = ends.length > 1;
-  return {
-    key: all
-      ? JSON.stringify(['other', fields['event.action']])
-      : JSON.stringify(['other', subject, fields['event.action']]),
-    subject: all ? '' : subject,
-    fields: { ...Object.fromEntries(kept), ...others },
-  };
 }

@@ -18,18 +18,24 @@ interface Cell {
 }
 
 export interface DropsByOwnerLimits {
-  /** Time series of all namespaces, and of one: one tenant does not take the room of others. */
+  /** Time series of workloads: of all namespaces, and of one. */
   total: number;
   perNamespace: number;
+  /** Time series beside them that stand for a namespace's other workloads: a namespace has one even where others took all room. */
+  namespaces: number;
 }
+
+/** With the 16 that stand for all others they are as many as a metric shows. */
+const defaultLimits: DropsByOwnerLimits = { total: 140, perNamespace: 30, namespaces: 100 };
 
 export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
 
 const other = 'other';
 
 /** Lost packets by the workloads of their Pods: one for each end that is one. Without chatter of the link. */
-export function createDropsByOwner({ total, perNamespace }: DropsByOwnerLimits = { total: 200, perNamespace: 40 }) {
+export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
   const cells = new Map<string, Cell>();
+  let workloads = 0;
   const ofNamespace = new Map<string, number>();
   /** A meaning is one object for all packets of a flow: what it counts in is looked up once. */
   const known = new WeakMap<FlowMeaning, readonly Cell[]>();
@@ -58,24 +64,36 @@ export function createDropsByOwner({ total, perNamespace }: DropsByOwnerLimits =
   ): Cell {
     const namespace = object?.namespace ?? other;
     const rest = { direction, ...causeOf(observation) };
-    return (
-      at({ namespace, workload: workload?.name ?? object?.name ?? other, ...rest }, perNamespace) ??
-      // As many as there are directions, verdicts and reasons, beside what one namespace may have.
-      at({ namespace, workload: other, ...rest }, Infinity) ??
-      (at({ namespace: other, workload: other, ...rest }, Infinity, Infinity) as Cell)
-    );
+    const own = { namespace, workload: workload?.name ?? object?.name ?? other, ...rest };
+    const ofThis = ofNamespace.get(namespace) ?? 0;
+    if (has(own)) return at(own);
+    if (ofThis < limits.perNamespace && workloads < limits.total) {
+      workloads++;
+      ofNamespace.set(namespace, ofThis + 1);
+      return at(own);
+    }
+    const others = { namespace, workload: other, ...rest };
+    const hasRoom = has(others) || cells.size - workloads < limits.namespaces;
+    // The last has as many as there are directions, verdicts and reasons.
+    return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
   }
 
-  function at(labels: DropLabels, most: number, mostOfAll = total): Cell | undefined {
-    const key = JSON.stringify(Object.values(labels));
-    let cell = cells.get(key);
-    if (cell !== undefined) return cell;
-    const ofThis = ofNamespace.get(labels.namespace) ?? 0;
-    if (ofThis >= most || cells.size >= mostOfAll) return undefined;
-    ofNamespace.set(labels.namespace, ofThis + 1);
-    cells.set(key, (cell = { labels, packets: 0 }));
+  function has(labels: DropLabels): boolean {
+    return cells.has(keyOf(labels));
+  }
+
+  /** Made if there is none. */
+  function at(labels: DropLabels): Cell {
+    const found = cells.get(keyOf(labels));
+    if (found !== undefined) return found;
+    const cell = { labels, packets: 0 };
+    cells.set(keyOf(labels), cell);
     return cell;
   }
+}
+
+function keyOf(labels: DropLabels): string {
+  return JSON.stringify(Object.values(labels));
 }
 
 function causeOf(observation: PacketObservation | Martian): Pick<DropLabels, 'verdict' | 'reason'> {

@@ -6,7 +6,7 @@ import type { AuditState } from '../../src/audit/audit.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
-import { ends, externalEnd, nine, observation, packet, podEnd, workerEnd } from '../builders.ts';
+import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, podRef, workerEnd } from '../builders.ts';
 
 const minute = 60_000;
 
@@ -147,8 +147,10 @@ describe('lost log', () => {
 });
 
 describe('past the limits packets are counted and not lost', () => {
+  const limits = { total: 100, perSubject: 100, joined: 100 };
+
   test('of one workload: its other flows are joined, and those of others are not', () => {
-    const { drop, closeAt } = open({ limits: { total: 100, perSubject: 3 } });
+    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     drop(2, ends({ source: externalEnd(), destination: workerEnd(1) }));
     const records = closeAt(66);
@@ -160,12 +162,77 @@ describe('past the limits packets are counted and not lost', () => {
     expect(records.find((record) => record['destination.k8s.owner.name'] === 'worker')).toBeDefined();
   });
 
-  test('of the node: one record stands for the rest', () => {
-    const { drop, closeAt } = open({ limits: { total: 3, perSubject: 100 } });
+  test('of a Pod that scans another one: those of the Pod that is scanned are not joined', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    for (let port = 1; port <= 10; port++) drop(1, web(), 1, {}, port);
+    drop(2, fromAddress(1));
+    const records = closeAt(66);
+    expect(records).toHaveLength(5);
+    expect(records.find((record) => record['destination.kind'] === 'other')).toMatchObject({
+      'network.packets': 7,
+      'source.k8s.owner.name': 'worker',
+    });
+    expect(records.find((record) => record['source.address'] === '203.0.113.1')).toBeDefined();
+  });
+
+  test('of addresses that are no Pods: one record names neither end', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    for (let port = 1; port <= 10; port++)
+      drop(1, ends({ source: externalEnd(), destination: nodeEnd() }), 1, {}, port);
+    expect(closeAt(66).at(-1)).toMatchObject({
+      'network.packets': 7,
+      'source.kind': 'other',
+      'destination.kind': 'other',
+    });
+  });
+
+  test('of the node: a joined record says nothing that holds only for some of its packets', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, total: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     const records = closeAt(66);
     expect(records.map((record) => record['network.packets'])).toEqual([1, 1, 1, 7]);
-    expect(records.at(-1)).toMatchObject({ 'source.kind': 'other', 'destination.kind': 'other' });
+    expect(Object.keys(records.at(-1) ?? {}).filter((name) => /^(?:source|destination|log|policy)/.test(name))).toEqual(
+      ['source.kind', 'destination.kind', 'destination.k8s.namespace.name'],
+    );
+  });
+
+  test('of the node: a namespace that comes late makes room among the flows of the largest', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, total: 60 } });
+    for (let index = 0; index < 100; index++) drop(1, fromAddress(index));
+    for (let port = 1; port <= 100; port++) drop(2, ends({ source: workerEnd(1) }), 1, {}, port);
+    const records = closeAt(66);
+    expect(records.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0)).toBe(200);
+    const ofBatch = records.filter((record) => record['source.k8s.namespace.name'] === 'batch');
+    const ofShop = records.filter((record) => record['destination.k8s.namespace.name'] === 'shop');
+    // 30 of each, and one that stands for all others of the namespace.
+    expect([ofBatch.length, ofShop.length]).toEqual([31, 31]);
+    expect(ofShop.map((record) => record['source.address'])).toContain('203.0.113.0');
+    expect(ofShop.find((record) => record['source.kind'] === 'other')).toMatchObject({ 'network.packets': 70 });
+  });
+
+  test('of namespaces: past their limit one record stands for the rest', () => {
+    const { drop, closeAt } = open({ limits: { ...limits, total: 1, joined: 2 } });
+    for (let index = 0; index < 6; index++) {
+      const workload = { kind: 'Deployment', namespace: `space-${index}`, name: 'web' };
+      const object = podRef('web-0', workload.namespace);
+      drop(1, ends({ source: podEnd({ object, workload, identity: `Deployment/${workload.namespace}/web` }) }));
+    }
+    expect(
+      closeAt(66).map((record) => [record['source.k8s.namespace.name'] ?? 'all', record['network.packets']]),
+    ).toEqual([
+      ['space-0', 1],
+      ['space-1', 1],
+      ['space-2', 1],
+      ['all', 3],
+    ]);
+  });
+
+  test('a gap is not joined', () => {
+    const { intervals, drop, closeAt } = open({ limits: { total: 1, perSubject: 1, joined: 0 } });
+    for (let index = 0; index < 3; index++) drop(1, fromAddress(index));
+    intervals.lost({ kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' }, 'node-a', nine + 2000);
+    for (let port = 1; port < 4; port++) drop(1, web(), 1, {}, port);
+    expect(closeAt(66).at(-1)).toMatchObject({ 'event.name': 'network.flow.gap', 'log.records_lost': 7 });
   });
 });
 
@@ -186,7 +253,8 @@ test('whatever is counted, closed and killed in between, records add up to what 
       let counted = 0;
       let kept = 0;
       let unsent: FlowRecord[] = [];
-      let run = open();
+      const limits = { total: 4, perSubject: 3, joined: 1 };
+      let run = open({ limits });
       const keep = (): void => {
         const changes = JSON.parse(
           JSON.stringify([...run.intervals.takeChanges(), ['set', 'closings', run.intervals.closings]]),
@@ -197,7 +265,8 @@ test('whatever is counted, closed and killed in between, records add up to what 
       };
       for (const each of steps) {
         if (each.kind === 'drop') {
-          run.drop(each.seconds, ends({ source: workerEnd(each.end), destination: podEnd() }), each.weight);
+          const source = each.end < 3 ? workerEnd(each.end) : externalEnd({ identity: `${each.end}` });
+          run.drop(each.seconds, ends({ source, destination: podEnd() }), each.weight, {}, 80 + each.end);
           counted += each.weight;
         } else if (each.kind === 'close') unsent.push(...run.closeAt(400));
         else if (each.kind === 'keep') keep();
@@ -205,7 +274,8 @@ test('whatever is counted, closed and killed in between, records add up to what 
           const flows = [...disk]
             .filter(([key]) => key.startsWith('flow '))
             .map(([, flow]) => flow) as AuditState['flows'];
-          run = open({ restored: structuredClone({ flows, closings: (disk.get('closings') ?? 0) as number }) });
+          const closings = (disk.get('closings') ?? 0) as number;
+          run = open({ limits, restored: structuredClone({ flows, closings }) });
           unsent = [];
           counted = kept;
         }

@@ -41,17 +41,20 @@ test('chatter of the link and addresses without a Pod count nowhere', () => {
   expect(shown(drops)).toEqual([]);
 });
 
-test('past its limit a namespace has one more series, and past that of all there is one for all', () => {
-  const drops = createDropsByOwner({ total: 5, perNamespace: 2 });
+test('past its limit a namespace has one more series, also where others took all room, and past the limit of those there is one for all', () => {
+  const drops = createDropsByOwner({ total: 4, perNamespace: 2, namespaces: 2 });
   for (const name of ['a', 'b', 'c', 'd']) drops.count(to('greedy', name), observation(), 1);
   for (const name of ['a', 'b']) drops.count(to('shop', name), observation(), 1);
-  drops.count(to('late', 'a'), observation(), 1);
+  for (const name of ['late', 'later']) drops.count(to(name, 'a'), observation(), 1);
+  drops.count(to('late', 'b'), observation(), 1);
+  drops.count(to('shop', 'a'), observation(), 1);
   expect(shown(drops)).toEqual([
     'greedy a ingress dropped network-policy 1',
     'greedy b ingress dropped network-policy 1',
     'greedy other ingress dropped network-policy 2',
-    'shop a ingress dropped network-policy 1',
+    'shop a ingress dropped network-policy 2',
     'shop b ingress dropped network-policy 1',
+    'late other ingress dropped network-policy 2',
     'other other ingress dropped network-policy 1',
   ]);
 });

@@ -1,0 +1,142 @@
+import type { Millis } from '../model/log-line.ts';
+import type { FlowRecord } from './fields.ts';
+import type { Flow } from './flow.ts';
+
+export interface FlowLimits {
+  /** Flows of all open intervals together. When they are taken, namespaces share them equally. */
+  total: number;
+  /** Flows of one Pod's workload in one interval; what is past that is counted in one more of it. */
+  perSubject: number;
+  /** Flows that stand for a namespace's others, beside `total`; past them there is one for all. */
+  joined: number;
+}
+
+export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joined: 1000 };
+
+/** What a flow takes room by. */
+type Held = Flow & { start: Millis };
+
+export interface FoundRoom<F> {
+  /** The flow itself, or the one that stands for what has no room. */
+  flow: Flow;
+  /** Flows that make room for it, each with the one that it goes on in. */
+  evicted: readonly (readonly [old: F, joined: Flow])[];
+}
+
+/** Who may have flows of their own. What has none is joined with others of its workload, its namespace or all, and still counted. */
+export function createFlowRoom<F extends Held>(
+  { total, perSubject, joined: mostJoined }: FlowLimits,
+  isHeld: (start: Millis, key: string) => boolean,
+) {
+  /** Flows of each subject in each interval. */
+  const ofSubject = new Map<string, number>();
+  /** Flows of each namespace, oldest first. */
+  const ofNamespace = new Map<string, Set<F>>();
+  let own = 0;
+  let joined = 0;
+
+  return {
+    enter(flow: F): void {
+      if (isJoined(flow)) joined++;
+      if (!isOwn(flow)) return;
+      own++;
+      addTo(ofNamespace, flow.namespace, flow);
+      ofSubject.set(subjectKey(flow), (ofSubject.get(subjectKey(flow)) ?? 0) + 1);
+    },
+    leave(flow: F): void {
+      if (isJoined(flow)) joined--;
+      if (!isOwn(flow)) return;
+      own--;
+      const all = ofNamespace.get(flow.namespace);
+      if (all?.delete(flow) === true && all.size === 0) ofNamespace.delete(flow.namespace);
+      const count = (ofSubject.get(subjectKey(flow)) ?? 0) - 1;
+      if (count > 0) ofSubject.set(subjectKey(flow), count);
+      else ofSubject.delete(subjectKey(flow));
+    },
+    /** For a flow that is not held. */
+    find(start: Millis, given: Flow): FoundRoom<F> {
+      if (!isOwn(given)) return { flow: given, evicted: [] };
+      const isPast = (ofSubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
+      const flow = isPast ? joinSubject(given) : given;
+      if (own < total || isHeld(start, flow.key)) return { flow, evicted: [] };
+      const largest = largestNamespace();
+      const excess = largest.size - (ofNamespace.get(flow.namespace)?.size ?? 0);
+      if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
+      // Several at once, or each new flow would look for the largest namespace. The newest go: what was there before a flood stays.
+      const evicted = [...largest].slice(-Math.ceil(excess / 16));
+      return { flow, evicted: evicted.map((old) => [old, joinNamespace(old.start, old)]) };
+    },
+  };
+
+  function largestNamespace(): ReadonlySet<F> {
+    let largest: ReadonlySet<F> = new Set();
+    for (const flows of ofNamespace.values()) if (flows.size > largest.size) largest = flows;
+    return largest;
+  }
+
+  function joinNamespace(start: Millis, flow: Flow): Flow {
+    const found = joinedFlow(flow, ['k8s.namespace.name']);
+    return flow.namespace === '' || (joined >= mostJoined && !isHeld(start, found.key)) ? joinAll(flow) : found;
+  }
+}
+
+function addTo<F>(sets: Map<string, Set<F>>, key: string, value: F): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([value]));
+  else set.add(value);
+}
+
+function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string {
+  return `${start} ${subject}`;
+}
+
+/** What is known of the workload of a Pod; its Pods and addresses are merged as in any flow. */
+const ofWorkload = [
+  'address',
+  'k8s.namespace.name',
+  'k8s.pod.name',
+  'k8s.owner.kind',
+  'k8s.owner.name',
+  'role',
+  'evidence',
+] as const;
+
+function joinSubject(flow: Flow): Flow {
+  if (flow.subject === '') return joinAll(flow);
+  return { ...joinedFlow(flow, ofWorkload), subject: flow.subject };
+}
+
+function joinAll(flow: Flow): Flow {
+  return { ...joinedFlow(flow, []), namespace: '' };
+}
+
+/** A flow that says of its subject only what is named, and nothing of the other end, the port and the rule. */
+function joinedFlow({ subject, namespace, fields }: Flow, known: readonly (typeof ofWorkload)[number][]): Flow {
+  const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
+  const all = known.length === 0;
+  const whose = all ? [] : known.length === 1 ? [namespace, end] : [namespace, end, subject];
+  return {
+    key: JSON.stringify(['joined', fields['event.action'], fields['k8s.node.name'], ...whose]),
+    subject: '',
+    namespace,
+    fields: {
+      'event.name': fields['event.name'],
+      'event.action': fields['event.action'],
+      'k8s.node.name': fields['k8s.node.name'],
+      'source.kind': 'other',
+      'destination.kind': 'other',
+      ...(!all && { [`${end}.kind`]: 'Pod' }),
+      ...(Object.fromEntries(known.map((name) => [`${end}.${name}`, fields[`${end}.${name}`]])) as FlowRecord),
+    },
+  };
+}
+
+/** Whether it stands for others of a namespace or of all. */
+function isJoined({ key, subject }: Flow): boolean {
+  return subject === '' && key.startsWith('["joined"');
+}
+
+/** Whether it takes room; one that stands for others of a workload does. Gaps are few, and each says what no other record does. */
+function isOwn(flow: Flow): boolean {
+  return !isJoined(flow) && flow.fields['event.name'] !== 'network.flow.gap';
+}
