@@ -1,0 +1,225 @@
+/**
+ * Selectors as Calico's policies write them: `app == "web" && tier in {"a", "b"}`. The grammar is that of
+ * libcalico-go/lib/selector; `!has(x)`, `!=` and `not in` match where the label is missing.
+ */
+import type { Labels } from '../model.ts';
+
+/** A parsed selector: plain data, so that who reads it can name the part that failed. */
+export type Selector =
+  | { readonly kind: 'all' | 'global' }
+  | { readonly kind: 'has'; readonly label: string }
+  | { readonly kind: Comparison; readonly label: string; readonly value: string }
+  | { readonly kind: 'in' | 'not in'; readonly label: string; readonly values: readonly string[] }
+  | { readonly kind: 'not'; readonly operand: Selector }
+  | { readonly kind: 'and' | 'or'; readonly operands: readonly Selector[] };
+
+type Comparison = '==' | '!=' | 'contains' | 'starts with' | 'ends with';
+
+/** A selector that Calico refuses too; the message says where it ends to be one. */
+export class SelectorError extends Error {
+  override name = 'SelectorError';
+}
+
+/** Parentheses: each level takes a part of the stack, and who writes a selector is a stranger. */
+const deepest = 200;
+
+/** Throws a `SelectorError`. The empty selector is `all()`. */
+export function parseSelector(text: string): Selector {
+  let at = 0;
+  let depth = 0;
+  skipSpace();
+  if (at === text.length) return { kind: 'all' };
+  const selector = parseOr();
+  if (at < text.length) throw problem('the end of the selector');
+  return selector;
+
+  function parseOr(): Selector {
+    return joined('or', '||', () => joined('and', '&&', parseOperation));
+  }
+
+  function joined(kind: 'and' | 'or', operator: string, next: () => Selector): Selector {
+    const operands = [next()];
+    while (take(operator)) operands.push(next());
+    return operands.length === 1 ? (operands[0] as Selector) : { kind, operands };
+  }
+
+  function parseOperation(): Selector {
+    let negated = false;
+    while (take('!')) negated = !negated;
+    const operand = parseOperand();
+    return negated ? { kind: 'not', operand } : operand;
+  }
+
+  function parseOperand(): Selector {
+    if (take('(')) return parseGroup();
+    if (take('has(')) {
+      const label = identifier();
+      expect(')');
+      return { kind: 'has', label };
+    }
+    for (const kind of ['all', 'global'] as const) {
+      if (!take(`${kind}(`)) continue;
+      expect(')');
+      return { kind };
+    }
+    return parseComparison(identifier());
+  }
+
+  function parseGroup(): Selector {
+    depth += 1;
+    if (depth > deepest) throw new SelectorError(`more than ${deepest} parentheses inside each other`);
+    const inner = parseOr();
+    expect(')');
+    depth -= 1;
+    return inner;
+  }
+
+  function parseComparison(label: string): Selector {
+    for (const kind of ['==', '!=', 'contains'] as const) if (take(kind)) return { kind, label, value: literal() };
+    for (const kind of ['starts with', 'ends with'] as const)
+      if (takeWords(kind)) return { kind, label, value: literal() };
+    for (const kind of ['in', 'not in'] as const) if (takeWords(kind)) return { kind, label, values: set() };
+    throw problem('an operator');
+  }
+
+  function set(): string[] {
+    expect('{');
+    const values = new Set<string>();
+    while (!take('}')) {
+      values.add(literal());
+      if (take(',')) continue;
+      expect('}');
+      break;
+    }
+    return [...values].toSorted(byBytes);
+  }
+
+  /** There are no escapes: a text with both kinds of quotes cannot be written. */
+  function literal(): string {
+    const quote = text[at];
+    if (quote !== '"' && quote !== "'") throw problem('a text in quotes');
+    const end = text.indexOf(quote, at + 1);
+    if (end < 0) throw problem('the end of the text in quotes');
+    const value = text.slice(at + 1, end);
+    at = end + 1;
+    skipSpace();
+    return value;
+  }
+
+  function identifier(): string {
+    const label = /[a-zA-Z0-9_./-]{1,513}/y;
+    label.lastIndex = at;
+    const found = label.exec(text)?.[0];
+    if (found === undefined || found.length > 512) throw problem('the name of a label');
+    at += found.length;
+    skipSpace();
+    return found;
+  }
+
+  function expect(token: string): void {
+    if (!take(token)) throw problem(`"${token}"`);
+  }
+
+  function take(token: string): boolean {
+    if (!text.startsWith(token, at)) return false;
+    // `!=` is an operator after a label, never a negation.
+    if (token === '!' && text[at + 1] === '=') return false;
+    at += token.length;
+    skipSpace();
+    return true;
+  }
+
+  /** Calico lets the words of an operator touch, as in `startswith`. */
+  function takeWords(operator: string): boolean {
+    const before = at;
+    for (const word of operator.split(' ')) {
+      if (take(word)) continue;
+      at = before;
+      return false;
+    }
+    return true;
+  }
+
+  function skipSpace(): void {
+    while (text[at] === ' ' || text[at] === '\t') at += 1;
+  }
+
+  function problem(wanted: string): SelectorError {
+    const found = at < text.length ? JSON.stringify(text.slice(at, at + 20)) : 'its end';
+    return new SelectorError(`at character ${at + 1}: ${found} stands where ${wanted} was expected`);
+  }
+}
+
+/** Whether an object with these labels is selected. `global()` is true here: it says of a rule that no namespace is meant. */
+export function selects(selector: Selector, labels: Labels): boolean {
+  switch (selector.kind) {
+    case 'all':
+    case 'global':
+      return true;
+    case 'not':
+      return !selects(selector.operand, labels);
+    case 'and':
+      return selector.operands.every((each) => selects(each, labels));
+    case 'or':
+      return selector.operands.some((each) => selects(each, labels));
+    default: {
+      const value = Object.hasOwn(labels, selector.label) ? labels[selector.label] : undefined;
+      return matches(selector, value);
+    }
+  }
+}
+
+function matches(
+  selector: Exclude<Selector, { kind: 'all' | 'global' | 'not' | 'and' | 'or' }>,
+  value: string | undefined,
+): boolean {
+  switch (selector.kind) {
+    case 'has':
+      return value !== undefined;
+    case '==':
+      return value === selector.value;
+    case '!=':
+      return value !== selector.value;
+    case 'contains':
+      return value?.includes(selector.value) ?? false;
+    case 'starts with':
+      return value?.startsWith(selector.value) ?? false;
+    case 'ends with':
+      return value?.endsWith(selector.value) ?? false;
+    case 'in':
+      return value !== undefined && selector.values.includes(value);
+    case 'not in':
+      return value === undefined || !selector.values.includes(value);
+    default:
+      return selector satisfies never;
+  }
+}
+
+/** The selector as Calico prints it: what names of ipsets and chains are computed from. */
+export function canonicalSelector(selector: Selector): string {
+  switch (selector.kind) {
+    case 'all':
+    case 'global':
+      return `${selector.kind}()`;
+    case 'has':
+      return `has(${selector.label})`;
+    case 'not':
+      return `!${canonicalSelector(selector.operand)}`;
+    case 'and':
+    case 'or':
+      return `(${selector.operands.map(canonicalSelector).join(selector.kind === 'and' ? ' && ' : ' || ')})`;
+    case 'in':
+    case 'not in':
+      return `${selector.label} ${selector.kind} {${selector.values.map(quoted).join(', ')}}`;
+    default:
+      return `${selector.label} ${selector.kind} ${quoted(selector.value)}`;
+  }
+}
+
+function quoted(value: string): string {
+  return value.includes('"') ? `'${value}'` : `"${value}"`;
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
