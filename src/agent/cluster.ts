@@ -48,7 +48,15 @@ export async function connect({ config, metrics, counts, clock }: ConnectOptions
 export function createClusterContext(options: ClusterContextOptions) {
   const { config, connection, log, problems, onChange, clock } = options;
   const { now } = clock;
-  const podLookups = createPodLookups({ config, connection, lists: () => lists, log, problems, clock });
+  const podLookups = createPodLookups({
+    config,
+    connection,
+    lists: () => lists,
+    log,
+    problems,
+    clock,
+    nodeCount: () => cluster.nodeCount,
+  });
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,

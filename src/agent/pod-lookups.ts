@@ -5,7 +5,8 @@ import type { PodRanges } from '../kubernetes/pod-finders/pod-cidr.ts';
 import { createPodFinders } from '../kubernetes/pod-finders/pod-finders.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
-import { createFinderChain, type FinderChain } from '../resolving/lookups/finder-chain.ts';
+import { createFinderChain, type FinderChain, statesOf } from '../resolving/lookups/finder-chain.ts';
+import { readSpreadOf } from '../series/spread.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { ApiProblems } from './api-problems.ts';
 
@@ -16,6 +17,8 @@ export interface PodLookupsOptions {
   log: Pick<Log, 'info'>;
   problems: Pick<ApiProblems, 'directory'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
+  /** Nodes of the cluster, as far as they are known. */
+  nodeCount: () => number;
 }
 
 /** How Pods of other nodes are found by their addresses; undefined where all Pods are watched, or none is to be looked up. */
@@ -26,6 +29,7 @@ export function createPodLookups({
   log,
   problems,
   clock,
+  nodeCount,
 }: PodLookupsOptions): FinderChain | undefined {
   if (config.podCache === 'cluster' || config.podLookups.length === 0) return undefined;
   const finders = createPodFinders({
@@ -37,16 +41,20 @@ export function createPodLookups({
   });
   return createFinderChain(
     finders,
-    (states) => {
-      const texts = (usable: boolean): string[] =>
-        states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
-      log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
-    },
+    // A policy may make all nodes look up their first address in the same second; this part of it can wait.
+    () => void setTimeout(() => void logWays(), Math.random() * readSpreadOf(nodeCount())).unref(),
     (way, error) => {
       // The others ask the API server, whose failures are reported with all that it is asked.
       if (way === 'directory') problems.directory(error);
     },
   );
+
+  async function logWays(): Promise<void> {
+    const states = await statesOf(finders);
+    const texts = (usable: boolean): string[] =>
+      states.flatMap((state) => (state.usable === usable ? `${state.way} (${state.why})` : []));
+    log.info({ ways: texts(true), unused: texts(false) }, 'How Pods of other nodes are looked up');
+  }
 }
 
 /** Pod ranges of the Nodes that are watched, and whether the Pods of this node have addresses of its own. */

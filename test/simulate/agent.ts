@@ -19,7 +19,7 @@ import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createTimer } from '../../src/platform/timer.ts';
 import { nodeRefOf } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import { createFinderChain } from '../../src/resolving/lookups/finder-chain.ts';
+import { createFinderChain, statesOf } from '../../src/resolving/lookups/finder-chain.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { podOf } from '../../src/resolving/program-pod.ts';
 import { endsOf } from '../../src/resolving/resolver.ts';
@@ -66,7 +66,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     const finder = createCalicoBlockFinder({ connection, clock });
     const chain = createFinderChain(
       [finder],
-      () => {},
+      () => void schedule(() => void statesOf([finder]), random() * readSpreadOf(cluster.nodeCount)),
       () => {},
     );
     return createRemoteLookups({ findPods: chain.find, findHostName: undefined, onChange, now });

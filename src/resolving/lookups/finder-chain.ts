@@ -10,17 +10,14 @@ export interface FinderChain {
   readonly counts: ReadonlyMap<LookupWay, Readonly<Record<WayResult, number>>>;
 }
 
-/**
- * `onEnd` is called when a way has answered (undefined) or failed. `onFirst` is called once, when an address is looked up for the first time, with what each way has to
- * say of itself.
- */
+/** `onEnd` is called when a way has answered (undefined) or failed, `onFirst` once, after the first look-up. */
 export function createFinderChain(
   finders: readonly PodFinder[],
-  onFirst: (states: readonly (WayState & { way: LookupWay })[]) => void,
+  onFirst: () => void,
   onEnd: (way: LookupWay, error: unknown) => void,
 ): FinderChain {
   const counts = new Map(finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]));
-  let asked = false;
+  let isFirst = true;
 
   return { counts, find };
 
@@ -32,7 +29,7 @@ export function createFinderChain(
         if (owners === undefined) continue;
         count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
         onEnd(finder.way, undefined);
-        say();
+        noteFirst();
         return owners;
       } catch (error) {
         const refused = error instanceof OverBudget;
@@ -41,7 +38,7 @@ export function createFinderChain(
         failure = error;
       }
     }
-    say();
+    noteFirst();
     if (failure !== undefined) throw failure;
     return { pods: [] };
   }
@@ -51,14 +48,14 @@ export function createFinderChain(
     if (own !== undefined) own[result]++;
   }
 
-  /** After the first look-up: what it has asked for is remembered, so that the states cost little more. */
-  function say(): void {
-    if (asked) return;
-    asked = true;
-    void statesOf(finders).then(onFirst);
+  function noteFirst(): void {
+    if (!isFirst) return;
+    isFirst = false;
+    onFirst();
   }
 }
 
+/** What each way says of itself. What a look-up has asked for is remembered, so that this costs little more after one. */
 export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
   return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
 }
