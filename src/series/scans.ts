@@ -8,12 +8,13 @@ const manyObjects = 8;
 /** Pods that are known as peers. */
 const podsKnown = 4096;
 
-/** Who scans. It follows from the series that are held, so it is the same after a restart. `onScan`: one more peer does. */
-export function createScans(restored: Iterable<Series>, onScan: () => void) {
+/** Who scans. It follows from the series that are held, so it is the same after a restart. */
+export function createScans(restored: Iterable<Series>) {
   /** By the identity of a peer, how many series each object has with it. */
   const refusals = new Map<string, Map<string, number>>();
   /** Peers that one more object would make scanners, or that are: while there are none, no packet is looked at. */
   let suspects = 0;
+  let hasBegun = false;
   /** The identity as a peer, by object. */
   const identities = new LRUCache<string, string>({ max: podsKnown });
   for (const series of restored) add(series);
@@ -33,7 +34,13 @@ export function createScans(restored: Iterable<Series>, onScan: () => void) {
     /** One more peer is counted in the series that an object has for scans. */
     joined(series: Series, peer: Endpoint): void {
       note(peer.identity, objectKey(series.finding.regarding));
-      if (refusals.get(peer.identity)?.size === manyObjects + 1) onScan();
+      if (refusals.get(peer.identity)?.size === manyObjects + 1) hasBegun = true;
+    },
+    /** Whether one more peer scans since the last call. */
+    takeBegun(): boolean {
+      const before = hasBegun;
+      hasBegun = false;
+      return before;
     },
     roleIn,
   };

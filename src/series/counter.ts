@@ -1,0 +1,100 @@
+import type { Finding } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import type { Suppressed } from '../model/observation.ts';
+import type { Series, SeriesState } from '../model/series.ts';
+import { createLostLines, mayBeLost } from './lost-lines.ts';
+import type { OpenSeries } from './open-series.ts';
+import { noteOthers } from './others.ts';
+import type { Pending } from './pending.ts';
+import { strangerFinding } from './scans.ts';
+
+export interface CounterOptions {
+  open: OpenSeries;
+  pending: Pending;
+  restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
+  /** An Event about the series would say something new. */
+  onCounted: (series: Series, time: Millis) => void;
+}
+
+export type Counter = ReturnType<typeof createCounter>;
+
+/** Counts findings in their series. */
+export function createCounter({ open, pending, restored, onCounted }: CounterOptions) {
+  const { held } = open;
+  const lostLines = createLostLines(restored?.reports);
+  const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
+  let revision = 0;
+
+  return {
+    /** Packets past the limits: of no series, and of an overflow series. */
+    counts,
+    get revision(): number {
+      return revision;
+    },
+    lossReports: lostLines.state,
+    count,
+    suppress,
+  };
+
+  /** Adds `weight` packets to the series of a finding. */
+  function count(finding: Finding, time: Millis, weight = 1): void {
+    revision++;
+    countOne(finding, time, weight);
+    if (held.scans.takeBegun()) joinUnpublished();
+  }
+
+  /** Marks the series that a report of lost lines bears on: from now their counts are lower bounds. */
+  function suppress({ affects }: Suppressed, node: string, time: Millis): void {
+    if (affects === 'nothing') return;
+    revision++;
+    lostLines.report(affects, node, time);
+    for (const series of held.current()) {
+      if (series.suppressed || !mayBeLost(series, affects, node, time)) continue;
+      series.suppressed = true;
+      onCounted(series, time);
+    }
+  }
+
+  /** Gives the series that it was counted in. */
+  function countOne(finding: Finding, time: Millis, weight: number): Series | undefined {
+    const series = open.of(finding, time);
+    // The packets of a scan that are counted on the node are counted on Pods, too.
+    const isCounted = finding.details.kind === 'scan';
+    if (series === undefined) {
+      if (!isCounted) counts.uncounted += weight;
+      return undefined;
+    }
+    if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
+    const { details } = series.finding;
+    if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
+    add(series, finding, time, weight);
+    const refused = noteOthers(series, finding);
+    if (refused !== undefined) held.scans.joined(series, refused);
+    onCounted(series, time);
+    const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
+    if (stranger !== undefined) countOne(stranger, time, weight);
+    return series;
+  }
+
+  /** A peer turned out to scan: what no Event counts yet is counted with its scan. */
+  function joinUnpublished(): void {
+    for (const series of held.current()) {
+      const { finding, published, count: packets, first, last, suppressed } = series;
+      if (published.writes > 0 || pending.mayBePublished(series)) continue;
+      if (held.scans.roleIn(finding) === undefined) continue;
+      open.forget(series);
+      pending.delete(series);
+      const joint = countOne(finding, first, 1);
+      if (packets > 1) countOne(finding, last, packets - 1);
+      if (suppressed && joint !== undefined) joint.suppressed = true;
+    }
+  }
+}
+
+function add(series: Series, finding: Finding, time: Millis, weight: number): void {
+  series.count += weight;
+  if (time > series.last) series.last = time;
+  else if (time < series.first) series.first = time;
+  // An incident is published as it is known now, not as it began.
+  if (finding.details.kind === 'incident') series.finding = finding;
+}
