@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
+import { createBackOff } from '../platform/back-off.ts';
 import type { AuditQueue, Batch } from './queue.ts';
 import type { Sink } from './sink.ts';
 
@@ -10,8 +11,8 @@ export interface DeliverOptions {
   gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
   /** Each attempt: `refused` of its rows were not taken and are not sent again; `error`: all will be. */
   onAttempt: (attempt: { sink: string; rows: number; refused: number; error?: unknown }) => void;
-  /** Waits between attempts: up to these, doubled each time. */
-  backOff?: { shortest: Millis; longest: Millis };
+  /** Limits of the pauses after attempts that failed. */
+  backOff?: { first: Millis; longest: Millis };
 }
 
 export interface Delivery {
@@ -21,10 +22,11 @@ export interface Delivery {
   stop: (grace: Millis) => Promise<void>;
 }
 
-const usualBackOff = { shortest: 1000, longest: 60_000 };
+const usualBackOff = { first: 1000, longest: 60_000 };
 
 /** Sends a sink one batch after another, each until it is taken: a receiver that is away loses nothing that the queue can hold. */
-export function startDelivery({ queue, sink, gapRow, onAttempt, backOff = usualBackOff }: DeliverOptions): Delivery {
+export function startDelivery({ queue, sink, gapRow, onAttempt, ...options }: DeliverOptions): Delivery {
+  const backOff = createBackOff(options.backOff ?? usualBackOff, Math.random);
   const stopping = new AbortController();
   const aborting = new AbortController();
   let more = Promise.withResolvers<void>();
@@ -43,18 +45,15 @@ export function startDelivery({ queue, sink, gapRow, onAttempt, backOff = usualB
   };
 
   async function run(): Promise<void> {
-    for (let longest = backOff.shortest; ;) {
+    for (;;) {
       const batch = queue.next(sink.name, sink.most);
       if (batch === undefined) {
         if (stopping.signal.aborted) return;
         await more.promise;
         more = Promise.withResolvers();
-      } else if (await send(batch)) longest = backOff.shortest;
+      } else if (await send(batch)) backOff.reset();
       else if (stopping.signal.aborted) return;
-      else {
-        await pause(Math.random() * longest, undefined, { signal: stopping.signal }).catch(() => undefined);
-        longest = Math.min(longest * 2, backOff.longest);
-      }
+      else await pause(backOff.next(), undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 

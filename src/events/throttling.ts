@@ -1,12 +1,13 @@
 import type { Millis } from '../model/log-line.ts';
+import { type BackOff, createBackOff } from '../platform/back-off.ts';
 import type { Refusal } from './event-store.ts';
 
-export const shortestBackOff: Millis = 1000;
-export const longestBackOff: Millis = 60_000;
+/** Of one namespace, and of all writes. */
+export const backOffLimits = { first: 1000, longest: 60_000 };
 
 /** Back-off of namespaces after 429. */
 export function createThrottling(now: () => Millis, random: () => number) {
-  const backOffs = new Map<string, { until: Millis; longest: Millis }>();
+  const backOffs = new Map<string, { until: Millis; backOff: BackOff }>();
   /** By an answer that does not say whom it means, since anything was accepted. */
   const refused = new Set<string>();
 
@@ -20,10 +21,9 @@ export function createThrottling(now: () => Millis, random: () => number) {
     refused(namespace: string, refusal: Refusal): { until: Millis | undefined; isOfAll: boolean } {
       const scope = throttledScope(refusal);
       if (scope === 'all') return { until: undefined, isOfAll: true };
-      const before = backOffs.get(namespace)?.longest ?? 0;
-      const longest = Math.min(Math.max(shortestBackOff, before * 2), longestBackOff);
-      const until = now() + jittered(refusal.retryAfter, longest, random);
-      backOffs.set(namespace, { until, longest });
+      const backOff = backOffs.get(namespace)?.backOff ?? createBackOff(backOffLimits, random);
+      const until = now() + backOff.next(refusal.retryAfter);
+      backOffs.set(namespace, { until, backOff });
       return { until, isOfAll: scope === undefined && refused.add(namespace).size > 1 };
     },
     /** A write to it was answered otherwise. */
@@ -45,9 +45,4 @@ export function throttledScope({ message }: Pick<Refusal, 'message'>): 'namespac
   if (first?.index !== 0) return undefined;
   const isOfOne = [first, ...more].every(([, type]) => type === 'Namespace' || type === 'SourceAndObject');
   return isOfOne ? 'namespace' : 'all';
-}
-
-/** Agents that were refused together must not come again together. */
-export function jittered(retryAfter: Millis | undefined, longest: Millis, random: () => number): Millis {
-  return (retryAfter ?? 0) + random() * longest;
 }

@@ -27,7 +27,7 @@ function scene(answers: ('fail' | number)[], { most = 1000, rows = ['a', 'b', 'c
     },
     gapRow: (sink, lost) => `${sink} lost ${lost.rows}`,
     onAttempt: (attempt) => void attempts.push(attempt),
-    backOff: { shortest: 1, longest: 2 },
+    backOff: { first: 1, longest: 2 },
   });
   return { queue, sent, attempts, delivery, isClosed: () => isClosed };
 }
