@@ -7,8 +7,9 @@ import { type Delivery, type DeliverOptions, startDelivery } from './deliver.ts'
 import type { Sink } from './sink.ts';
 import { createIntervals } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
-import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
+import { createAuditQueue, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
+import type { LostRows } from './sink-places.ts';
 
 /** What the state on disk holds of the audit beside flows and rows. */
 export interface AuditRest extends QueueState {

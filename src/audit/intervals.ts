@@ -1,7 +1,8 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { FlowRecord } from './fields.ts';
-import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
+import { type AuditedPacket, flowOf } from './flow.ts';
+import { createGaps, gapOf } from './gaps.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 
@@ -31,9 +32,7 @@ export function createIntervals(options: IntervalsOptions) {
   const found = new WeakMap<object, OpenFlow>();
   /** Intervals that packets came for since the last look: a backlog is read on before its intervals are closed. */
   const touched = new Set<Millis>();
-  /** Intervals of which log was lost: any log, or only warnings of the kernel. */
-  const gaps = new Map<Millis, 'everything' | 'kernel-warnings'>();
-  for (const flow of restored?.flows ?? []) if (isGap(flow)) gaps.set(flow.start, 'everything');
+  const gaps = createGaps(restored?.flows ?? []);
   let closings = restored?.closings ?? 0;
   let revision = 0;
 
@@ -67,7 +66,7 @@ export function createIntervals(options: IntervalsOptions) {
       revision++;
       const start = startOf(time);
       touched.add(start);
-      if (gaps.get(start) !== 'everything') gaps.set(start, affects);
+      gaps.add(start, affects);
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
     /** Closes at most `most` flows of intervals that are over. Returns whether more are to be closed now. */
@@ -84,7 +83,7 @@ export function createIntervals(options: IntervalsOptions) {
       if (due.length > 0) closings++;
       for (const flow of due.slice(0, most)) closeFlow(flow);
       if (due.length > most) return true;
-      for (const start of gaps.keys()) if (start <= over && !touched.has(start)) gaps.delete(start);
+      gaps.forget((start) => start <= over && !touched.has(start));
       touched.clear();
       return false;
     },
@@ -93,9 +92,7 @@ export function createIntervals(options: IntervalsOptions) {
   function closeFlow(flow: OpenFlow): void {
     revision++;
     flows.remove(flow);
-    const gap = gaps.get(flow.start);
-    const atLeast = gap === 'everything' || (gap !== undefined && isWarning(flow));
-    onRecord(recordOf(flow, { interval, cluster, closing: closings, atLeast, toWall }));
+    onRecord(recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall }));
     // Whoever still finds it by a meaning must not count into it.
     flow.packets = 0;
   }
@@ -104,23 +101,4 @@ export function createIntervals(options: IntervalsOptions) {
   function startOf(time: Millis): Millis {
     return Math.floor(Math.min(time, now() + interval) / interval) * interval;
   }
-}
-
-/** Martians are printed as warnings of the kernel, whose rate is limited apart. */
-function isWarning({ fields }: OpenFlow): boolean {
-  return fields['log.prefix']?.startsWith('martian ') === true;
-}
-
-function gapOf(by: string, node: string): Flow {
-  return {
-    key: JSON.stringify(['gap', by, node]),
-    subject: '',
-    namespace: '',
-    fields: {
-      'event.name': 'network.flow.gap',
-      'event.action': 'lost',
-      'event.reason': by,
-      'k8s.node.name': node || undefined,
-    },
-  };
 }

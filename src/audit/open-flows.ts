@@ -103,25 +103,28 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     return flow;
   }
 
-  function add(start: Millis, { key, subject, namespace, fields }: Flow, time: Millis): OpenFlow {
-    const others = { source: [], destination: [] };
-    const flow = {
-      start,
-      key,
-      subject,
-      namespace,
-      fields: { ...fields },
-      packets: 0,
-      first: time,
-      last: time,
-      others,
-      mixed: [],
-    };
+  function add(start: Millis, given: Flow, time: Millis): OpenFlow {
+    const flow = newFlow(start, given, time);
     flows.set(idOf(flow), flow);
     room.enter(flow);
     changed.set(flow, 'new');
     return flow;
   }
+}
+
+function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time: Millis): OpenFlow {
+  return {
+    start,
+    key,
+    subject,
+    namespace,
+    fields: { ...fields },
+    packets: 0,
+    first: time,
+    last: time,
+    others: { source: [], destination: [] },
+    mixed: [],
+  };
 }
 
 /** It is written while the flow is counted further. */

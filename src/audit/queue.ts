@@ -1,20 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
-
-/** Rows that a sink never had, because the queue was full. */
-export interface LostRows {
-  rows: number;
-  /** When the first and the last were lost. */
-  first: Millis;
-  last: Millis;
-}
-
-/** How far a sink has come. Plain JSON. */
-export interface SinkPlace {
-  /** Number of the last row that the receiver has. */
-  confirmed: number;
-  lost?: LostRows | undefined;
-}
+import { createSinkPlaces, type LostRows, type SinkPlace } from './sink-places.ts';
 
 export interface QueueState {
   /** Number of the newest row. */
@@ -63,12 +49,9 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
   let newest = restored?.state.newest ?? 0;
   /** What an earlier run left is on disk. */
   let released = newest;
-  const lostBy = new Map<string, number>();
   let oldest = newest + 1 - rows.size;
   let bytes = rows.values().reduce((sum, { length }) => sum + length, 0);
-  const places: Record<string, SinkPlace> = Object.fromEntries(
-    sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.state.sinks[sink] }]),
-  );
+  const places = createSinkPlaces({ sinks, oldest, restored: restored?.state.sinks, now });
 
   return {
     changes,
@@ -79,15 +62,10 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       return { rows: rows.size, bytes };
     },
     get state() {
-      return { newest, sinks: places };
+      return { newest, sinks: places.all };
     },
     get sinks() {
-      return Object.fromEntries(
-        Object.entries(places).map(([sink, { confirmed }]) => [
-          sink,
-          { behind: newest - confirmed, lost: lostBy.get(sink) ?? 0 },
-        ]),
-      );
+      return places.summary(newest);
     },
     add(row) {
       const key = String(++newest);
@@ -100,7 +78,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       released = Math.max(released, through);
     },
     next(sink, mostRows) {
-      const { confirmed, lost } = placeOf(sink);
+      const { confirmed, lost } = places.of(sink);
       if (confirmed >= released) return undefined;
       const batch: string[] = [];
       let through = Math.max(confirmed, oldest - 1);
@@ -108,23 +86,13 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       return { rows: batch, through, lost };
     },
     confirm(sink, { through, lost }) {
-      const place = placeOf(sink);
-      place.confirmed = Math.max(place.confirmed, through);
-      // What was lost while the batch was under way is reported with the next one.
-      if (place.lost === lost) delete place.lost;
-      const confirmedByAll = Math.min(...Object.values(places).map(({ confirmed }) => confirmed));
-      while (oldest <= confirmedByAll) removeOldest();
+      places.confirm(sink, through, lost);
+      for (const last = places.confirmedByAll(); oldest <= last;) removeOldest();
     },
   };
 
   function loseOldest(): void {
-    for (const [sink, place] of Object.entries(places)) {
-      if (place.confirmed >= oldest) continue;
-      place.confirmed = oldest;
-      lostBy.set(sink, (lostBy.get(sink) ?? 0) + 1);
-      const { rows: count, first } = place.lost ?? { rows: 0, first: now() };
-      place.lost = { rows: count + 1, first, last: now() };
-    }
+    places.lose(oldest);
     removeOldest();
   }
 
@@ -133,9 +101,5 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
     bytes -= rows.get(key)?.length ?? 0;
     rows.delete(key);
     changes.changed(key);
-  }
-
-  function placeOf(sink: string): SinkPlace {
-    return places[sink] as SinkPlace;
   }
 }
