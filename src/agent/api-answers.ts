@@ -1,6 +1,6 @@
 import type { Refusal } from '../events/event-store.ts';
 import type { Millis } from '../model/log-line.ts';
-import { grantRights } from '../kubernetes/rights-file.ts';
+import { grantRightTo } from '../kubernetes/rights-file.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
@@ -83,7 +83,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
       resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
       right,
       { verb, resource, answer },
-      `Missing right: ${verb} ${resource}; ${grantRights}`,
+      `Missing right: ${verb} ${resource}; ${grantRightTo(resource)}`,
     );
   }
 }

@@ -17,6 +17,7 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   nodes: 'only this one is watched',
   services: 'none is watched; their addresses stay addresses',
   endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
+  namespaces: 'none is watched; the audit names no Pod',
 };
 
 /** Reports what goes wrong between the agent and the API server. */

@@ -1,4 +1,5 @@
 import { type Audit, createAudit } from '../audit/audit.ts';
+import { noNamespace } from '../audit/privacy.ts';
 import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
 import type { Drop, PipelineOptions } from '../pipeline/pipeline.ts';
@@ -14,10 +15,13 @@ export interface AgentAuditOptions {
   metrics: Metrics;
   problems: Problems;
   clock: Clock;
+  /** Whether a namespace asked not to be named. */
+  hasOptedOut: (namespace: string) => boolean;
 }
 
 /** Undefined where no sink is configured: then nothing of it costs anything. */
-export function createAgentAudit({ config, restored, metrics, problems, clock }: AgentAuditOptions): Audit | undefined {
+export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
+  const { config, restored, metrics, problems, clock, hasOptedOut } = options;
   if (config.audit.length === 0) return undefined;
   return createAudit({
     node: config.node,
@@ -26,6 +30,11 @@ export function createAgentAudit({ config, restored, metrics, problems, clock }:
     sinks: config.audit.map((sink) => createSink(sink, config)),
     queueSize: config.auditQueue * 1024 * 1024,
     restored: restored.state?.audit,
+    privacy: {
+      peers: config.auditPeers,
+      bits: { ipv4: config.auditIpv4Prefix, ipv6: config.auditIpv6Prefix },
+      isHidden: config.auditOptOut ? hasOptedOut : noNamespace,
+    },
     clock,
     onAttempt({ sink, rows, refused, error }) {
       metrics.auditAttempts.add(1, { sink, result: error === undefined ? 'ok' : 'failed' });

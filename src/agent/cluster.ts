@@ -67,12 +67,15 @@ export function createClusterContext(options: ClusterContextOptions) {
     now,
   });
   const lists = createLiveLists(config.node, remote);
+  /** Namespaces that asked not to be named by the audit. */
+  const optedOut = new Set<string>();
   const cluster = createClusterWatch({
     connection,
     lists,
     ownNode: config.node,
     podCache: config.podCache,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
+    optedOut: config.audit.length > 0 && config.auditOptOut ? optedOut : undefined,
     onProblem: problems.informer,
     onSynced(resource) {
       problems.synced(resource);
@@ -89,5 +92,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     clock,
     random: Math.random,
   });
-  return { connection, lists, remote, podLookups, cluster };
+  // Before it is known who did, all are taken to have done so.
+  const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
+  return { connection, lists, remote, podLookups, cluster, hasOptedOut };
 }

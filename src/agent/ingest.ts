@@ -65,7 +65,14 @@ export function createIngest(options: IngestOptions) {
     now,
   });
   const dropsByOwner = createDropsByOwner();
-  const audit = createAgentAudit({ config, restored, metrics, problems, clock });
+  const audit = createAgentAudit({
+    config,
+    restored,
+    metrics,
+    problems,
+    clock,
+    hasOptedOut: context.hasOptedOut,
+  });
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
   const lookupGate = createLookupGate({
     queue,

@@ -7,6 +7,7 @@ import { type Delivery, type DeliverOptions, startDelivery } from './deliver.ts'
 import type { Sink } from './sink.ts';
 import { createIntervals } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
+import { noNamespace, type Privacy, redactionOf, redactRestored } from './privacy.ts';
 import { createAuditQueue, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
 import type { LostRows } from './sink-places.ts';
@@ -31,6 +32,7 @@ export interface AuditOptions {
   /** Bytes of rows that wait for receivers at most. */
   queueSize: number;
   restored: AuditState | undefined;
+  privacy: Privacy;
   /** The clock of the lines' times, and what the wall clock showed at one of them. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
   onAttempt: DeliverOptions['onAttempt'];
@@ -42,7 +44,11 @@ export type Audit = ReturnType<typeof createAudit>;
 const slice = 200;
 
 /** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
-export function createAudit({ node, cluster, interval, sinks, queueSize, restored, clock, onAttempt }: AuditOptions) {
+export function createAudit(options: AuditOptions) {
+  const { node, cluster, interval, sinks, queueSize, privacy, clock, onAttempt } = options;
+  // Which namespaces are hidden is not known yet.
+  const redactKept = redactionOf({ ...privacy, isHidden: noNamespace });
+  const restored = options.restored && redactKept ? redactRestored(options.restored, redactKept) : options.restored;
   const queue = createAuditQueue({
     sinks: sinks.map(({ name }) => name),
     most: queueSize,
@@ -52,6 +58,7 @@ export function createAudit({ node, cluster, interval, sinks, queueSize, restore
   const intervals = createIntervals({
     interval,
     cluster,
+    redact: redactionOf(privacy),
     restored: restored && { flows: restored.flows, closings: restored.rest.closings },
     onRecord: (record) => queue.add(rowOf(record)),
     ...clock,

@@ -45,11 +45,15 @@ const kinds = ['Pod', 'Node', 'Service', 'external', 'unknown', 'redacted', 'oth
 function fieldsOfEnd(end: End) {
   const ocsf = `${endNames[end]}_endpoint`;
   return {
-    address: text(`Address of the ${end}; of several, the first that was seen.`, 'avoid', {
-      otel: `${end}.address`,
-      ecs: `${end}.address`,
-      ocsf: `${ocsf}.ip`,
-    }),
+    address: text(
+      `Address of the ${end}, or its network (\`203.0.113.0/24\`) by the settings of privacy; of several, the first that was seen.`,
+      'avoid',
+      {
+        otel: `${end}.address`,
+        ecs: `${end}.address`,
+        ocsf: `${ocsf}.ip`,
+      },
+    ),
     addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
     addresses_at_least: boolean(`There were more addresses of the ${end} than were remembered.`, 'fine'),
     port: integer(`Port of the ${end}: of the end that offers the service; of both in \`packet\` mode.`, 'careful', {

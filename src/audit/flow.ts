@@ -24,10 +24,11 @@ export interface Flow {
   fields: FlowRecord;
 }
 
-/** Which flow a packet belongs to. */
-export function flowOf({ observation, ends, node, noise }: AuditedPacket): Flow {
+/** Which flow a packet belongs to. What is redacted is in none of it: not in the key either, from which ids are made. */
+export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): Flow {
+  const { observation, ends, node, noise } = packet;
   const { kind: _, ...service } = serviceOf(observation);
-  const fields: FlowRecord = {
+  const found: FlowRecord = {
     ...actionOf(observation),
     'event.noise': noise,
     'k8s.node.name': node || undefined,
@@ -37,13 +38,23 @@ export function flowOf({ observation, ends, node, noise }: AuditedPacket): Flow 
     ...endOf('destination', ends.destination),
     ...ruleOf(observation),
   };
-  const { source, destination } = ends;
+  const fields = redact === undefined ? found : redact(found);
+  const isShown = (end: 'source' | 'destination'): boolean => fields[`${end}.kind`] !== 'redacted';
   // A Pod that a neighbour scans keeps its own room.
-  const subject = [source, destination].find(({ kind }) => kind === 'pod');
-  const { 'interface.in': __, 'interface.out': ___, ...rule } = ruleOf(observation);
+  const subject = (['source', 'destination'] as const)
+    .filter(isShown)
+    .map((end) => ends[end])
+    .find(({ kind }) => kind === 'pod');
+  const { 'interface.in': __, 'interface.out': ___, ...logged } = ruleOf(observation);
+  const rule = Object.fromEntries(Object.keys(logged).map((name) => [name, fields[name as keyof FlowRecord]]));
   const common = [actionOf(observation), noise, node, fields['network.direction'], service, rule];
+  const identityOf = (end: 'source' | 'destination'): string | undefined => {
+    if (!isShown(end)) return 'redacted';
+    // An address that is cut is no longer one peer.
+    return redact === undefined || ends[end].object !== undefined ? ends[end].identity : fields[`${end}.address`];
+  };
   return {
-    key: JSON.stringify([common, source.identity, destination.identity]),
+    key: JSON.stringify([common, identityOf('source'), identityOf('destination')]),
     subject: subject?.identity ?? '',
     namespace: subject?.object?.namespace ?? '',
     fields,

@@ -14,6 +14,8 @@ export interface IntervalsOptions {
   interval: Millis;
   cluster: string | undefined;
   limits?: FlowLimits;
+  /** Takes out what no record may say; undefined: nothing. */
+  redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
   /** A record is complete. It and the flow it came from belong into one batch of the state. */
   onRecord: (record: FlowRecord) => void;
@@ -26,7 +28,7 @@ export type Intervals = ReturnType<typeof createIntervals>;
 
 /** Counts packets by flow and interval of their own time. */
 export function createIntervals(options: IntervalsOptions) {
-  const { interval, cluster, limits = defaultFlowLimits, restored, onRecord, now, toWall } = options;
+  const { interval, cluster, limits = defaultFlowLimits, redact, restored, onRecord, now, toWall } = options;
   const flows = createOpenFlows(limits, restored?.flows);
   /** The flow of each meaning a packet had, so that a flow that repeats is found without its key. */
   const found = new WeakMap<object, OpenFlow>();
@@ -54,7 +56,7 @@ export function createIntervals(options: IntervalsOptions) {
       const start = startOf(time);
       let flow = found.get(meaning);
       if (flow?.start !== start || flow.packets === 0) {
-        flow = flows.of(start, flowOf(packet()), time);
+        flow = flows.of(start, flowOf(packet(), redact), time);
         found.set(meaning, flow);
       }
       touched.add(start);

@@ -1,4 +1,5 @@
 import { verdicts } from '../model/packet.ts';
+import { auditPeersChoices } from './schema.ts';
 import type { Setting } from './setting.ts';
 
 /** The settings of the audit, as rows of the table of all. */
@@ -41,6 +42,38 @@ export const auditSettings = {
     help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
     type: 'number',
     default: '8',
+  },
+  auditPeers: {
+    flag: 'audit-peers',
+    env: 'AUDIT_PEERS',
+    value: 'HOW',
+    help: 'shown, or redacted: where the ends are Pods of two namespaces, the audit names only the one whose policy dropped it',
+    default: 'shown',
+    choices: auditPeersChoices,
+  },
+  auditIpv4Prefix: {
+    flag: 'audit-ipv4-prefix',
+    env: 'AUDIT_IPV4_PREFIX',
+    value: 'BITS',
+    help: 'the audit cuts IPv4 addresses to so many bits',
+    type: 'number',
+    default: '32',
+  },
+  auditIpv6Prefix: {
+    flag: 'audit-ipv6-prefix',
+    env: 'AUDIT_IPV6_PREFIX',
+    value: 'BITS',
+    help: 'the audit cuts IPv6 addresses to so many bits',
+    type: 'number',
+    default: '128',
+  },
+  auditOptOut: {
+    flag: 'audit-opt-out',
+    env: 'AUDIT_OPT_OUT',
+    value: 'true|false',
+    help: 'the audit does not name Pods of Namespaces with the label kube-netfilter-tailer/audit=redacted; needs the right to watch Namespaces',
+    type: 'boolean',
+    default: 'false',
   },
   auditFileSize: {
     flag: 'audit-file-size',

@@ -7,6 +7,7 @@ import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { parseListenAddress } from '../telemetry/listen-address.ts';
 
 export const podCacheChoices = ['node', 'cluster'] as const;
+export const auditPeersChoices = ['shown', 'redacted'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Where records of dropped flows go. */
@@ -42,6 +43,10 @@ const wholeNumber = z
   );
 
 const mebibytes = wholeNumber.check(z.minimum(1, { error: 'must be 1 MiB or more' }));
+
+function bitsUpTo(most: number) {
+  return wholeNumber.check(z.maximum(most, { error: `must be 0 to ${most}` }));
+}
 
 const source = z.pipe(
   text.check(
@@ -152,6 +157,10 @@ export const schema = z.strictObject({
     z.maximum(3600, { error: 'must be 1 to 3600 seconds' }),
   ),
   auditQueue: mebibytes,
+  auditPeers: oneOf(auditPeersChoices),
+  auditIpv4Prefix: bitsUpTo(32),
+  auditIpv6Prefix: bitsUpTo(128),
+  auditOptOut: yesOrNo,
   auditFileSize: mebibytes,
   auditFileTotal: mebibytes,
   auditOtlpHeaders: z.optional(path),

@@ -1,48 +1,19 @@
 import { backOff } from 'exponential-backoff';
 import type { Millis } from '../model/log-line.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { LiveLists } from '../resolving/live-lists.ts';
-import type { Connection, RefusedError } from './connection.ts';
-import {
-  createInformer,
-  type Informer,
-  type InformerOptions,
-  type InformerProblem,
-  retryIntervals,
-  sleep,
-} from './informer.ts';
+import { type ClusterInformerOptions, informerOf, isFinal, paths, type WatchedResource } from './cluster-informers.ts';
+import type { RefusedError } from './connection.ts';
+import { type Informer, retryIntervals, sleep } from './informer.ts';
 import { countAll } from './paged-list.ts';
-import { onSteadyClock, slimEndpointSlice, slimNode, slimPod, slimService } from './slim.ts';
+
+export type { WatchedResource } from './cluster-informers.ts';
 
 /** What Findings are made of: the agent is not ready without. */
 const required = ['pods', 'nodes', 'services'] as const;
 
-const paths = {
-  pods: '/api/v1/pods',
-  nodes: '/api/v1/nodes',
-  services: '/api/v1/services',
-  endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
-} as const;
-
-export type WatchedResource = keyof typeof paths;
-
-export interface ClusterWatchOptions {
-  connection: Connection;
-  lists: LiveLists;
-  ownNode: string;
-  /** `node`: the Pods of this node; `cluster`: all Pods. */
-  podCache: 'node' | 'cluster';
+export interface ClusterWatchOptions extends ClusterInformerOptions {
   /** Watched only where there are no more; of Nodes then only our own. EndpointSlices are not even counted where it is 0. */
   limits: { nodes: number; services: number; endpointSlices: number };
-  onProblem: (resource: WatchedResource, problem: InformerProblem) => void;
-  onSynced: (resource: WatchedResource) => void;
-  onUnusable: (resource: WatchedResource, error: unknown) => void;
   onTooMany: (resource: WatchedResource, count: number, limit: number) => void;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-  random: () => number;
-  /** As of an informer. */
-  pause?: InformerOptions<never>['pause'];
-  silence?: InformerOptions<never>['silence'];
 }
 
 export interface ClusterWatch {
@@ -57,9 +28,6 @@ export interface ClusterWatch {
   /** Nodes of the cluster: those that are watched, else as last counted; 1 where that is not known. */
   readonly nodeCount: number;
 }
-
-/** Pages of a list that may be long: 100 Pods are about 1.4 MB of JSON. */
-const pageSize = 100;
 
 /** Nodes that are not watched are counted again after that long, or up to twice that. */
 const countInterval: Millis = 3_600_000;
@@ -91,6 +59,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
         few ? begin('services', true) : doWithout('services'),
       );
       if (limits.endpointSlices > 0) void beginSlices();
+      if (options.optedOut !== undefined) begin('namespaces', true);
     },
     stop() {
       stopping.abort();
@@ -139,81 +108,6 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   }
 }
 
-/** Hands one kind of object to the lists. `all`: not only our own Node. */
-function informerOf(
-  resource: WatchedResource,
-  all: boolean,
-  {
-    connection,
-    lists,
-    ownNode,
-    podCache,
-    clock: { now, fromWall },
-    random,
-    pause,
-    silence,
-    ...on
-  }: ClusterWatchOptions,
-  giveUp: () => void,
-): Informer {
-  const common = {
-    connection,
-    path: paths[resource],
-    now,
-    random,
-    pause,
-    silence,
-    onProblem(problem: InformerProblem) {
-      on.onProblem(resource, problem);
-      if (isFinal(resource, problem.refusal?.status)) giveUp();
-    },
-    onSynced: () => on.onSynced(resource),
-    onUnusable: (error: unknown) => on.onUnusable(resource, error),
-  };
-  switch (resource) {
-    case 'pods':
-      return createInformer({
-        ...common,
-        ...(podCache === 'node' ? selection(`spec.nodeName=${ownNode}`) : everything),
-        slim: (object) => onSteadyClock(slimPod(object), fromWall),
-        onSet: (pod) => lists.setPod(pod, now()),
-        onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
-      });
-    case 'nodes':
-      return createInformer({
-        ...common,
-        ...(all ? everything : selection(`metadata.name=${ownNode}`)),
-        slim: slimNode,
-        onSet: (node) => lists.setNode(node),
-        onDelete: (_, name) => lists.removeNode(name),
-      });
-    case 'services':
-      return createInformer({
-        ...common,
-        ...everything,
-        slim: slimService,
-        onSet: (service) => lists.setService(service, now()),
-        onDelete: (namespace, name) => lists.removeService(namespace, name, now()),
-      });
-    case 'endpointslices':
-      return createInformer({
-        ...common,
-        ...everything,
-        slim: slimEndpointSlice,
-        onSet: (slice) => lists.chains.setSlice(slice, now()),
-        onDelete: (namespace, name) => lists.chains.removeSlice(namespace, name, now()),
-      });
-    default:
-      return resource satisfies never;
-  }
-}
-
-const everything = { pageSize };
-
-function selection(fieldSelector: string) {
-  return { fieldSelector, pageSize: undefined };
-}
-
 /** Undefined where it may not be known. Waits for a server that is away: guessing wrong would make every node of a large cluster list them all. */
 async function isFew(
   resource: WatchedResource,
@@ -236,11 +130,6 @@ async function isFew(
   if (count === undefined) return undefined;
   if (count > limit) onTooMany(resource, count, limit);
   return count <= limit;
-}
-
-/** Who may not read what is of use only now and then, or runs an API server that has none of it, does not ask for it all the time. */
-function isFinal(resource: WatchedResource, status: number | undefined): boolean {
-  return resource === 'endpointslices' && (status === 403 || status === 404);
 }
 
 /** After that long, or up to twice that, what is of use only now and then is asked for again. */

@@ -75,7 +75,16 @@ interface Known {
 
 /** Lists again only if the server has forgotten where the watch ended (410). Without bookmarks a quiet watch always ends so. */
 export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
-  const { connection, path, fieldSelector, now, random, pause = sleep, silence = defaultSilence } = options;
+  const {
+    connection,
+    path,
+    fieldSelector,
+    labelSelector,
+    now,
+    random,
+    pause = sleep,
+    silence = defaultSilence,
+  } = options;
   const known: Known = { keys: new Set(), resourceVersion: '' };
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -138,7 +147,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
     emptyWatches++;
     const { resourceVersion } = known;
     const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
-    const query = { fieldSelector, resourceVersion, timeoutSeconds, allowWatchBookmarks: true };
+    const query = { fieldSelector, labelSelector, resourceVersion, timeoutSeconds, allowWatchBookmarks: true };
     let begun = false;
     try {
       for await (const event of watchEvents(connection, path, query, silence, signal)) {

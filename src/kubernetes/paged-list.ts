@@ -3,6 +3,7 @@ import type { Json } from './json.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;
+  labelSelector?: string | undefined;
   /** Objects a page, where one answer would be too large; undefined: all at once, from the API server's cache, as the kubelet. */
   pageSize: number | undefined;
 }
@@ -21,7 +22,7 @@ interface Page {
 export async function listAll<T>(
   { request }: Pick<Connection, 'request'>,
   path: string,
-  { fieldSelector, pageSize }: ListOptions,
+  { fieldSelector, labelSelector, pageSize }: ListOptions,
   slim: (object: Json) => T | undefined,
 ): Promise<ObjectList<T>> {
   const items: T[] = [];
@@ -30,6 +31,7 @@ export async function listAll<T>(
     const answer = await request('GET', path, {
       query: {
         fieldSelector,
+        labelSelector,
         ...(pageSize === undefined ? { resourceVersion: '0' } : { limit: pageSize, continue: position }),
       },
     });

@@ -3,3 +3,8 @@ export const rightsFile = 'deploy/base/rbac.yaml';
 
 /** What to do about a right that is missing, whoever has found that out. */
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
+
+/** The same, for a kind of object that only one setting asks for. */
+export function grantRightTo(resource: string): string {
+  return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
+}

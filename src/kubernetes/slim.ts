@@ -105,6 +105,10 @@ export function slimNode(object: Json): Node {
   };
 }
 
+export function slimNamespace(object: Json): { name: string } {
+  return { name: identity(object, false).name };
+}
+
 export function slimService(object: Json): Service {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));

@@ -56,3 +56,12 @@ export function copy(text: string): string {
 export function isIPv6(canonical: string): boolean {
   return canonical.includes(':');
 }
+
+/** The network of an address, `203.0.113.0/24`; '' for what is no address. */
+export function networkOf(address: string, bits: { ipv4: number; ipv6: number }): string {
+  const canonical = canonicalAddress(address);
+  if (canonical === '') return '';
+  return isIPv6(canonical)
+    ? `${ipaddr.IPv6.networkAddressFromCIDR(`${canonical}/${bits.ipv6}`).toString()}/${bits.ipv6}`
+    : `${ipaddr.IPv4.networkAddressFromCIDR(`${canonical}/${bits.ipv4}`).toString()}/${bits.ipv4}`;
+}

@@ -85,14 +85,14 @@ test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
   for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
 });
 
-test.each(daemonSets)('$file mounts from the host read-only, but for the state', ({ manifest }) => {
+test.each(daemonSets)('$file mounts from the host read-only, but for the state and the audit', ({ manifest }) => {
   const { volumes = [] } = manifest.spec.template.spec;
   for (const { name, volumeMounts = [] } of containersOf(manifest)) {
     expect(name).toBe('agent');
     // A patch may also take one away.
     const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
     const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
-    expect(writable.filter((path) => path !== settings.stateDir.default)).toEqual([]);
+    expect(writable.filter((path) => path !== settings.stateDir.default && path !== '/audit')).toEqual([]);
     for (const mount of mounts) expect(volumes.map((volume) => volume.name)).toContain(mount.name);
   }
 });
@@ -109,12 +109,13 @@ test("the host's processes are seen by conntrack-owners only: their files are be
   ]);
 });
 
-test('only the base and what looks up Pods grant rights, and those of the base are those that the end-to-end tests run under', () => {
+test('only the base, what looks up Pods and what asks Namespaces grant rights, and those of the base are those that the end-to-end tests run under', () => {
   const granting = files.filter((file) =>
     readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
   );
   expect(granting).toEqual([
     rightsFile,
+    'deploy/components/audit-opt-out/rbac.yaml',
     'deploy/components/calico-lookups/rbac.yaml',
     'deploy/components/shared-directory/rbac.yaml',
   ]);

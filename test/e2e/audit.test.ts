@@ -5,9 +5,19 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import type { AgentProcess } from './agent-process.ts';
-import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, untilMetric } from './agent-rig.ts';
+import { readManifests } from '../deploy/manifests.ts';
+import {
+  accountWith,
+  type AgentRig,
+  createAgentRig,
+  dropLine,
+  nodeObject,
+  podObject,
+  untilMetric,
+} from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
+import type { Rule } from './granted.ts';
 import { type OtlpReceiver, startOtlpReceiver, take } from './otlp-receiver.ts';
 
 /** The audit of an agent that runs: each dropped packet is in one record of each receiver, whatever happens in between. */
@@ -50,6 +60,8 @@ async function scene() {
   };
   let written = 0;
   return {
+    env,
+    folder,
     start: (): AgentProcess => rig.start(env),
     drop: (count = 1): void => {
       for (let packet = 0; packet < count; packet++)
@@ -135,6 +147,42 @@ test('killed at any moment, with a receiver that fails at any moment, each packe
   start();
   await untilPackets(inFile, written());
   await untilPackets(() => receiver.records, written());
+});
+
+test('a namespace that opted out is named neither in the file nor in the state, and is from the next interval on once it no longer does', async () => {
+  const { env, drop, inFile, folder } = await scene();
+  const label = (value: string | null) =>
+    controlPlane.kubectl([
+      'label',
+      '--overwrite',
+      'namespace',
+      namespace,
+      `kube-netfilter-tailer/audit${value ?? '-'}`,
+    ]);
+  expect((await label('=redacted')).code).toBe(0);
+  const rules = ['deploy/base/rbac.yaml', 'deploy/components/audit-opt-out/rbac.yaml'].flatMap((file) =>
+    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
+  );
+  const token = await accountWith(controlPlane, 'audit-opt-out', rules);
+  const KUBECONFIG = await controlPlane.writeKubeconfig('audit-opt-out', token);
+  const agent = rig.start({ ...env, KUBECONFIG, AUDIT_OPT_OUT: 'true' });
+  await agent.untilReady();
+  drop(6);
+  await untilPackets(inFile, 6);
+  for (const record of inFile())
+    expect(record).toMatchObject({ 'destination.kind': 'redacted', 'destination.port': 80 });
+  const written = readdirSync(join(folder, 'audit')).map((name) => readFileSync(join(folder, 'audit', name), 'latin1'));
+  expect(written.join('')).not.toMatch(/audited|web-\d|10\.97\./);
+  expect((await label(null)).code).toBe(0);
+  await expect
+    .poll(
+      () => {
+        drop();
+        return inFile().some((record) => record['destination.k8s.namespace.name'] === namespace);
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+    .toBe(true);
 });
 
 test('a receiver that is away holds up neither the other sink nor the Events, and has all of it afterwards', async () => {

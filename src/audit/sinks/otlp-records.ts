@@ -63,6 +63,9 @@ function endOf(record: FlowRecord, end: 'source' | 'destination'): string {
   const name = record[`${end}.k8s.owner.name`];
   const namespace = record[`${end}.k8s.namespace.name`];
   const port = record[`${end}.port`];
-  const who = name === undefined ? (record[`${end}.address`] ?? '') : [namespace, name].filter(Boolean).join('/');
+  const who =
+    name === undefined
+      ? (record[`${end}.address`] ?? record[`${end}.kind`] ?? '')
+      : [namespace, name].filter(Boolean).join('/');
   return port === undefined ? who : `${who}:${port}`;
 }

@@ -20,6 +20,8 @@ const overlays = foldersOf('overlays');
 /** The values that stand for each component. */
 const components: Readonly<Record<string, Values>> = {
   'admission-policy': { admissionPolicy: { enabled: true } },
+  'audit-file': { audit: { file: true } },
+  'audit-opt-out': { audit: { optOut: true } },
   'calico-lookups': { lookups: { calico: true } },
   'conntrack-details': { conntrack: { details: true } },
   'conntrack-owners': { conntrack: { owners: true } },
@@ -42,7 +44,8 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
   const without = { preset: overlay, admissionPolicy: { enabled: false } };
   const all = added.map((name) => components[name]);
   const lookups: unknown = Object.assign({}, ...all.map((each) => each?.['lookups']));
-  const values: Values = Object.assign(without, ...all, { lookups });
+  const audit: unknown = Object.assign({}, ...all.map((each) => each?.['audit']));
+  const values: Values = Object.assign(without, ...all, { lookups, audit });
   const ours = parseManifests(await helm.template(values));
   const theirs = await deploying.render(
     `overlays/${overlay}`,

@@ -60,12 +60,23 @@
   value: directory
 {{- end }}
 {{- end }}
+{{- $sinks := list -}}
+{{- if .Values.audit.file }}{{ $sinks = append $sinks "file:/audit/audit.ndjson" }}{{ end }}
+{{- with .Values.audit.otlp }}{{ $sinks = append $sinks (printf "otlp:%s" .) }}{{ end }}
+{{- if and $sinks (not (hasKey $config "audit")) }}
+- name: AUDIT
+  value: {{ join "," $sinks | quote }}
+{{- end }}
+{{- if and .Values.audit.optOut (not (hasKey $config "auditOptOut")) }}
+- name: AUDIT_OPT_OUT
+  value: 'true'
+{{- end }}
 {{- if $config }}
 - name: CONFIG_FILE
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}

@@ -32,6 +32,10 @@
   mountPath: {{ .Values.config.directory | default "/var/run/kube-netfilter-tailer" | quote }}
   readOnly: true
 {{- end }}
+{{- if .Values.audit.file }}
+- name: audit
+  mountPath: /audit
+{{- end }}
 {{- if .Values.config }}
 # A folder: a single file that is mounted with subPath never changes.
 - name: config
@@ -92,6 +96,12 @@
       - configMap:
           name: {{ include "kube-netfilter-tailer.directoryName" . | quote }}
           optional: true
+{{- end }}
+{{- if .Values.audit.file }}
+- name: audit
+  hostPath:
+    path: /var/log/kube-netfilter-tailer
+    type: DirectoryOrCreate
 {{- end }}
 {{- if .Values.config }}
 - name: config

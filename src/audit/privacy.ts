@@ -1,0 +1,126 @@
+import { networkOf } from '../platform/address.ts';
+import type { FlowRecord } from './fields.ts';
+import type { OpenFlow } from './open-flows.ts';
+import { rowOf } from './record.ts';
+
+/** What records leave out, before they are written anywhere. */
+export interface Privacy {
+  /** Whether the peer is named where the two ends are of different namespaces. */
+  peers: 'shown' | 'redacted';
+  /** Bits of addresses that are kept. */
+  bits: { ipv4: number; ipv6: number };
+  /** Namespaces that are not named, as they asked for it. */
+  isHidden: (namespace: string) => boolean;
+}
+
+type End = 'source' | 'destination';
+const ends = ['source', 'destination'] as const;
+
+/** Nothing where everything is shown: then the hot path need not ask. */
+export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowRecord) | undefined {
+  const { peers, bits, isHidden } = privacy;
+  const cutsAddresses = bits.ipv4 < 32 || bits.ipv6 < 128;
+  if (peers === 'shown' && !cutsAddresses && isHidden === noNamespace) return undefined;
+  return (fields) => {
+    const foreign = peers === 'redacted' ? foreignPeerOf(fields) : undefined;
+    const hidden = ends.filter((end) => {
+      const namespace = namespaceOf(fields, end);
+      return end === foreign || (namespace !== undefined && isHidden(namespace));
+    });
+    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), fields, hidden);
+    return cutsAddresses ? withCutAddresses(redacted, bits) : redacted;
+  };
+}
+
+export function noNamespace(): boolean {
+  return false;
+}
+
+function namespaceOf(fields: FlowRecord, end: End): string | undefined {
+  return fields[`${end}.k8s.namespace.name`];
+}
+
+/** The end whose Pod did not ask for the record: the policy that dropped the packet is of the other one, or else its node is. */
+function foreignPeerOf(fields: FlowRecord): End | undefined {
+  const [source, destination] = ends.map((end) => namespaceOf(fields, end));
+  if (source === undefined || destination === undefined || source === destination) return undefined;
+  const policy = fields['policy.namespace'];
+  if (policy === source) return 'destination';
+  if (policy === destination) return 'source';
+  return fields['network.direction'] === 'egress' ? 'destination' : 'source';
+}
+
+/** Also without the interface, which the CNI plugin names after the Pod. */
+function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
+  const kept = Object.entries(fields).filter(
+    ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),
+  );
+  return { ...Object.fromEntries(kept), [`${end}.kind`]: 'redacted' };
+}
+
+const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
+
+/** A policy of a namespace that is not named anywhere else in the record would name it. */
+function withoutPolicy(redacted: FlowRecord, fields: FlowRecord, hidden: readonly End[]): FlowRecord {
+  const policy = fields['policy.namespace'];
+  const isOfHidden = hidden.some((end) => namespaceOf(fields, end) === policy);
+  const isShown = ends.some((end) => namespaceOf(redacted, end) === policy);
+  if (policy === undefined || !isOfHidden || isShown) return redacted;
+  const kept = Object.entries(redacted).filter(
+    ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
+  );
+  return Object.fromEntries(kept);
+}
+
+function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord {
+  const cut = { ...fields };
+  for (const end of ends) {
+    const address = fields[`${end}.address`];
+    if (address !== undefined) cut[`${end}.address`] = cutAddress(address, bits);
+  }
+  return cut;
+}
+
+/** One that was cut by a setting before this one is cut further, or stays. */
+function cutAddress(address: string, bits: Privacy['bits']): string | undefined {
+  const [bare = '', length] = address.split('/', 2);
+  const limits =
+    length === undefined
+      ? bits
+      : { ipv4: Math.min(bits.ipv4, Number(length)), ipv6: Math.min(bits.ipv6, Number(length)) };
+  return networkOf(bare, limits) || undefined;
+}
+
+/** What the state on disk holds of records. */
+interface Restorable {
+  flows: readonly OpenFlow[];
+  rows: readonly (readonly [number: string, row: string])[];
+}
+
+/** What an earlier run kept may be of settings that left out less. Ids and numbers stay, so what was sent before is the same record. */
+export function redactRestored<Kept extends Restorable>(state: Kept, redact: (fields: FlowRecord) => FlowRecord): Kept {
+  return {
+    ...state,
+    rows: state.rows.map(([number, row]) => [number, rowOf(redact(JSON.parse(row) as FlowRecord))]),
+    flows: state.flows.map((flow, index) => redactFlow(flow, redact, index)),
+  };
+}
+
+function redactFlow(flow: OpenFlow, redact: (fields: FlowRecord) => FlowRecord, index: number): OpenFlow {
+  const fields = redact(flow.fields);
+  if (JSON.stringify(fields) === JSON.stringify(flow.fields)) return flow;
+  const others = (end: End): string[] => {
+    if (fields[`${end}.kind`] === 'redacted') return [];
+    const all = flow.others[end].flatMap((address) => redact({ [`${end}.address`]: address })[`${end}.address`] ?? []);
+    return [...new Set(all)].filter((address) => address !== fields[`${end}.address`]);
+  };
+  return {
+    ...flow,
+    // The keys of flows name their ends.
+    key: JSON.stringify(['redacted', index]),
+    subject: '',
+    namespace: '',
+    fields,
+    others: { source: others('source'), destination: others('destination') },
+  };
+}

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AuditState } from '../../src/audit/audit.ts';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import { type AuditedPacket, flowOf } from '../../src/audit/flow.ts';
+import { noNamespace, type Privacy, redactionOf, redactRestored } from '../../src/audit/privacy.ts';
+import { rowOf } from '../../src/audit/record.ts';
+import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, workerEnd } from '../builders.ts';
+
+const all: Privacy = { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, isHidden: noNamespace };
+
+function flow(privacy: Partial<Privacy>, given: Partial<AuditedPacket> = {}) {
+  const found = {
+    observation: observation(),
+    ends: ends({ source: workerEnd(1), destination: podEnd() }),
+    node: 'node-a',
+    noise: undefined,
+    ...given,
+  };
+  return flowOf(found, redactionOf({ ...all, ...privacy }));
+}
+
+const policyOf = (namespace: string) =>
+  observation({
+    prefix: 'calico-drop',
+    policy: { kind: 'NetworkPolicy', name: 'default-deny', namespace, tier: undefined },
+  });
+
+const names = ({ fields }: { fields: FlowRecord }, end: 'source' | 'destination') =>
+  Object.keys(JSON.parse(JSON.stringify(fields)) as object).filter((name) => name.startsWith(end));
+
+test('where nothing is redacted there is nothing to do', () => {
+  expect(redactionOf(all)).toBeUndefined();
+});
+
+describe('peers of other namespaces', () => {
+  const redacted = { peers: 'redacted' } as const;
+
+  test('of packets that came to a Pod: who sent them is not named, nor the interface', () => {
+    const found = flow(redacted, { observation: observation({ inInterface: 'cali1', outInterface: 'cali2' }) });
+    expect(names(found, 'source')).toEqual(['source.kind']);
+    expect(found.fields).toMatchObject({
+      'source.kind': 'redacted',
+      'destination.k8s.pod.name': 'web-0',
+      'interface.out': 'cali2',
+    });
+    expect(found.fields).not.toHaveProperty(['interface.in']);
+  });
+
+  test('are in no key: two of them are one flow, and nothing on the disk names them', () => {
+    const [one, other] = [
+      workerEnd(1),
+      podEnd({ object: { ...workerEnd(1).object, namespace: 'secret' } as never, node: 'node-b' }),
+    ].map((source) => flow(redacted, { ends: ends({ source, destination: podEnd() }) }));
+    expect(one).toEqual(other);
+    expect(JSON.stringify(one)).not.toMatch(/worker|batch|secret|10\.65\.2/);
+  });
+
+  test.each([
+    ['batch', 'destination'],
+    ['shop', 'source'],
+  ] as const)('of a policy of %s: the %s is not named', (namespace, end) => {
+    const found = flow(redacted, { observation: policyOf(namespace) });
+    expect(names(found, end)).toEqual(end === 'source' ? ['source.kind'] : ['destination.port', 'destination.kind']);
+    expect(found.fields).toMatchObject({ 'policy.namespace': namespace, 'security_rule.name': 'default-deny' });
+  });
+
+  test('Pods of one namespace, Nodes and addresses are named', () => {
+    for (const source of [podEnd(), nodeEnd(), externalEnd()])
+      expect(flow(redacted, { ends: ends({ source, destination: podEnd() }) }).fields).not.toMatchObject({
+        'source.kind': 'redacted',
+      });
+  });
+});
+
+describe('a namespace that opted out', () => {
+  const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
+
+  test('is named neither as an end nor by its policy, and its packets are counted', () => {
+    const found = flow(optedOut, { observation: policyOf('batch') });
+    expect(JSON.stringify(found)).not.toMatch(/worker|batch|10\.65\.2|default-deny|calico-drop/);
+    expect(found.fields).toMatchObject({ 'source.kind': 'redacted', 'destination.k8s.pod.name': 'web-0' });
+    expect(found.namespace).toBe('shop');
+  });
+
+  test('leaves addresses outside the cluster alone', () => {
+    const found = flow({ isHidden: () => true }, { ends: ends({ source: externalEnd(), destination: podEnd() }) });
+    expect(found.fields).toMatchObject({ 'source.address': '203.0.113.9', 'destination.kind': 'redacted' });
+  });
+});
+
+describe('addresses are cut', () => {
+  test.each([
+    ['203.0.113.9', '203.0.113.0/24'],
+    ['2001:db8:1:2::3', '2001:db8:1::/48'],
+    ['::ffff:203.0.113.9', '::/48'],
+  ])('%s to %s', (address, network) => {
+    const source = externalEnd({ address, identity: address });
+    const found = flow({ bits: { ipv4: 24, ipv6: 48 } }, { ends: ends({ source, destination: podEnd() }) });
+    expect(found.fields['source.address']).toBe(network);
+    expect(JSON.stringify(found)).not.toContain(address);
+  });
+
+  test('and those of one network are one flow, those of one workload still one', () => {
+    const keys = ['203.0.113.9', '203.0.113.10'].map(
+      (address) =>
+        flow(
+          { bits: { ipv4: 24, ipv6: 128 } },
+          { ends: ends({ source: externalEnd({ address, identity: address }), destination: podEnd() }) },
+        ).key,
+    );
+    expect(keys[0]).toBe(keys[1]);
+  });
+});
+
+test('redacting what is redacted changes nothing', () => {
+  const privacy = fc.record({
+    peers: fc.constantFrom('shown' as const, 'redacted' as const),
+    bits: fc.record({ ipv4: fc.nat(32), ipv6: fc.nat(128) }),
+    hidden: fc.subarray(['batch', 'shop']),
+  });
+  const end = fc.constantFrom(
+    workerEnd(1),
+    podEnd(),
+    externalEnd(),
+    externalEnd({ address: '2001:db8::1' }),
+    nodeEnd(),
+  );
+  fc.assert(
+    fc.property(privacy, end, end, fc.constantFrom('batch', 'shop', 'other'), (given, source, destination, of) => {
+      const redact = redactionOf({ ...given, isHidden: (namespace) => given.hidden.includes(namespace) }) ?? ((x) => x);
+      const { fields } = flowOf({
+        observation: policyOf(of),
+        ends: ends({ source, destination }),
+        node: 'a',
+        noise: undefined,
+      });
+      const once = redact(fields);
+      expect(redact(once)).toEqual(once);
+    }),
+  );
+});
+
+test('what an earlier run kept is redacted by the settings of this one, with its ids and numbers', () => {
+  const { fields, ...of } = flow({}, { observation: observation({ packet: packet({ destinationPort: 80 }) }) });
+  const row = rowOf({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
+  const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [] };
+  const state: AuditState = {
+    rest: { newest: 1, sinks: {}, closings: 0 },
+    rows: [['1', row]],
+    flows: [{ ...open, others: { source: ['10.65.2.7', '10.65.2.8'], destination: ['10.65.1.200'] } }],
+  };
+  const redact = redactionOf({ ...all, peers: 'redacted', bits: { ipv4: 24, ipv6: 128 } }) ?? ((x) => x);
+  const redacted = redactRestored(state, redact);
+  expect(JSON.stringify([redacted.rows, redacted.flows])).not.toMatch(/worker|batch|10\.65\.2|10\.65\.1\.[1-9]/);
+  expect(JSON.parse(redacted.rows[0]?.[1] ?? '')).toMatchObject({ 'event.id': 'id-1', 'network.packets': 3 });
+  expect(redacted.flows).toMatchObject([{ packets: 2, others: { source: [], destination: [] } }]);
+  expect(redactRestored(redacted, redact)).toEqual(redacted);
+});
