@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../platform/address.ts';
 import { isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
-import { at, type Json, list, spelled } from '../kubernetes/json.ts';
+import { at, type Json, list, spelled } from '../platform/json.ts';
 import { onSteadyClock } from '../kubernetes/slim.ts';
 import type { Endpoint, Workload } from '../model/endpoint.ts';
 import type { Clock } from '../platform/clock.ts';

@@ -1,5 +1,5 @@
 import { type Connection, RefusedError } from '../kubernetes/connection.ts';
-import { at, strings } from '../kubernetes/json.ts';
+import { at, strings } from '../platform/json.ts';
 import { decodeReplica, encodeReplica, type Replica } from './replica.ts';
 
 export interface PublicationOptions {

@@ -1,5 +1,5 @@
 import { type Connection, RefusedError } from '../kubernetes/connection.ts';
-import { at, list, text } from '../kubernetes/json.ts';
+import { at, list, text } from '../platform/json.ts';
 import type { TokenReview } from './authenticator.ts';
 import { audience } from './replica.ts';
 

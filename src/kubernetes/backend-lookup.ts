@@ -1,7 +1,7 @@
 import type { Backend } from '../model/service-chain.ts';
 import { backendsIn } from '../resolving/service-chains/packed-endpoints.ts';
 import type { Connection } from './connection.ts';
-import { at, list } from './json.ts';
+import { at, list } from '../platform/json.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
 /** Slices in the answer, each of about a hundred endpoints: many more Pods than an Event names. */

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
 import { type Access, type HttpAnswer, send as sendHttp } from './http.ts';
-import { type Json, parsed } from './json.ts';
+import { type Json, parsed } from '../platform/json.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 

@@ -1,7 +1,7 @@
 import type { CoreEvent } from '../events/event.ts';
 import type { EventStore, Refusal, Stored } from '../events/event-store.ts';
 import type { Answer, Connection } from './connection.ts';
-import { instant } from './json.ts';
+import { instant } from '../platform/json.ts';
 
 /** Events kept by the API server. */
 export function createEventStore({ request }: Pick<Connection, 'request'>): EventStore {

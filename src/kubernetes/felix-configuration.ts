@@ -1,7 +1,7 @@
 import type { FelixSettings, NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Connection } from './connection.ts';
-import { at, type Json } from './json.ts';
+import { at, type Json } from '../platform/json.ts';
 
 export interface FelixReaderOptions {
   connection: Pick<Connection, 'request'>;

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Refusal } from '../events/event-store.ts';
 import type { Millis } from '../model/log-line.ts';
 import { type Connection, refusalOfError } from './connection.ts';
-import { at, type Json, text } from './json.ts';
+import { at, type Json, text } from '../platform/json.ts';
 import { listAll, type ListOptions, type ObjectList } from './paged-list.ts';
 import { SilentWatchError, watchEvents, type WatchEvent } from './watch.ts';
 

@@ -1,5 +1,5 @@
 import { type Connection, RefusedError } from './connection.ts';
-import type { Json } from './json.ts';
+import type { Json } from '../platform/json.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;

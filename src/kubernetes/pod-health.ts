@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Pod } from '../resolving/objects.ts';
-import { at, instant, type Json, list, text } from './json.ts';
+import { at, instant, type Json, list, text } from '../platform/json.ts';
 
 /** v1 Pod → its health. A status without conditions counts as healthy. */
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {

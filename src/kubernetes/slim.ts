@@ -9,7 +9,7 @@ import type { EndpointSlice, Node, Pod, Service, ServicePort } from '../resolvin
 import { type Owner, workloadOf } from '../resolving/workload.ts';
 import { containersOf, healthOf, lastEnd } from './pod-health.ts';
 import { podRole, serviceRole } from './roles.ts';
-import { at, instant, type Json, list, spelled, strings, text } from './json.ts';
+import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
 /** An API object that lacks what makes it usable; the message says what. */
 export class UnusableObject extends Error {

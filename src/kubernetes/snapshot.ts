@@ -3,7 +3,7 @@ import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import { settingsOf } from './felix-configuration.ts';
-import { type Json, parsed } from './json.ts';
+import { type Json, parsed } from '../platform/json.ts';
 import { slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 
 export interface Snapshot {

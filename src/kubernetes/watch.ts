@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
-import { type Json, parsed } from './json.ts';
+import { type Json, parsed } from '../platform/json.ts';
 
 /** A watch brought nothing for too long: its connection may be dead without knowing it. */
 export class SilentWatchError extends Error {

@@ -1,4 +1,4 @@
-import { at, type Json, text } from '../../kubernetes/json.ts';
+import { at, type Json, text } from '../../platform/json.ts';
 import { slimNode, slimPod } from '../../kubernetes/slim.ts';
 import type { Node, Pod } from '../../resolving/objects.ts';
 import { type Api, itemsOf } from './api.ts';

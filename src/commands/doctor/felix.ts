@@ -1,5 +1,5 @@
 import { createFelixReader } from '../../kubernetes/felix-configuration.ts';
-import { at } from '../../kubernetes/json.ts';
+import { at } from '../../platform/json.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Api } from './api.ts';

@@ -4,7 +4,7 @@ import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import type { Owners, PodFinder, WayState } from '../../resolving/lookups/pod-finder.ts';
 import { type Connection, RefusedError } from '../connection.ts';
-import { at, type Json, list, spelled, text } from '../json.ts';
+import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
 import { blockOf, contains, parseNetwork } from './ip-block.ts';
 import { may } from './may.ts';

@@ -1,4 +1,4 @@
-import { at } from '../json.ts';
+import { at } from '../../platform/json.ts';
 import type { Connection } from '../connection.ts';
 
 /** Whether RBAC lets us, in all namespaces; undefined where the API server does not say. Everybody may ask that. */
