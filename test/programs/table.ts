@@ -46,7 +46,12 @@ export const table: readonly Row[] = [
   { package: 'findutils', programs: ['find', 'xargs'], uses, purpose: 'scripts, and commands of documents' },
   { package: 'diffutils', programs: ['cmp', 'diff'], uses, purpose: 'scripts, and commands of documents' },
   { package: 'gzip', programs: ['gzip', 'gunzip', 'zcat', 'zgrep'], uses, purpose: 'rotated logs' },
-  { package: 'tar', programs: ['tar'], uses: ['e2e', 'image', 'arm64'], purpose: 'images, and archives of npm' },
+  {
+    package: 'tar',
+    programs: ['tar'],
+    uses: ['unit', 'e2e', 'image', 'arm64'],
+    purpose: 'images, and archives of npm',
+  },
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
     package: 'util-linux',

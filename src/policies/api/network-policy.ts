@@ -1,0 +1,90 @@
+/** networking.k8s.io/v1 NetworkPolicy (api/networking/v1/types.go), as a client gets it, without the API server's defaults too. */
+import { at, type Json, list } from '../../platform/json.ts';
+import { type Clause, unusable } from '../clauses/clause.ts';
+import { parseRange, type Range } from '../clauses/networks.ts';
+import { NetworkPeer, PodPeer } from '../clauses/peers.ts';
+import { PortName, PortRange } from '../clauses/ports.ts';
+import type { Direction } from '../model.ts';
+import type { Policy, Rule } from '../tiers.ts';
+import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt } from './read.ts';
+
+export function compileNetworkPolicy(object: Json): Policy {
+  const ref = refOf(object);
+  const spec = at(object, 'spec');
+  const namespace = ref.namespace ?? 'default';
+  return {
+    ref: { ...ref, namespace },
+    tier: 'NetworkPolicy',
+    order: 0,
+    subject: new LabelSubject(namespace, selectorAt(spec, 'podSelector')),
+    rules: { ingress: rules(spec, 'ingress', 'from', namespace), egress: rules(spec, 'egress', 'to', namespace) },
+    changed: changedOf(object),
+  };
+}
+
+function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace: string): Rule[] | undefined {
+  const given = list(at(spec, direction));
+  const types = list(at(spec, 'policyTypes'));
+  const name = direction === 'ingress' ? 'Ingress' : 'Egress';
+  // pkg/apis/networking/v1/defaults.go: ingress always, egress only where there are rules for it.
+  const isAbout = types.length > 0 ? types.includes(name) : direction === 'ingress' || given.length > 0;
+  if (!isAbout) return undefined;
+  return given.map((each) =>
+    rule('admit', [
+      ['ports', list(at(each, 'ports')).map(portClause)],
+      [field, list(at(each, field)).map((peer) => peerClause(peer, namespace))],
+    ]),
+  );
+}
+
+function portClause(given: Json): Clause {
+  const [protocol, port, end] = [
+    at(given, 'protocol') ?? 'TCP',
+    at(given, 'port') ?? undefined,
+    at(given, 'endPort') ?? undefined,
+  ];
+  if (protocol !== 'TCP' && protocol !== 'UDP' && protocol !== 'SCTP')
+    return unusable('a port has an unknown protocol');
+  if (port === undefined && end === undefined) return new PortRange(protocol);
+  // A text is a name, and no name consists of digits only: the API server refuses a number in quotes.
+  if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
+  if (!isPort(port) || (end !== undefined && !(isPort(end) && end >= port))) return unusable('a port is no port');
+  return new PortRange(protocol, port, end ?? port);
+}
+
+export function isPort(value: Json): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535;
+}
+
+function peerClause(peer: Json, namespace: string): Clause {
+  const fields = fieldsOf(peer);
+  const strange = fields.find((field) => !['ipBlock', 'podSelector', 'namespaceSelector'].includes(field));
+  if (strange !== undefined) return unusable(`a peer has the unknown field ${strange}`);
+  if (fields.length === 0) return unusable('a peer has no field');
+  if (fields.includes('ipBlock')) {
+    return fields.length > 1 ? unusable('a peer has ipBlock and selectors') : blockClause(at(peer, 'ipBlock'));
+  }
+  const pods = selectorAt(peer, 'podSelector');
+  if (!fields.includes('namespaceSelector')) return new PodPeer(namespace, pods);
+  return new PodPeer({ selector: selectorAt(peer, 'namespaceSelector') }, pods);
+}
+
+function blockClause(block: Json): Clause {
+  const [cidr, except] = [at(block, 'cidr'), list(at(block, 'except'))];
+  const ranges = readRanges([cidr]);
+  const excepted = readRanges(except);
+  if (typeof ranges === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
+  const but = except.length === 0 ? '' : ` except ${except.join(', ')}`;
+  return new NetworkPeer(ranges, excepted, `ipBlock ${String(cidr)}${but}`);
+}
+
+/** The text that is no range, where one is none. */
+export function readRanges(cidrs: readonly Json[]): Range[] | string {
+  const ranges: Range[] = [];
+  for (const cidr of cidrs) {
+    const range = typeof cidr === 'string' ? parseRange(cidr) : undefined;
+    if (range === undefined) return String(cidr);
+    ranges.push(range);
+  }
+  return ranges;
+}

@@ -1,0 +1,94 @@
+/** What the kinds of policies have in common as API objects. Nothing here throws: what is no policy becomes one that decides nothing. */
+import { at, instant, type Json, list, text } from '../../platform/json.ts';
+import { type Clause, constant, unusable } from '../clauses/clause.ts';
+import { type LabelSelector, readSelector, selects, selectorText } from '../clauses/label-selector.ts';
+import { both } from '../match.ts';
+import type { Action, PolicyRef } from '../model.ts';
+import type { Policy, Rule, Subject, TierName } from '../tiers.ts';
+
+export function refOf(object: Json): PolicyRef {
+  return {
+    apiVersion: text(at(object, 'apiVersion')) ?? '',
+    kind: text(at(object, 'kind')) ?? '',
+    namespace: text(at(object, 'metadata', 'namespace')),
+    name: text(at(object, 'metadata', 'name')) ?? '',
+  };
+}
+
+export function changedOf(object: Json): number | undefined {
+  const times = list(at(object, 'metadata', 'managedFields')).map((each) => instant(at(each, 'time')));
+  const known = [...times, instant(at(object, 'metadata', 'creationTimestamp'))].filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** The fields that an object has; a null is none, as in Go. */
+export function fieldsOf(object: Json): string[] {
+  if (typeof object !== 'object' || object === null) return [];
+  return Object.entries(object).flatMap(([key, value]) => (value === null || value === undefined ? [] : [key]));
+}
+
+/** A selector that is absent selects all, as an empty one. */
+export function selectorAt(object: Json, field: string): LabelSelector {
+  const value = at(object, field);
+  return value === undefined || value === null ? [] : readSelector(value);
+}
+
+/** Pods by the labels of their Namespace and by their own. */
+export class LabelSubject implements Subject {
+  readonly #namespaces: string | { selector: LabelSelector };
+  readonly #pods: LabelSelector;
+
+  /** `namespaces`: the name of the only one, or which. */
+  constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
+    this.#namespaces = namespaces;
+    this.#pods = pods;
+  }
+
+  selects(...[pod, namespace]: Parameters<Subject['selects']>): ReturnType<Subject['selects']> {
+    // Policies are found by their Namespace, so its name was compared before.
+    if (typeof this.#namespaces === 'string') return selects(this.#pods, pod);
+    return both(selects(this.#namespaces.selector, namespace), () => selects(this.#pods, pod));
+  }
+
+  text(): string {
+    if (typeof this.#namespaces === 'string') return `podSelector ${selectorText(this.#pods)}`;
+    const namespaces = `namespaces ${selectorText(this.#namespaces.selector)}`;
+    return this.#pods.length === 0 ? namespaces : `${namespaces}, pods ${selectorText(this.#pods)}`;
+  }
+}
+
+/** A policy that may do anything to the Pods of its Namespace, or of all: its kind or version is not evaluated, or it is broken. */
+export function unknownPolicy(object: Json, tier: TierName, reason: string): Policy {
+  const ref = refOf(object);
+  const why = `what ${nameOf(ref)} says: ${reason}`;
+  const rules = (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [['rules', [unusable(why)]]]));
+  return {
+    ref,
+    tier,
+    order: -Infinity,
+    subject: { selects: () => why, text: () => `(${reason})` },
+    rules: { ingress: rules, egress: rules },
+    changed: changedOf(object),
+  };
+}
+
+/** `NetworkPolicy shop/default-deny`. */
+export function nameOf({ kind, namespace, name }: PolicyRef): string {
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+}
+
+/** A field without alternatives restricts nothing. */
+export function rule(
+  action: Action,
+  groups: readonly (readonly [field: string, alternatives: readonly Clause[]])[],
+): Rule {
+  return {
+    action,
+    groups: groups
+      .filter(([, alternatives]) => alternatives.length > 0)
+      .map(([field, alternatives]) => ({ field, alternatives })),
+  };
+}
+
+export const nothing = constant(false, 'nothing');
+export const everything = constant(true, 'all');

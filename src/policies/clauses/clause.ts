@@ -1,0 +1,21 @@
+import type { Match } from '../model.ts';
+import type { Probe } from '../probe.ts';
+
+/** One alternative of a rule: a peer, or a port. */
+export interface Clause {
+  readonly matches: (probe: Probe) => Match;
+  /** What it wants, for a person: `app=frontend`. */
+  readonly wants: () => string;
+  /** What the connection has where that is not it: `app=worker`. */
+  readonly has: (probe: Probe) => string;
+}
+
+/** Of what is no clause, or of a kind that is not known here. */
+export function unusable(reason: string): Clause {
+  return { matches: () => reason, wants: () => `(${reason})`, has: () => reason };
+}
+
+/** Matches all, or nothing. */
+export function constant(match: boolean, wants: string): Clause {
+  return { matches: () => match, wants: () => wants, has: () => 'never matches' };
+}

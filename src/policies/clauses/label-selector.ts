@@ -1,0 +1,108 @@
+/** LabelSelectors of Kubernetes (apimachinery/pkg/apis/meta/v1), compiled once. */
+import { at, list, type Json } from '../../platform/json.ts';
+import type { Match } from '../model.ts';
+import type { LabelSet } from '../probe.ts';
+
+interface Requirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  readonly values: readonly string[];
+}
+
+/** Requirements that must all hold; a text says why it is no selector. */
+export type LabelSelector = readonly Requirement[] | string;
+
+/** Never throws: a selector that the API server would refuse selects in a way that cannot be known. */
+export function readSelector(value: Json): LabelSelector {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a selector is no object';
+  const strange = Object.keys(value).find((key) => key !== 'matchLabels' && key !== 'matchExpressions');
+  if (strange !== undefined) return `a selector has the unknown field ${strange}`;
+  const requirements: Requirement[] = [];
+  for (const [key, wanted] of Object.entries(at(value, 'matchLabels') ?? {})) {
+    if (typeof wanted !== 'string') return `the label ${key} of a selector is no text`;
+    requirements.push({ key, operator: 'In', values: [wanted] });
+  }
+  for (const each of list(at(value, 'matchExpressions'))) {
+    const read = readExpression(each);
+    if (typeof read === 'string') return read;
+    requirements.push(read);
+  }
+  return requirements;
+}
+
+function readExpression(expression: Json): Requirement | string {
+  const [key, operator, values] = [at(expression, 'key'), at(expression, 'operator'), list(at(expression, 'values'))];
+  if (typeof key !== 'string' || key === '') return 'an expression of a selector names no label';
+  if (!values.every((each) => typeof each === 'string')) return `a value for the label ${key} is no text`;
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) return `the operator ${operator} on the label ${key} has no values`;
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) return `the operator ${operator} on the label ${key} has values`;
+      break;
+    default:
+      return `the label ${key} is compared with an unknown operator`;
+  }
+  return { key, operator, values };
+}
+
+export function selects(selector: LabelSelector, set: LabelSet): Match {
+  if (typeof selector === 'string') return selector;
+  let unknown: string | undefined;
+  for (const requirement of selector) {
+    const match = holds(requirement, set);
+    if (match === false) return false;
+    if (match !== true) unknown = match;
+  }
+  return unknown ?? true;
+}
+
+function holds({ key, operator, values }: Requirement, { labels, complete, owner }: LabelSet): Match {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  if (value === undefined && !complete) return `labels of ${owner}`;
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    default:
+      return operator satisfies never;
+  }
+}
+
+/** As kubectl writes it: `app=web,tier in (a,b),!x`; `{}` for all. */
+export function selectorText(selector: LabelSelector): string {
+  if (typeof selector === 'string') return `(${selector})`;
+  return selector.map(requirementText).join(',') || '{}';
+}
+
+function requirementText({ key, operator, values }: Requirement): string {
+  switch (operator) {
+    case 'In':
+      return values.length === 1 ? `${key}=${values[0]}` : `${key} in (${values.join(',')})`;
+    case 'NotIn':
+      return `${key} notin (${values.join(',')})`;
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+    default:
+      return operator satisfies never;
+  }
+}
+
+/** What the labels are where the selector wants others: `app=worker, no label tier`. */
+export function differences(selector: LabelSelector, set: LabelSet): string {
+  if (typeof selector === 'string') return selector;
+  const failing = selector.filter((requirement) => holds(requirement, set) === false);
+  return failing
+    .map(({ key }) => (Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`))
+    .join(', ');
+}

@@ -1,0 +1,48 @@
+/** Ranges of addresses, compiled once. */
+import ipaddr from 'ipaddr.js';
+import { canonicalAddress } from '../../platform/address.ts';
+
+/** IPv4 as a number, IPv6 as its eight parts. */
+export type Address = number | readonly number[];
+
+/** The first bits of an address; `mask` is how many. */
+export interface Range {
+  readonly first: Address;
+  readonly mask: number;
+}
+
+/** Undefined for what is no address. */
+export function parseAddress(text: string): Address | undefined {
+  const canonical = canonicalAddress(text);
+  if (canonical === '') return undefined;
+  return canonical.includes(':') ? ipaddr.IPv6.parse(canonical).parts : toNumber(canonical);
+}
+
+/** Undefined for what is no range. An address with leading zeros is none: enforcers read it in two ways. */
+export function parseRange(text: string): Range | undefined {
+  const slash = text.lastIndexOf('/');
+  const bits = text.slice(slash + 1);
+  const first = slash < 0 ? undefined : parseAddress(text.slice(0, slash));
+  if (first === undefined || !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return undefined;
+  const mask = Number(bits);
+  return mask <= (typeof first === 'number' ? 32 : 128) ? { first, mask } : undefined;
+}
+
+/** An address of one family is in no range of the other. */
+export function contains({ first, mask }: Range, address: Address): boolean {
+  if (typeof first === 'number')
+    return typeof address === 'number' && (mask === 0 || (first ^ address) >>> (32 - mask) === 0);
+  if (typeof address === 'number') return false;
+  let left = mask;
+  for (let part = 0; left > 0; part++, left -= 16) {
+    const difference = (first[part] as number) ^ (address[part] as number);
+    if ((left >= 16 ? difference : difference >>> (16 - left)) !== 0) return false;
+  }
+  return true;
+}
+
+function toNumber(dotted: string): number {
+  let value = 0;
+  for (const part of dotted.split('.')) value = (value << 8) | Number(part);
+  return value >>> 0;
+}

@@ -1,0 +1,128 @@
+/** What rules want of the other end. */
+import { both } from '../match.ts';
+import type { Labels, Match } from '../model.ts';
+import { endName, type Probe, selectablePod } from '../probe.ts';
+import type { Clause } from './clause.ts';
+import { differences, type LabelSelector, selects, selectorText } from './label-selector.ts';
+import { contains, type Range } from './networks.ts';
+
+/** Pods by labels. `namespaces` is the name of one Namespace, or a selector of them. */
+export class PodPeer implements Clause {
+  readonly #namespaces: string | { selector: LabelSelector };
+  readonly #pods: LabelSelector;
+
+  constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
+    this.#namespaces = namespaces;
+    this.#pods = pods;
+  }
+
+  matches(probe: Probe): Match {
+    const pod = selectablePod(probe.peer);
+    if (typeof pod !== 'object') return pod;
+    return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, probe.labelsOf(pod)));
+  }
+
+  #namespace(name: string, { namespaceLabelsOf }: Probe): Match {
+    if (typeof this.#namespaces === 'string') return name === this.#namespaces;
+    return selects(this.#namespaces.selector, namespaceLabelsOf(name));
+  }
+
+  wants(): string {
+    if (typeof this.#namespaces === 'string')
+      return `podSelector ${selectorText(this.#pods)} in Namespace ${this.#namespaces}`;
+    const namespaces = `namespaceSelector ${selectorText(this.#namespaces.selector)}`;
+    return this.#pods.length === 0 ? namespaces : `podSelector ${selectorText(this.#pods)}, ${namespaces}`;
+  }
+
+  has(probe: Probe): string {
+    const pod = selectablePod(probe.peer);
+    if (typeof pod === 'string') return endName(probe.peer);
+    if (typeof pod === 'boolean') return `${endName(probe.peer)}, which label selectors do not see`;
+    const parts = [differences(this.#pods, probe.labelsOf(pod))];
+    if (this.#namespace(pod.namespace, probe) === false)
+      parts.push(
+        typeof this.#namespaces === 'string'
+          ? `Namespace ${pod.namespace}`
+          : `Namespace ${pod.namespace} with ${differences(this.#namespaces.selector, probe.namespaceLabelsOf(pod.namespace))}`,
+      );
+    return parts.filter((part) => part !== '').join(', ');
+  }
+}
+
+/** Addresses. Netfilter sees those of Pods as any others. */
+export class NetworkPeer implements Clause {
+  readonly #ranges: readonly Range[];
+  readonly #except: readonly Range[];
+  readonly #text: string;
+
+  constructor(ranges: readonly Range[], except: readonly Range[], text: string) {
+    this.#ranges = ranges;
+    this.#except = except;
+    this.#text = text;
+  }
+
+  matches({ peer, peerAddress }: Probe): Match {
+    if (peerAddress === undefined) return `address of ${endName(peer)}`;
+    return (
+      this.#ranges.some((range) => contains(range, peerAddress)) &&
+      !this.#except.some((range) => contains(range, peerAddress))
+    );
+  }
+
+  wants(): string {
+    return this.#text;
+  }
+
+  has({ peer }: Probe): string {
+    return peer.address ?? endName(peer);
+  }
+}
+
+/** Nodes by labels; Pods on a Node's network have its address. */
+export class NodePeer implements Clause {
+  readonly #nodes: LabelSelector;
+
+  constructor(nodes: LabelSelector) {
+    this.#nodes = nodes;
+  }
+
+  matches({ peer }: Probe): Match {
+    if (peer.kind === 'unknown') return `whether ${peer.address} is a Node`;
+    if (peer.kind === 'external') return false;
+    if (peer.kind === 'node') return this.#selects(peer.node.labels, peer.node.name);
+    return peer.pod.hostNetwork && this.#selects(undefined, peer.pod.node ?? `of ${endName(peer)}`);
+  }
+
+  #selects(labels: Labels | undefined, name: string): Match {
+    return selects(this.#nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
+  }
+
+  wants(): string {
+    return `nodes ${selectorText(this.#nodes)}`;
+  }
+
+  has({ peer }: Probe): string {
+    return endName(peer);
+  }
+}
+
+/** Which addresses a name had when the packet was sent is in no API. */
+export class DomainPeer implements Clause {
+  readonly #names: string;
+
+  constructor(names: readonly string[]) {
+    this.#names = names.join(', ');
+  }
+
+  matches({ peer }: Probe): Match {
+    return `whether ${this.#names} had the address ${peer.address ?? endName(peer)}`;
+  }
+
+  wants(): string {
+    return `domainNames ${this.#names}`;
+  }
+
+  has({ peer }: Probe): string {
+    return endName(peer);
+  }
+}

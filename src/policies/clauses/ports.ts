@@ -1,0 +1,85 @@
+/** What rules want of protocol and port. */
+import type { Match, NamedPort } from '../model.ts';
+import { podName, type Probe, selectablePod } from '../probe.ts';
+import type { Clause } from './clause.ts';
+
+const withPorts: ReadonlySet<string> = new Set(['TCP', 'UDP', 'SCTP']);
+
+/** `first` to `last`, both inclusive; without them each port of the protocol. */
+export class PortRange implements Clause {
+  readonly #protocol: string;
+  readonly #first: number;
+  readonly #last: number;
+
+  constructor(protocol: string, first = 0, last = 65_535) {
+    this.#protocol = protocol;
+    this.#first = first;
+    this.#last = last;
+  }
+
+  matches({ flow: { protocol, port } }: Probe): Match {
+    if (protocol !== this.#protocol) return false;
+    if (this.#first === 0 && this.#last === 65_535) return true;
+    if (port === undefined) return missingPort;
+    return port >= this.#first && port <= this.#last;
+  }
+
+  wants(): string {
+    if (this.#first === 0 && this.#last === 65_535) return this.#protocol;
+    return `${this.#protocol} ${this.#first}${this.#last === this.#first ? '' : `-${this.#last}`}`;
+  }
+
+  has(probe: Probe): string {
+    return portText(probe);
+  }
+}
+
+/** A port by its name, of the Pod that is the destination. Without a protocol: of any. */
+export class PortName implements Clause {
+  readonly #name: string;
+  readonly #protocol: string | undefined;
+
+  constructor(name: string, protocol: string | undefined) {
+    this.#name = name;
+    this.#protocol = protocol;
+  }
+
+  matches({ flow: { destination, protocol, port } }: Probe): Match {
+    if (!withPorts.has(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol)) return false;
+    const pod = selectablePod(destination);
+    if (typeof pod !== 'object') return pod;
+    if (pod.ports === undefined) return `ports of Pod ${podName(pod)}`;
+    const named = this.#named(pod.ports, protocol);
+    if (named.length === 0) return false;
+    if (port === undefined) return missingPort;
+    if (named[0]?.port === port) return true;
+    // Enforcers differ in which of them they take.
+    return named.some((each) => each.port === port)
+      ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.#name}`
+      : false;
+  }
+
+  wants(): string {
+    return `${this.#protocol === undefined ? '' : `${this.#protocol} `}${this.#name}`;
+  }
+
+  has(probe: Probe): string {
+    const { protocol, destination } = probe.flow;
+    const pod = selectablePod(destination);
+    if (typeof pod !== 'object') return 'the destination is no Pod';
+    const named = this.#named(pod.ports ?? [], protocol);
+    if (named.length === 0) return `the Pod has no port of that name for ${protocol}`;
+    return `${portText(probe)}, the name is port ${named.map(({ port }) => port).join(' or ')}`;
+  }
+
+  #named(ports: readonly NamedPort[], protocol: string): NamedPort[] {
+    return ports.filter((each) => each.name === this.#name && each.protocol === protocol);
+  }
+}
+
+const missingPort = 'the port: the packet shows none';
+
+/** `5432/TCP`, `ICMP`. */
+export function portText({ flow: { protocol, port } }: Pick<Probe, 'flow'>): string {
+  return port === undefined ? protocol : `${port}/${protocol}`;
+}

@@ -1,0 +1,118 @@
+/** The verdict of one direction: which of the outcomes are possible, and which facts would say more. */
+import { nameOf } from './api/read.ts';
+import { both } from './match.ts';
+import type { Action, Decision, Match } from './model.ts';
+import type { Selecting, TierPolicies } from './policy-set.ts';
+import type { Probe } from './probe.ts';
+import type { Rule, Tier } from './tiers.ts';
+
+export interface Outcome {
+  /** What may become of the connection; both: it is unknown. */
+  admits: boolean;
+  denies: boolean;
+  /** Rule that decides for certain. */
+  decision: Decision | undefined;
+  /** Policies isolate the Pod for certain, and none admits. */
+  isolated: boolean;
+  /** Whether any policy is about this direction. */
+  applies: boolean;
+  missing: Set<string>;
+}
+
+/** What one policy, one tier, or all of them may do. `none`: nothing. */
+type Possible = Record<Action | 'none', boolean>;
+
+export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
+  const outcome: Outcome = {
+    admits: false,
+    denies: false,
+    decision: undefined,
+    isolated: false,
+    applies: tierPolicies.length > 0,
+    missing: new Set(),
+  };
+  for (const { tier, policies } of tierPolicies) {
+    const possible = decideTier(tier, policies, probe, outcome);
+    outcome.admits ||= possible.admit;
+    outcome.denies ||= possible.deny;
+    if (!possible.pass && !possible.none) return outcome;
+  }
+  outcome.admits = true;
+  return outcome;
+}
+
+function decideTier(tier: Tier, policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
+  const all: Possible = { admit: false, deny: false, pass: false, none: false };
+  const sure = policies.some(({ selects }) => selects === true);
+  for (const { selects } of policies) if (selects !== true) outcome.missing.add(selects);
+  if (tier.admitsItself && probe.itself) return { ...all, admit: true, none: !sure };
+  for (let first = 0; first < policies.length;) {
+    let end = first + 1;
+    while (policies[end]?.policy.order === policies[first]?.policy.order) end += 1;
+    const equal = policies.slice(first, end);
+    first = end;
+    const group = decideEqual(equal, probe, outcome);
+    all.admit ||= group.admit;
+    all.deny ||= group.deny;
+    all.pass ||= group.pass;
+    if (!group.none) return all;
+  }
+  if (tier.end === 'next') return { ...all, none: true };
+  outcome.isolated = sure && !all.admit && !all.pass;
+  return { ...all, deny: true, none: !sure };
+}
+
+/** Policies of one order: the one that decides is any of them. */
+function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
+  const all: Possible = { admit: false, deny: false, pass: false, none: true };
+  const deciding: string[] = [];
+  for (const { policy, selects } of policies) {
+    const rules = policy.rules[probe.direction] ?? [];
+    const possible: Possible = { admit: false, deny: false, pass: false, none: true };
+    for (const [index, rule] of rules.entries()) {
+      const match = both(matchRule(rule, probe), () => selects);
+      if (match === false) continue;
+      possible[rule.action] = true;
+      if (match !== true) {
+        outcome.missing.add(match);
+        continue;
+      }
+      possible.none = false;
+      if (rule.action !== 'pass') {
+        const { ref, changed } = policy;
+        outcome.decision ??= { policy: ref, rule: `${probe.direction}[${index}]`, action: rule.action, changed };
+      }
+      break;
+    }
+    if (possible.admit || possible.deny || possible.pass) deciding.push(nameOf(policy.ref));
+    all.admit ||= possible.admit;
+    all.deny ||= possible.deny;
+    all.pass ||= possible.pass;
+    all.none &&= possible.none;
+    // Of policies that only admit, the first that does decides.
+    if (!possible.none && policies.every((each) => onlyAdmits(each, probe))) break;
+  }
+  if (Number(all.admit) + Number(all.deny) + Number(all.pass) > 1 && deciding.length > 1)
+    outcome.missing.add(`which goes first: ${deciding.slice(0, 3).join(', ')} have the same priority`);
+  return all;
+}
+
+function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
+  return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
+}
+
+export function matchRule({ groups }: Rule, probe: Probe): Match {
+  let unknown: string | undefined;
+  for (const { alternatives } of groups) {
+    let found: Match = false;
+    for (const clause of alternatives) {
+      const match = clause.matches(probe);
+      if (match === false) continue;
+      found = match;
+      if (match === true) break;
+    }
+    if (found === false) return false;
+    if (found !== true) unknown = found;
+  }
+  return unknown ?? true;
+}

@@ -1,0 +1,117 @@
+/** Verdicts on a connection, by direction. */
+import { decide } from './decide.ts';
+import { matchRuleTraces, nearestOf } from './trace.ts';
+import type { Direction, End, Flow, Match, Namespace, Pod, Reason, Trace, Verdict } from './model.ts';
+import type { PolicySet } from './policy-set.ts';
+import { createNamespaces, createProbe, endName, podName, type Probe } from './probe.ts';
+
+export interface Evaluator {
+  /** What policies say of the connection at its destination (ingress) or its source (egress). */
+  readonly verdict: (flow: Flow, direction: Direction) => Verdict;
+  /** The verdict with the policies, rules and clauses that it follows from. */
+  readonly trace: (flow: Flow, direction: Direction) => Trace;
+}
+
+export interface EvaluatorOptions {
+  readonly policies: PolicySet;
+  readonly namespaces: Iterable<Namespace>;
+}
+
+/** Of one state of the cluster. */
+export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
+  const namespaceLabels = createNamespaces(namespaces);
+
+  return {
+    verdict: (flow, direction) => evaluate(flow, direction).verdict,
+    trace(flow, direction) {
+      const { verdict, probe } = evaluate(flow, direction);
+      if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined };
+      const selecting = policies.selecting(probe.pod, direction, namespaceLabels).flatMap((each) => each.policies);
+      const { traced, nearest } = matchRuleTraces(selecting, probe);
+      return {
+        verdict,
+        policies: traced,
+        selecting: selecting.length,
+        nearest: verdict.outcome === 'admits' ? undefined : nearestOf(nearest),
+      };
+    },
+  };
+
+  function evaluate(flow: Flow, direction: Direction): { verdict: Verdict; probe: Probe | undefined } {
+    const end = direction === 'ingress' ? flow.destination : flow.source;
+    const early = beforePolicies(flow, direction, end);
+    if (early !== undefined) return { verdict: early, probe: undefined };
+    const { pod } = end as End & { kind: 'pod' };
+    const itself = isItself(flow);
+    const probe = createProbe(flow, direction, pod, itself, namespaceLabels);
+    return { verdict: byPolicies(probe), probe };
+  }
+
+  function byPolicies(probe: Probe): Verdict {
+    const outcome = decide(policies.selecting(probe.pod, probe.direction, namespaceLabels), probe);
+    const { direction } = probe;
+    const local = direction === 'ingress' ? isOwnNode(probe.peer, probe.pod) : false;
+    if (outcome.denies && typeof local === 'string') {
+      outcome.admits = true;
+      outcome.missing.add(local);
+    }
+    if (outcome.admits && outcome.denies)
+      return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing: [...outcome.missing] };
+    const { decision, isolated, applies } = outcome;
+    const reasons: Reason = isolated ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
+    const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
+    return {
+      direction,
+      outcome: outcome.denies ? 'denies' : 'admits',
+      reason: decides ? 'rule' : reasons,
+      decision: decides ? decision : undefined,
+      missing: [],
+    };
+  }
+}
+
+/** What is so whatever the policies say. */
+function beforePolicies(flow: Flow, direction: Direction, end: End): Verdict | undefined {
+  const admits = (reason: Reason): Verdict => ({
+    direction,
+    outcome: 'admits',
+    reason,
+    decision: undefined,
+    missing: [],
+  });
+  const unknown = (missing: string): Verdict => ({
+    direction,
+    outcome: 'unknown',
+    reason: 'unknown',
+    decision: undefined,
+    missing: [missing],
+  });
+  if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
+  if (end.kind !== 'pod' || end.pod.hostNetwork) return admits('no-pod');
+  if (end.pod.completed) return unknown(`whose ${end.address ?? 'the address'} is now: ${endName(end)} has completed`);
+  if (isItself(flow) && flow.viaService !== true) return admits('itself');
+  if (direction === 'ingress' && isOwnNode(flow.source, end.pod) === true) return admits('own-node');
+  return undefined;
+}
+
+function isItself({ source, destination }: Flow): boolean {
+  return isEndOf(source, destination) || isEndOf(destination, source);
+}
+
+/** An address that was not resolved may be the Pod's own. */
+function isEndOf(end: End, other: End): boolean {
+  if (other.kind !== 'pod') return false;
+  if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);
+  return end.kind === 'pod' && podName(end.pod) === podName(other.pod);
+}
+
+/** Whether the source is the Node of the Pod, or a Pod on that Node's network. */
+function isOwnNode(source: End, pod: Pod): Match {
+  if (source.kind === 'external') return false;
+  if (source.kind === 'unknown') return `whether ${source.address} is the Node of Pod ${podName(pod)}`;
+  if (source.kind === 'pod' && !source.pod.hostNetwork) return false;
+  const node = source.kind === 'node' ? source.node.name : source.pod.node;
+  if (node === undefined || pod.node === undefined)
+    return `which Node has Pod ${podName(pod.node === undefined || source.kind === 'node' ? pod : source.pod)}`;
+  return node === pod.node;
+}

@@ -1,0 +1,76 @@
+/** Which policies and rules a verdict follows from, clause by clause. */
+import { matchRule } from './decide.ts';
+import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace } from './model.ts';
+import type { Selecting } from './policy-set.ts';
+import type { Probe } from './probe.ts';
+import type { Rule } from './tiers.ts';
+
+/** How many policies a trace shows clause by clause: a Namespace may have ten thousand. */
+export const maxTraced = 50;
+
+export interface Nearest {
+  readonly policy: PolicyRef;
+  readonly rule: RuleTrace;
+  /** How far it is from matching; less is nearer. */
+  readonly distance: number;
+}
+
+/** The traces of the first policies, and the nearest rule of all. */
+export function matchRuleTraces(
+  selecting: readonly Selecting[],
+  probe: Probe,
+): { traced: PolicyTrace[]; nearest: Nearest | undefined } {
+  const traced: PolicyTrace[] = [];
+  let nearest: Nearest | undefined;
+  for (const { policy, selects } of selecting) {
+    const rules = (policy.rules[probe.direction] ?? []).map((rule, index) => {
+      const path = `${probe.direction}[${index}]`;
+      if (rule.action === 'admit' && nearest?.distance !== 0) {
+        const distance = distanceOf(rule, probe);
+        if (distance < (nearest?.distance ?? Infinity))
+          nearest = { policy: policy.ref, rule: traceRule(rule, path, probe), distance };
+      }
+      return traced.length < maxTraced ? traceRule(rule, path, probe) : undefined;
+    });
+    if (traced.length < maxTraced)
+      traced.push({
+        policy: policy.ref,
+        tier: policy.tier,
+        selects,
+        selector: policy.subject.text(),
+        rules: rules.filter((rule) => rule !== undefined),
+      });
+  }
+  return { traced, nearest };
+}
+
+export function nearestOf(nearest: Nearest | undefined): { policy: PolicyRef; rule: RuleTrace } | undefined {
+  return nearest === undefined ? undefined : { policy: nearest.policy, rule: nearest.rule };
+}
+
+function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
+  const groups = rule.groups.map(({ field, alternatives }) =>
+    alternatives.map((clause, index): ClauseTrace => {
+      const match = clause.matches(probe);
+      return {
+        path: `${path}.${field}[${index}]`,
+        match,
+        wants: clause.wants(),
+        has: match === false ? clause.has(probe) : '',
+      };
+    }),
+  );
+  return { path, action: rule.action, match: matchRule(rule, probe), groups };
+}
+
+/** A rule whose peers match but for the port is nearer than one for other peers: to open a port is the usual change. */
+function distanceOf({ groups }: Rule, probe: Probe): number {
+  let distance = 0;
+  for (const { field, alternatives } of groups) {
+    const matches = alternatives.map((clause) => clause.matches(probe));
+    if (matches.includes(true)) continue;
+    const isPorts = field === 'ports' || field === 'protocols';
+    distance += matches.every((match) => match === false) ? (isPorts ? 3 : 4) : 1;
+  }
+  return distance;
+}

@@ -1,0 +1,75 @@
+/** Adapter for the public suites that are no part of the project: their form of a cluster and of a connection. */
+import type { End, Evaluator, Flow, Labels, Pod } from '../../src/policies/policies.ts';
+import { evaluator, namespace } from './objects.ts';
+
+interface JudgePod {
+  namespace: string;
+  name: string;
+  labels: Labels;
+  ip: string;
+  hostNetwork?: boolean;
+  containers: { port: number; protocol: string; portName?: string }[];
+}
+
+interface JudgeCluster {
+  namespaces: Record<string, Labels>;
+  networkPolicies: object[];
+  adminNetworkPolicies: object[];
+  baselineAdminNetworkPolicies: object[];
+  clusterNetworkPolicies: object[];
+}
+
+interface JudgeFlow {
+  source: JudgePod | { ip: string };
+  destination: JudgePod | { ip: string };
+  protocol: string;
+  port: number;
+}
+
+const evaluators = new WeakMap<object, Evaluator>();
+const pods = new WeakMap<object, Pod>();
+
+export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boolean; egress: boolean } {
+  // The same cluster comes as a new object for some suites, but its lists of policies are the same.
+  const key = cluster.clusterNetworkPolicies.length > 0 ? cluster.clusterNetworkPolicies : cluster;
+  const found = evaluators.get(key) ?? evaluatorOf(cluster);
+  evaluators.set(key, found);
+  const connection: Flow = { ...flow, source: endOf(flow.source), destination: endOf(flow.destination) };
+  const [ingress, egress] = [found.verdict(connection, 'ingress'), found.verdict(connection, 'egress')];
+  for (const { outcome, missing } of [ingress, egress])
+    if (outcome === 'unknown') throw new Error(`unknown: ${missing.join(', ')}`);
+  return { ingress: ingress.outcome === 'admits', egress: egress.outcome === 'admits' };
+}
+
+function evaluatorOf(cluster: JudgeCluster): Evaluator {
+  const { networkPolicies, adminNetworkPolicies, baselineAdminNetworkPolicies, clusterNetworkPolicies } = cluster;
+  return evaluator(
+    [...networkPolicies, ...adminNetworkPolicies, ...baselineAdminNetworkPolicies, ...clusterNetworkPolicies],
+    Object.entries(cluster.namespaces).map(([name, labels]) => namespace(name, labels)),
+  );
+}
+
+function endOf(end: JudgeFlow['source']): End {
+  if (!('name' in end)) return { kind: 'external', address: end.ip };
+  return { kind: 'pod', pod: podOf(end), address: end.ip };
+}
+
+function podOf(end: JudgePod): Pod {
+  const known = pods.get(end);
+  if (known !== undefined) return known;
+  const { namespace: namespaceName, name, labels, ip, hostNetwork = false, containers } = end;
+  const made: Pod = {
+    namespace: namespaceName,
+    name,
+    labels,
+    addresses: [ip],
+    node: undefined,
+    hostNetwork,
+    completed: false,
+    ports: containers.flatMap(({ port, protocol, portName }) =>
+      portName === undefined ? [] : [{ name: portName, port, protocol }],
+    ),
+  };
+  pods.set(end, made);
+  return made;
+}

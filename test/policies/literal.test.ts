@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Direction, End, Flow, Pod } from '../../src/policies/policies.ts';
+import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { literalVerdict } from './literal.ts';
+import { evaluator } from './objects.ts';
+
+const directions = ['ingress', 'egress'] as const satisfies Direction[];
+const onlyNetworkPolicies = fc.array(networkPolicies, { maxLength: 4 });
+const allKinds = fc.array(fc.oneof(networkPolicies, clusterPolicies), { maxLength: 5 });
+
+test.each([
+  ['NetworkPolicies', onlyNetworkPolicies, 4000],
+  ['policies of all kinds', allKinds, 6000],
+])('%s mean what a literal reading of the API says', (_title, policies, numRuns) => {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(policies, namespaceLists, flows, (given, namespaces, flow) => {
+      const { verdict } = evaluator(given, namespaces);
+      for (const direction of directions) {
+        const literal = literalVerdict({ policies: given, namespaces }, flow, direction);
+        seen.add(literal);
+        expect(verdict(flow, direction).outcome).toBe(literal === 'any' ? 'unknown' : literal);
+      }
+    }),
+    { numRuns },
+  );
+  expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
+});
+
+test('what is not known makes a verdict unknown, and never another one', () => {
+  const outcomes = { known: 0, unknown: 0 };
+  fc.assert(
+    fc.property(allKinds, namespaceLists, flows, hidden, (given, namespaces, flow, hide) => {
+      const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
+      const seen: Flow = {
+        ...flow,
+        source: hideFacts(flow.source, hide.source),
+        destination: hideFacts(flow.destination, hide.destination),
+      };
+      const { verdict } = evaluator(given, readable);
+      for (const direction of directions) {
+        const { outcome, missing } = verdict(seen, direction);
+        outcomes[outcome === 'unknown' ? 'unknown' : 'known'] += 1;
+        expect(missing.length > 0).toBe(outcome === 'unknown');
+        if (outcome !== 'unknown')
+          expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
+      }
+    }),
+    { numRuns: 6000 },
+  );
+  expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan(1000);
+});
+
+type Fact = 'labels' | 'ports' | 'node' | 'address' | 'pod';
+
+const facts = fc.subarray<Fact>(['labels', 'ports', 'node', 'address', 'pod'], { maxLength: 2 });
+const hidden = fc.record({ namespaces: fc.subarray(['x', 'y']), source: facts, destination: facts });
+
+function hideFacts(end: End, hide: readonly Fact[]): End {
+  if (end.kind !== 'pod') return hide.includes('pod') ? { kind: 'unknown', address: end.address ?? '' } : end;
+  if (hide.includes('pod')) return { kind: 'unknown', address: end.address ?? '' };
+  const pod: Pod = {
+    ...end.pod,
+    labels: hide.includes('labels') ? undefined : end.pod.labels,
+    ports: hide.includes('ports') ? undefined : end.pod.ports,
+    node: hide.includes('node') ? undefined : end.pod.node,
+  };
+  return { kind: 'pod', pod, address: hide.includes('address') ? undefined : end.address };
+}

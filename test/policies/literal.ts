@@ -1,0 +1,174 @@
+/**
+ * The verdict of policies, written down sentence by sentence as the comments of the API types have it (api/networking/v1/types.go,
+ * apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go). Slow, and shares nothing with what it judges.
+ */
+import ipaddr from 'ipaddr.js';
+import type { Flow, Namespace, Pod } from '../../src/policies/policies.ts';
+
+type Any = any; // oxlint-disable-line typescript/no-explicit-any -- objects as they are in JSON
+
+export interface Cluster {
+  policies: readonly object[];
+  namespaces: readonly Namespace[];
+}
+
+export type Literal = 'admits' | 'denies' | 'any';
+
+/** `any`: policies of equal priority disagree, and "the implementation can apply any of the matching policies". */
+export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress'): Literal {
+  const own = direction === 'ingress' ? flow.destination : flow.source;
+  if (own.kind !== 'pod' || own.pod.hostNetwork) return 'admits';
+  const { source, destination } = flow;
+  const isSame =
+    source.kind === 'pod' &&
+    destination.kind === 'pod' &&
+    source.pod.name === destination.pod.name &&
+    source.pod.namespace === destination.pod.namespace;
+  if (isSame) return 'admits';
+  // "OR if the traffic source is the pod's local node"
+  if (direction === 'ingress' && source.kind === 'node' && source.node.name === own.pod.node) return 'admits';
+  if (direction === 'ingress' && source.kind === 'pod' && source.pod.hostNetwork && source.pod.node === own.pod.node)
+    return 'admits';
+
+  const of = (kind: string): Any[] => cluster.policies.filter((each) => (each as Any).kind === kind);
+  const clusterWide = of('ClusterNetworkPolicy');
+  const admin = ofTier([...clusterWide.filter((each) => each.spec.tier === 'Admin'), ...of('AdminNetworkPolicy')]);
+  if (admin !== 'next') return admin;
+  const selecting = of('NetworkPolicy').filter(
+    (policy) =>
+      policy.metadata.namespace === own.pod.namespace &&
+      selected(policy.spec.podSelector ?? {}, own.pod.labels) &&
+      typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress'),
+  );
+  if (selecting.length > 0) {
+    const admitted = selecting.some((policy) =>
+      (policy.spec[direction] ?? []).some((rule: Any) => networkPolicyRule(rule, policy.metadata.namespace)),
+    );
+    return admitted ? 'admits' : 'denies';
+  }
+  // Both APIs in one cluster are in no reference; BaselineAdminNetworkPolicy is taken for the last of its tier.
+  const baseline = ofTier([
+    ...clusterWide.filter((each) => each.spec.tier === 'Baseline'),
+    ...of('BaselineAdminNetworkPolicy'),
+  ]);
+  return baseline === 'next' ? 'admits' : baseline;
+
+  function ofTier(policies: Any[]): Literal | 'next' {
+    const priorities = [...new Set(policies.map((each) => each.spec.priority ?? Infinity))].toSorted((a, b) => a - b);
+    for (const priority of priorities) {
+      const actions = new Set<string>();
+      for (const policy of policies.filter((each) => (each.spec.priority ?? Infinity) === priority)) {
+        if (!subject(policy.spec.subject)) continue;
+        const first = (policy.spec[direction] ?? []).find((rule: Any) => clusterRule(rule));
+        if (first !== undefined) actions.add(first.action.replace('Allow', 'Accept'));
+      }
+      if (actions.size === 1) {
+        if (actions.has('Pass')) return 'next';
+        return actions.has('Deny') ? 'denies' : 'admits';
+      }
+      if (actions.size > 1) return 'any';
+    }
+    return 'next';
+  }
+
+  function subject({ namespaces, pods }: Any): boolean {
+    return labelled(own.kind === 'pod' ? own.pod : undefined, namespaces, pods);
+  }
+
+  function labelled(pod: Pod | undefined, namespaces: Any, pods: Any): boolean {
+    if (pod === undefined || pod.hostNetwork) return false;
+    if (namespaces !== undefined) return selected(namespaces, namespaceLabels(pod.namespace));
+    return selected(pods.namespaceSelector, namespaceLabels(pod.namespace)) && selected(pods.podSelector, pod.labels);
+  }
+
+  function clusterRule(rule: Any): boolean {
+    const peer = direction === 'ingress' ? source : destination;
+    const peers: Any[] = rule.from ?? rule.to;
+    const matches = peers.some(({ namespaces, pods, networks }) => {
+      if (networks !== undefined) return networks.some((cidr: string) => inside(cidr, peer.address));
+      return labelled(peer.kind === 'pod' ? peer.pod : undefined, namespaces, pods);
+    });
+    if (!matches) return false;
+    const ports: Any[] | undefined = rule.protocols ?? rule.ports;
+    if (ports === undefined) return true;
+    return ports.some((port) => {
+      if (port.destinationNamedPort !== undefined || port.namedPort !== undefined)
+        return named(port.destinationNamedPort ?? port.namedPort, flow.protocol);
+      for (const protocol of ['tcp', 'udp', 'sctp']) {
+        if (port[protocol] === undefined) continue;
+        const { number, range } = port[protocol].destinationPort;
+        return flow.protocol === protocol.toUpperCase() && between(number ?? range.start, number ?? range.end);
+      }
+      const { portNumber, portRange } = port;
+      if (portNumber)
+        return flow.protocol === (portNumber.protocol ?? 'TCP') && between(portNumber.port, portNumber.port);
+      return flow.protocol === (portRange.protocol ?? 'TCP') && between(portRange.start, portRange.end);
+    });
+  }
+
+  function networkPolicyRule(rule: Any, namespace: string): boolean {
+    const peer = direction === 'ingress' ? source : destination;
+    const ports: Any[] = rule.ports ?? [];
+    const peers: Any[] = (direction === 'ingress' ? rule.from : rule.to) ?? [];
+    const portMatches = ports.some(({ protocol = 'TCP', port, endPort }) => {
+      if (protocol !== flow.protocol) return false;
+      if (port === undefined) return true;
+      if (typeof port === 'string') return named(port, protocol);
+      return between(port, endPort ?? port);
+    });
+    const peerMatches = peers.some(({ ipBlock, namespaceSelector, podSelector }) => {
+      if (ipBlock !== undefined)
+        return (
+          inside(ipBlock.cidr, peer.address) &&
+          !(ipBlock.except ?? []).some((cidr: string) => inside(cidr, peer.address))
+        );
+      if (peer.kind !== 'pod' || peer.pod.hostNetwork) return false;
+      const inNamespace =
+        namespaceSelector === undefined
+          ? peer.pod.namespace === namespace
+          : selected(namespaceSelector, namespaceLabels(peer.pod.namespace));
+      return inNamespace && (podSelector === undefined || selected(podSelector, peer.pod.labels));
+    });
+    return (ports.length === 0 || portMatches) && (peers.length === 0 || peerMatches);
+  }
+
+  function between(first: number, last: number): boolean {
+    return flow.port !== undefined && flow.port >= first && flow.port <= last;
+  }
+
+  function named(name: string, protocol: string): boolean {
+    if (destination.kind !== 'pod' || destination.pod.hostNetwork) return false;
+    return (destination.pod.ports ?? []).some(
+      (each) => each.name === name && each.protocol === protocol && each.port === flow.port,
+    );
+  }
+
+  function namespaceLabels(name: string): Record<string, string> {
+    const found = cluster.namespaces.find((each) => each.name === name);
+    return { ...found?.labels, 'kubernetes.io/metadata.name': name };
+  }
+}
+
+/** "If this field is not specified, it will default based on the existence of ingress or egress rules". */
+function typesOf({ policyTypes, egress }: Any): string[] {
+  if (policyTypes !== undefined && policyTypes.length > 0) return policyTypes;
+  return egress !== undefined && egress.length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+}
+
+function selected({ matchLabels = {}, matchExpressions = [] }: Any, labels: Record<string, string> = {}): boolean {
+  const expressions = [
+    ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
+    ...matchExpressions,
+  ];
+  return expressions.every(({ key, operator, values }) => {
+    if (operator === 'In') return key in labels && values.includes(labels[key]);
+    if (operator === 'NotIn') return !(key in labels) || !values.includes(labels[key]);
+    return operator === 'Exists' ? key in labels : !(key in labels);
+  });
+}
+
+function inside(cidr: string, address: string | undefined): boolean {
+  const parsed = ipaddr.parse(address ?? '');
+  const [range, bits] = ipaddr.parseCIDR(cidr);
+  return parsed.kind() === range.kind() && parsed.match(range, bits);
+}
