@@ -13,6 +13,22 @@ vi.mock(import('../../src/sources/tail/packed-content.ts'), async (original) => 
   return { ...(await original()), openPackedContent: openPackedAtOnce };
 });
 
+/** Called whenever a file is looked at. */
+let onLook = (): void => {};
+vi.mock(import('../../src/sources/tail/open-log.ts'), async (original) => {
+  const { lookAt, openLog, ...rest } = await original();
+  return {
+    ...rest,
+    lookAt: (path) => (onLook(), lookAt(path)),
+    openLog: (path) => (onLook(), openLog(path)),
+  };
+});
+
+vi.mock(import('../../src/sources/tail/fingerprint.ts'), async (original) => {
+  const { readHead, ...rest } = await original();
+  return { ...rest, readHead: (fd) => (onLook(), readHead(fd)) };
+});
+
 /**
  * A program of what happens to a log and to who follows it, and a model that knows what has been written and what of it is
  * there still: each line comes once, in order but for those that were written to a file after it was renamed, and none is missing
@@ -30,8 +46,11 @@ type Write =
   | { do: 'wait'; time: number }
   /** `pauses`: between its steps. */
   | { do: 'change'; change: Change; pauses: number[] };
-/** Stop now, or after so many further lines, or as by SIGKILL, and go on with what was kept. */
-type Restart = { do: 'restart'; how: 'stop' | 'kill'; after: number; down: Write[] };
+/**
+ * Stop now, or after so many further lines, or as by SIGKILL, and go on with what was kept. `rotation`: the log is rotated once more
+ * while the next one begins, a step each time that so many files have been looked at.
+ */
+type Restart = { do: 'restart'; how: 'stop' | 'kill'; after: number; down: Write[]; rotation: number[] | undefined };
 
 interface Program extends Omit<FollowerOptions, 'path' | 'time'> {
   style: Style;
@@ -68,6 +87,7 @@ const turns = fc.record({ do: fc.constant('turns' as const), count: fc.integer({
 const after = fc.integer({ min: 0, max: 8 });
 const save = fc.record({ do: fc.constant('save' as const), after });
 const pauses = fc.array(fc.constantFrom(0, 0, 1, 15, 120, 1000), { maxLength: 8 });
+const looks = fc.array(fc.nat({ max: 8 }), { minLength: 12, maxLength: 12 });
 const changes = (...change: Change[]): fc.Arbitrary<Write> =>
   fc.record({ do: fc.constant('change' as const), change: fc.constantFrom(...change), pauses });
 const restarts = (...down: fc.Arbitrary<Write>[]): fc.Arbitrary<Restart> =>
@@ -76,6 +96,7 @@ const restarts = (...down: fc.Arbitrary<Write>[]): fc.Arbitrary<Restart> =>
     how: fc.constantFrom('stop', 'kill'),
     after,
     down: down.length > 0 ? fc.array(fc.oneof(...down), { maxLength: 5 }) : fc.constant([]),
+    rotation: down.length > 0 ? fc.option(looks, { nil: undefined }) : fc.constant(undefined),
   });
 const programs = (...action: fc.Arbitrary<Action>[]): fc.Arbitrary<Program> =>
   fc.record({
@@ -124,7 +145,7 @@ test(
 );
 
 test(
-  'rotated, truncated, deleted and replaced, also between restarts: none twice, none out of order, none lost that could be read',
+  'rotated, truncated, deleted and replaced, also between restarts and while reading begins: none twice, none out of order, none lost that could be read',
   () => {
     const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
     const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
@@ -207,7 +228,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
         for (const number of unordered) if (!follower.seen.includes(number)) excused.add(number);
         for (const each of action.down) write(each);
         excuseUnknown();
-        return begin();
+        return action.rotation === undefined ? begin() : beginDuringRotation(action.rotation);
       default:
         return write(action);
     }
@@ -228,6 +249,31 @@ function perform({ style, actions, ...following }: Program): Outcome {
     notice();
   }
 
+  function beginDuringRotation(gaps: readonly number[]): void {
+    const rotation = writer.change('rotate');
+    const left = [...gaps];
+    let untilStep = left.shift();
+    noticeUnread();
+    onLook = () => {
+      if (untilStep === undefined || untilStep-- > 0) return;
+      untilStep = undefined;
+      if (rotation.next().done !== true) untilStep = left.shift();
+      notice();
+    };
+    begin();
+    pass(1500);
+    onLook = () => {};
+    for (const what of rotation) step(what === 'moved');
+  }
+
+  /** It is not noticed that a file is cut off before its beginning was read; its copy is found later. */
+  function noticeUnread(): void {
+    const { live } = writer;
+    if (live === undefined || style !== 'copytruncate' || live.lines.some((line) => follower.seen.includes(line)))
+      return;
+    for (const line of live.lines) unordered.add(line);
+  }
+
   function write(action: Write): void {
     switch (action.do) {
       case 'lines':
@@ -245,9 +291,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
         const left = [...action.pauses];
         const { live } = writer;
         const losses = heard.losses.length;
-        // It is not noticed that it is cut off before its beginning was read; its copy is found later.
-        if (live !== undefined && style === 'copytruncate' && !live.lines.some((line) => follower.seen.includes(line)))
-          for (const line of live.lines) unordered.add(line);
+        noticeUnread();
         const isKnown = live !== undefined && held.has(live) && live.lines.some((line) => follower.seen.includes(line));
         for (const what of writer.change(action.change)) {
           step(what === 'moved');

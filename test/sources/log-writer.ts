@@ -225,10 +225,13 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     if (file === undefined) return;
     const copy = `${base}.1`;
     const origin = { file, truncations: file.truncations };
-    writeFileSync(join(folder, copy), readFileSync(join(folder, base)).subarray(0, 100));
-    files.set(copy, { ...file, lines: [], since: now(), isPartial: true, copyOf: origin });
-    touch(copy);
-    yield 'changed';
+    const whole = readFileSync(join(folder, base));
+    for (const length of [0, 30, 100, whole.length / 2]) {
+      writeFileSync(join(folder, copy), whole.subarray(0, length));
+      files.set(copy, { ...file, lines: [], since: now(), isPartial: true, copyOf: origin });
+      touch(copy);
+      yield 'changed';
+    }
     copyFileSync(join(folder, base), join(folder, copy));
     files.set(copy, {
       ...file,

@@ -1,3 +1,4 @@
+import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Position } from '../source.ts';
 import {
@@ -8,10 +9,12 @@ import {
   isCopyOf,
   isFileOf,
   openCandidate,
+  isUndecided,
   passOver,
+  refresh,
 } from './candidate.ts';
 import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
-import type { FinishedFile } from './finished-files.ts';
+import { type FinishedFile, isCopy } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
 
@@ -28,22 +31,28 @@ export interface Beginning {
 const maxLooks = 10;
 
 /** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
-export function beginLog(path: string, saved: Position | undefined, from: 'start' | 'end'): Beginning | Obstacle {
+export function beginLog(
+  path: string,
+  saved: Position | undefined,
+  from: 'start' | 'end',
+  now: Millis,
+): Beginning | Obstacle {
   const position = readLogPosition(saved);
   let there: Candidate[] = [];
   let live: Candidate | Obstacle;
-  for (let looks = 0; ; looks++) {
-    const opened = there;
-    live = reopened(path, false, opened);
-    if (position === undefined && 'kind' in live) {
-      for (const { log } of opened) closeLog(log);
-      return live;
-    }
-    there = filesOf(path, live, opened);
-    if (looks === maxLooks || !hasMissed(path, there)) break;
-  }
   try {
-    const beginning = position === undefined ? afresh(there, from) : goingOn(there, position);
+    for (let looks = 0; ; looks++) {
+      const opened = there;
+      live = reopened(path, false, opened);
+      if (position === undefined && 'kind' in live) {
+        for (const { log } of opened) closeLog(log);
+        return live;
+      }
+      there = filesOf(path, live, opened);
+      if (looks === maxLooks || (!hasMissed(path, there) && areUncut(there))) break;
+    }
+    there = distinct(there);
+    const beginning = position === undefined ? afresh(there, from) : goingOn(there, position, now);
     if (beginning.entries.length > 0 || !('kind' in live)) return beginning;
     return live;
   } catch (error) {
@@ -52,13 +61,27 @@ export function beginLog(path: string, saved: Position | undefined, from: 'start
   }
 }
 
-/** The oldest first, the one at the path last. `opened`: at the look before; of these those come first that have no name any more. */
+/** The oldest first, the one at the path last. `opened`: at the look before; those that have no name any more keep their places. */
 function filesOf(path: string, live: Candidate | Obstacle, opened: readonly Candidate[]): Candidate[] {
   const rotated = siblingsOf(path)
     .map(({ path: file, isPacked }) => reopened(file, isPacked, opened))
     .filter((found): found is Candidate => !('kind' in found));
-  const named = 'kind' in live ? rotated : [...rotated, live];
-  return distinct([...opened.filter((each) => !named.includes(each)), ...new Set(named)]);
+  const files = [...new Set('kind' in live ? rotated : [...rotated, live])];
+  for (const [index, each] of opened.entries()) {
+    if (files.includes(each)) continue;
+    const packed = files.findIndex((file) => file.isPacked && isCopy(file.head, each.head));
+    const before = new Set(opened.slice(0, index));
+    files.splice(packed < 0 ? files.findLastIndex((file) => before.has(file)) + 1 : packed, 0, each);
+  }
+  return files;
+}
+
+/**
+ * Whether none was cut off since it was opened. The size of a copy is taken before that of its original, which comes later: so a copy
+ * in the making is not longer. Throws the system's error.
+ */
+function areUncut(there: readonly Candidate[]): boolean {
+  return there.map(refresh).every(Boolean);
 }
 
 function reopened(path: string, isPacked: boolean, opened: readonly Candidate[]): Candidate | Obstacle {
@@ -68,7 +91,7 @@ function reopened(path: string, isPacked: boolean, opened: readonly Candidate[])
 }
 
 function hasMissed(path: string, opened: readonly Candidate[]): boolean {
-  return [...siblingsOf(path).filter(({ isPacked }) => !isPacked), { path }].some((sibling) => {
+  return [...siblingsOf(path), { path }].some((sibling) => {
     const there = lookAt(sibling.path);
     return !('kind' in there) && !opened.some(({ log }) => isSame(log.identity, there));
   });
@@ -81,7 +104,7 @@ function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, missing: [] };
 }
 
-function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition): Beginning {
+function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition, now: Millis): Beginning {
   // An empty file may be any: it says only that nothing of it was read.
   const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
   const places = new Map<Candidate, FilePosition>();
@@ -108,8 +131,13 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     const isNew = isAgain || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
     if (file !== undefined)
       beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
+    else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
     else if (isNew) beginning.entries.push({ ...each, place: startOfFile });
     else beginning.done.push(passOver(each));
   }
   return beginning;
+}
+
+function openingsAfter(there: readonly Candidate[], index: number): Buffer[] {
+  return there.slice(index + 1).map(({ head }) => head);
 }

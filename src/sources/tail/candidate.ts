@@ -1,11 +1,14 @@
 import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { type FinishedFile, isCopy } from './finished-files.ts';
-import { endOfFile, fits, fitsContent, type FilePosition, type Place } from './file-position.ts';
+import { begins, type FinishedFile, isCopy } from './finished-files.ts';
+import { endOfFile, fits, fitsContent, type FilePosition, partLength, type Place } from './file-position.ts';
 import { readHead } from './fingerprint.ts';
 import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
+
+/** A file that was written to within that time may be a copy in the making, as long as it is short: disks may halt. */
+const copying: Millis = 60_000;
 
 export interface Candidate {
   log: OpenLog;
@@ -36,9 +39,28 @@ export function openCandidate(path: string, isPacked: boolean): Candidate | Obst
   }
 }
 
-/** Whether `saved` was a place in this very file. Throws the system's error. */
-export function isFileOf({ log, isPacked, head }: Candidate, saved: FilePosition): boolean {
-  return !isPacked && fits(log, head, saved);
+/**
+ * Takes in what has come to it since it was opened. False if it was cut off meanwhile, or begins otherwise: then it holds what
+ * the file is now. Throws the system's error.
+ */
+export function refresh(candidate: Candidate): boolean {
+  const { log, isPacked, head, size } = candidate;
+  if (isPacked) return true;
+  candidate.head = readHead(log.fd);
+  ({ size: candidate.size, mtimeMs: candidate.modified } = fstatSync(log.fd));
+  return candidate.size >= size && begins(candidate.head, head);
+}
+
+/** Whether it may become a copy of a file that begins with one of `openings`: it has to be looked at again. */
+export function isUndecided({ head, modified }: Candidate, openings: readonly Buffer[], now: Millis): boolean {
+  // One that is stamped in the far future would be young for long.
+  const isYoung = Math.abs(now - modified) < copying;
+  return (head.length === 0 || (head.length < partLength && isYoung)) && openings.some((other) => begins(other, head));
+}
+
+/** Whether `saved` was a place in this very file. */
+export function isFileOf({ log, isPacked, head, size }: Candidate, saved: FilePosition): boolean {
+  return !isPacked && fits(log.identity, size, head, saved);
 }
 
 /** Whether `saved` was a place in a file that this one is a copy of. */

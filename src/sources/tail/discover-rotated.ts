@@ -6,9 +6,10 @@ import {
   isCopyInMaking,
   isCopyOf,
   isFileOf,
+  isUndecided,
   openCandidate,
 } from './candidate.ts';
-import { type FilePosition, type Place, startOfFile, partLength } from './file-position.ts';
+import { type FilePosition, type Place, startOfFile } from './file-position.ts';
 import { type DoneFiles, isCopy } from './finished-files.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle } from './open-log.ts';
@@ -38,56 +39,100 @@ interface Look extends DiscoverOptions {
   found: Found;
   seen: Buffer[];
   stillPassed: Map<string, Buffer>;
-  /** Files found since the last known one: they come before the next known one. */
+  /** Files that are known, and siblings that were opened, as they may be new; the oldest first. */
+  there: (LogFile | Opened)[];
+  /** What stands at the path, if it is not known. */
+  live: Candidate | undefined;
+  /** New files since the last known one: they come before the next known one. */
   between: Entry[];
 }
 
-/** A file younger than that may be a copy in the making, as long as it is short. */
-const copying: Millis = 1000;
+interface Opened {
+  candidate: Candidate;
+  /** Another one whenever something was written to it. */
+  key: string;
+}
 
-/** Looks for files that are not known yet, under all the names that a file of this log gets. Never throws. */
-export function discoverRotated(options: DiscoverOptions): Found {
+/**
+ * Looks for files that are not known yet, under all the names that a file of this log gets. Undefined if one that is known was cut
+ * off: it is to be looked again, as that one goes on in a copy. Never throws.
+ */
+export function discoverRotated(options: DiscoverOptions): Found | undefined {
   const { path, files, done, passed } = options;
   const found: Found = { live: { kind: 'missing', text: '' }, entries: [], isUndecided: false };
-  const look: Look = { ...options, found, seen: [], stillPassed: new Map(), between: [] };
-  for (const sibling of siblingsOf(path)) takeSibling(look, sibling);
-
-  found.live = lookAt(path);
-  const known = 'kind' in found.live ? undefined : fileOf(files, found.live);
-  if (known !== undefined) look.seen.push(known.reader.head);
-  placeBefore(look, known);
-  if (known === undefined && !('kind' in found.live)) takeLive(look);
+  const look: Look = { ...options, found, seen: [], stillPassed: new Map(), there: [], live: undefined, between: [] };
+  for (const sibling of siblingsOf(path)) openSibling(look, sibling);
+  openLive(look);
+  // Not before all are open: they are compared with what the known ones begin with, and one of them may be a copy.
+  if (haveBeenCut(files)) {
+    for (const each of look.there) if ('candidate' in each) closeLog(each.candidate.log);
+    if (look.live !== undefined) closeLog(look.live.log);
+    return undefined;
+  }
+  for (const each of look.there)
+    if ('candidate' in each) takeSibling(look, each);
+    else {
+      look.seen.push(each.reader.head);
+      placeBefore(look, each);
+    }
+  placeBefore(look, undefined);
+  if (look.live !== undefined) takeLive(look, look.live);
   done.keepOnly(look.seen);
   passed.clear();
   for (const [key, head] of look.stillPassed) passed.set(key, head);
   return found;
 }
 
-function takeSibling(look: Look, sibling: Sibling): void {
+function openSibling(look: Look, sibling: Sibling): void {
   const there = lookAt(sibling.path);
   if ('kind' in there) return;
-  const { found, seen, stillPassed } = look;
   const known = fileOf(look.files, there);
-  if (known !== undefined) {
-    seen.push(known.reader.head);
-    return placeBefore(look, known);
-  }
+  if (known !== undefined) return void look.there.push(known);
   const key = `${there.device}.${there.inode}.${there.version}`;
   const passedHead = look.passed.get(key);
   if (passedHead !== undefined) {
-    seen.push(passedHead);
-    return void stillPassed.set(key, passedHead);
+    look.seen.push(passedHead);
+    return void look.stillPassed.set(key, passedHead);
   }
   const candidate = openCandidate(sibling.path, sibling.isPacked);
-  if ('kind' in candidate) return void (found.isUndecided = true);
+  if ('kind' in candidate) return void (look.found.isUndecided = true);
+  look.there.push({ candidate, key });
+}
+
+function haveBeenCut(files: readonly LogFile[]): boolean {
+  const known = files.slice();
+  for (const file of known) file.verify();
+  return files.length !== known.length || known.some((file, index) => file !== files[index]);
+}
+
+function openLive(look: Look): void {
+  const { path, files, found } = look;
+  found.live = lookAt(path);
+  if ('kind' in found.live) return;
+  const known = fileOf(files, found.live);
+  if (known !== undefined) return void look.there.push(known);
+  const candidate = openCandidate(path, false);
+  if ('kind' in candidate) return void (found.live = candidate);
+  // Between the two looks another one may have come.
+  found.live = candidate.log.identity;
+  look.live = candidate;
+}
+
+function takeSibling(look: Look, { candidate, key }: Opened): void {
+  const { found, seen, stillPassed, now } = look;
   seen.push(candidate.head);
   if (isKnown(look, candidate)) {
     closeLog(candidate.log);
     stillPassed.set(key, candidate.head);
-  } else if (candidate.head.length < partLength && isYoung(candidate, look.now)) {
+  } else if (isUndecided(candidate, openingsOf(look), now)) {
     closeLog(candidate.log);
     found.isUndecided = true;
   } else look.between.push({ ...candidate, place: placeIn(look, candidate) });
+}
+
+function openingsOf({ files, live }: Look): Buffer[] {
+  const openings = files.map(({ reader }) => reader.head);
+  return live === undefined ? openings : [...openings, live.head];
 }
 
 function placeBefore(look: Look, before: LogFile | undefined): void {
@@ -95,12 +140,8 @@ function placeBefore(look: Look, before: LogFile | undefined): void {
   look.between = [];
 }
 
-function takeLive({ path, files, done, found, seen }: Look): void {
-  const candidate = openCandidate(path, false);
-  if ('kind' in candidate) return void (found.live = candidate);
+function takeLive({ files, done, found, seen }: Look, candidate: Candidate): void {
   const { identity } = candidate.log;
-  // Between the two looks another one may have come.
-  found.live = identity;
   seen.push(candidate.head);
   const isAgain = found.entries.some(({ entry }) => isSame(entry.log.identity, identity));
   if (isAgain || fileOf(files, identity) !== undefined) return closeLog(candidate.log);
@@ -115,7 +156,7 @@ function takeLive({ path, files, done, found, seen }: Look): void {
 
 /** Where an earlier run had stopped, if it had read this file. */
 function placeIn({ missing }: Look, candidate: Candidate): Place {
-  const index = missing.findIndex((saved) => isCopyOf(candidate, saved) || isPlaceIn(candidate, saved));
+  const index = missing.findIndex((saved) => isCopyOf(candidate, saved) || isFileOf(candidate, saved));
   const [{ offset, skipping } = startOfFile] = index < 0 ? [] : missing.splice(index, 1);
   return { offset, skipping };
 }
@@ -127,20 +168,6 @@ function fileOf(files: readonly LogFile[], identity: Identity): LogFile | undefi
 function isKnown({ files, done }: Look, { log, head }: Candidate): boolean {
   if (done.find(log.identity, head) !== undefined || done.hasCopyOf(head)) return true;
   return files.some(({ reader }) => isCopy(reader.head, head));
-}
-
-function isYoung({ modified }: Candidate, now: Millis): boolean {
-  // One that is stamped in the future would be young for long.
-  return modified <= now && now - modified < copying;
-}
-
-function isPlaceIn(candidate: Candidate, place: FilePosition): boolean {
-  try {
-    return isFileOf(candidate, place);
-  } catch {
-    // Then reading it fails too, and says so.
-    return false;
-  }
 }
 
 /** A copy of what is not there any more, that goes on past `offset`; the caller owns it. */

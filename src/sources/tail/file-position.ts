@@ -56,9 +56,9 @@ export function fitsContent(head: Buffer, saved: FilePosition): boolean {
   return digestOf(head.subarray(0, saved.headLength)) === saved.head;
 }
 
-/** Whether `saved` was a place in this file. `head`: its first bytes. Throws the system's error. */
-export function fits({ fd, identity }: OpenLog, head: Buffer, saved: FilePosition): boolean {
-  if (identity.inode !== saved.inode || fstatSync(fd).size < saved.offset) return false;
+/** Whether `saved` was a place in the file of that identity, of `size` bytes. `head`: its first bytes. */
+export function fits(identity: Identity, size: number, head: Buffer, saved: FilePosition): boolean {
+  if (identity.inode !== saved.inode || size < saved.offset) return false;
   // Numbers of devices may change when the node boots.
   if (identity.device !== saved.device && saved.headLength < partLength) return false;
   return head.length >= saved.headLength && digestOf(head.subarray(0, saved.headLength)) === saved.head;

@@ -9,6 +9,9 @@ import type { ReadingOrder } from './reading-order.ts';
 import type { Report } from './report.ts';
 import { stampOf } from './siblings.ts';
 
+/** In a row at which a file was cut off. */
+const maxCuts = 10;
+
 export interface FileSearchOptions {
   path: string;
   order: ReadingOrder;
@@ -50,10 +53,13 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
     },
     discover() {
       if (isAsBefore()) return;
-      // What was cut off goes on in a copy, which must come before other files that are found.
-      for (const file of files.slice()) file.verify();
-      for (let again = true; again && !report.isStopped;) {
+      for (let again = true, cuts = 0; again && !report.isStopped;) {
         const found = discoverRotated({ path, files, done, passed, missing, now: wall() });
+        if (found === undefined) {
+          stamp = undefined;
+          again = ++cuts < maxCuts;
+          continue;
+        }
         if (found.isUndecided) stamp = undefined;
         live = found.live;
         const known = files.length;

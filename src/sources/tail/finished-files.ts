@@ -51,6 +51,6 @@ export function createFinishedFiles(): DoneFiles {
 }
 
 /** Whether a file that begins with `head` is one that began with `earlier`. */
-function begins(head: Buffer, earlier: Buffer): boolean {
+export function begins(head: Buffer, earlier: Buffer): boolean {
   return head.length >= earlier.length && head.compare(earlier, 0, earlier.length, 0, earlier.length) === 0;
 }

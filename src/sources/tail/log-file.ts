@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import type { Content, OpenContent } from './content.ts';
 import { createFileReader, type FileReader, type FileReaderOptions } from './file-reader.ts';
@@ -14,6 +15,8 @@ export interface LogFile {
   readonly size: number;
   /** Bytes when it was last seen to go on as it began. */
   readonly lastSize: number;
+  /** When it had last been written to at that time, in milliseconds since 1970. */
+  readonly lastModified: Millis;
   /** Looks whether the file goes on as it began, and takes in more of its beginning. */
   verify: () => void;
   pump: () => void;
@@ -27,6 +30,8 @@ export interface LogFileOptions extends FileReaderOptions {
   onRead: () => void;
   onChange: () => void;
   onMoved: () => void;
+  /** The first bytes came to a file that had none. */
+  onBegun: () => void;
   /** The file was cut off, or does not hold any more what it held; `lastSize`: bytes it had at the last look. It is closed. */
   onOverwritten: (file: LogFile, lastSize: number) => void;
   /** It can be read no further for now. It is closed. */
@@ -49,6 +54,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     content,
     lastRead: now(),
     lastSize: place.offset,
+    lastModified: modifiedAt(log, 0),
     get size() {
       try {
         size = content.size();
@@ -78,6 +84,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
       size = content.size();
       if ((isPacked || size >= bytes) && reader.holds()) {
         file.lastSize = size;
+        file.lastModified = modifiedAt(log, file.lastModified);
         return true;
       }
     } catch (error) {
@@ -90,7 +97,9 @@ export function createLogFile(options: LogFileOptions): LogFile {
   }
 
   function take(block: Buffer): void {
+    const isBegun = reader.head.length === 0;
     if (!holds(reader.offset + block.length)) return;
+    if (isBegun) options.onBegun();
     reader.take(block);
     file.lastRead = now();
     if (!isClosed) options.onRead();
@@ -105,5 +114,13 @@ export function createLogFile(options: LogFileOptions): LogFile {
   function close(): void {
     isClosed = true;
     content.close();
+  }
+}
+
+function modifiedAt({ fd }: OpenLog, otherwise: Millis): Millis {
+  try {
+    return fstatSync(fd).mtimeMs;
+  } catch {
+    return otherwise;
   }
 }

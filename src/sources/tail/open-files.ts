@@ -12,7 +12,7 @@ import type { Report } from './report.ts';
 
 export interface OpenFilesOptions extends Pick<
   LogFileOptions,
-  'needles' | 'onLine' | 'takeBytes' | 'now' | 'openContent' | 'onMoved'
+  'needles' | 'onLine' | 'takeBytes' | 'now' | 'openContent' | 'onMoved' | 'onBegun'
 > {
   path: string;
   order: ReadingOrder;

@@ -1,5 +1,3 @@
-import { fstatSync } from 'node:fs';
-import type { Millis } from '../../model/log-line.ts';
 import type { Position } from '../source.ts';
 import { addTo } from '../framing/scanner.ts';
 import type { LogPosition } from './file-position.ts';
@@ -76,7 +74,7 @@ export function createReadingOrder(): ReadingOrder {
           ...reader.position,
           size: Number.isFinite(lastSize) ? lastSize : null,
         })),
-        modified: modifiedAt(files.at(-1)),
+        modified: files.at(-1)?.lastModified ?? 0,
       };
       return { ...position };
     },
@@ -85,12 +83,4 @@ export function createReadingOrder(): ReadingOrder {
 
 export function isAtEnd({ content, size, reader }: LogFile): boolean {
   return !content.isBusy && size === reader.offset;
-}
-
-function modifiedAt(file: LogFile | undefined): Millis {
-  try {
-    return file === undefined ? 0 : fstatSync(file.log.fd).mtimeMs;
-  } catch {
-    return 0;
-  }
 }

@@ -49,7 +49,9 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const takeBytes: RotatedLogOptions['takeBytes'] = (...line) =>
     !report.isStopped && options.takeBytes?.(...line) === true;
   const parts = { path, order, report, done, now, wall, turns, openContent };
-  const files = createOpenFiles({ ...options, ...parts, onLine, takeBytes, onMoved: replacement.begin });
+  // While nothing of it was known, the log may have been written, copied and cut off: nothing but the copy shows that.
+  const onBegun = (): void => looks.setEarliest(0);
+  const files = createOpenFiles({ ...options, ...parts, onLine, takeBytes, onMoved: replacement.begin, onBegun });
   const search = createFileSearch({ ...parts, insert: files.insert });
 
   return {
@@ -76,7 +78,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   };
 
   function begin(): void {
-    const beginning = beginLog(path, lastPosition, from);
+    const beginning = beginLog(path, lastPosition, from, wall());
     if ('kind' in beginning) {
       // What comes into being from here on is new from its first line.
       if (beginning.kind !== 'unreadable') from = 'start';

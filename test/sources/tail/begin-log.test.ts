@@ -183,6 +183,44 @@ test('while a log is copied, before it is cut off: each line once', () => {
   expect(losses).toStrictEqual([]);
 });
 
+describe('while a log is copied for the second time, after the first copy could be read: each line once', () => {
+  test.each([0, 30, 100])('%i bytes of the copy are there', (bytes) => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const saved = read(log).stop();
+    styles['copied and truncated']?.(log, 1);
+    appendFileSync(log, line(1) + line(2));
+    shift(log);
+    writeFileSync(`${log}.1`, readFileSync(log).subarray(0, bytes));
+    const { lines, time, losses, notices } = read(log, saved);
+    copyFileSync(log, `${log}.1`);
+    time.advance(2000);
+    truncateSync(log);
+    appendFileSync(log, line(3));
+    time.advance(2000);
+    expect(lines.map(numberOf)).toStrictEqual([1, 2, 3]);
+    expect([losses, notices]).toStrictEqual([[], []]);
+  });
+});
+
+describe('a log is written, copied and cut off before any of it could be read', () => {
+  test.each<[string, number]>([
+    ['the end is at once', 0],
+    ['the end is when what came then has been read', 200],
+  ])('%s: what the copy has is not lost', (_, delay) => {
+    const log = unused();
+    writeFileSync(log, '');
+    const longAgo = Date.now() / 1000 - 60;
+    utimesSync(log, longAgo, longAgo);
+    const first = read(log);
+    overtake(log);
+    first.time.advance(delay);
+    const second = read(log, first.stop());
+    expect(new Set([...first.lines, ...second.lines].map(numberOf))).toStrictEqual(new Set([0, 1]));
+    expect(first.lines.length + second.lines.length).toBe(2);
+  });
+});
+
 test('the first start: what was rotated before is not read, though it is copied or packed', () => {
   const log = unused();
   writeFileSync(`${log}.3`, line(0));
@@ -204,6 +242,12 @@ test('an inode is given to the next file at once, and does not take its place', 
   writeFileSync(log, line(2) + line(3) + line(4));
   expect(read(log, saved).lines.map(numberOf)).toStrictEqual([2, 3, 4]);
 });
+
+function overtake(log: string): void {
+  writeFileSync(log, line(0));
+  styles['copied and truncated']?.(log, 1);
+  appendFileSync(log, line(1));
+}
 
 function shift(log: string): void {
   for (const number of [8, 7, 6, 5, 4, 3, 2, 1])

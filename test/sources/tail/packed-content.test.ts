@@ -153,6 +153,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
       onRead: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
       onChange: () => resolve(events),
       onMoved: () => {},
+      onBegun: () => {},
       onOverwritten: () => resolve([...events, 'overwritten']),
       onError: (_, error) => resolve([...events, String(error)]),
     });
