@@ -13,7 +13,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
-COPY scripts/build.mjs scripts/bundled-packages.mjs scripts/image-licences.mjs scripts/sbom.mjs scripts/
+COPY scripts/build.mjs scripts/bundled-packages.mjs scripts/image-licences.mjs scripts/report-bundle.mjs scripts/sbom.mjs scripts/
 COPY data data
 COPY src src
 # The first line names the node of the image, which has no `env`: `kubectl exec POD -- kube-netfilter-tailer …` needs it.

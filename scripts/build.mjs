@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as esbuild from 'esbuild';
+import { reportOptions, withoutReport } from './report-bundle.mjs';
 
 /**
  * The image ships one file, so what the program reads from data/ is written into the bundle where it is read.
@@ -20,12 +21,10 @@ const embedData = {
   },
 };
 
-/** The one file that the image ships. Minified: less to read at start, and less memory. */
-const { outputFiles } = await esbuild.build({
-  entryPoints: ['src/main.ts'],
-  outfile: 'dist/kube-netfilter-tailer.cjs',
+/** @type {import('esbuild').BuildOptions & { write: false }} */
+const common = {
   bundle: true,
-  plugins: [embedData],
+  // Less to read at start, and less memory.
   minify: true,
   platform: 'node',
   // As an ES module the same file takes 5 MB more memory: its text is kept in two bytes a character, and importing
@@ -36,10 +35,21 @@ const { outputFiles } = await esbuild.build({
   legalComments: 'linked',
   logLevel: 'warning',
   write: false,
-});
+};
+
+const builds = await Promise.all([
+  // The one file that the image ships.
+  esbuild.build({
+    ...common,
+    entryPoints: ['src/main.ts'],
+    outfile: 'dist/kube-netfilter-tailer.cjs',
+    plugins: [embedData, withoutReport],
+  }),
+  esbuild.build({ ...common, ...reportOptions }),
+]);
 
 // Another process may be starting the file of an earlier build: each file is replaced as a whole.
-for (const { path, text } of outputFiles) {
+for (const { path, text } of builds.flatMap(({ outputFiles }) => outputFiles)) {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${process.pid}`;
   await writeFile(unfinished, path.endsWith('.cjs') ? escaped(text) : text, {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { withoutReport } from './report-bundle.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -15,6 +16,7 @@ export async function bundledPackages() {
     absWorkingDir: root,
     entryPoints: ['src/main.ts'],
     bundle: true,
+    plugins: [withoutReport],
     platform: 'node',
     format: 'cjs',
     write: false,

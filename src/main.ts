@@ -6,6 +6,7 @@ import { runConfig } from './commands/options/config-options.ts';
 import { directoryHelp, readDirectoryOptions } from './commands/options/directory-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
+import { readReportOptions, reportHelp } from './commands/options/report-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
 import { UsageError } from './commands/options/usage-error.ts';
 import { replay } from './commands/replay/replay.ts';
@@ -20,6 +21,7 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['run', run],
   ['directory', runDirectoryCommand],
   ['replay', runReplay],
+  ['report', runReport],
   ['doctor', runDoctor],
   ['config', (args) => print(runConfig(args))],
   ['version', () => print(`${version}\n`)],
@@ -32,6 +34,7 @@ Usage: kube-netfilter-tailer COMMAND
   run        the agent of one node: reads its logs, writes Events
   directory  whose an address is, for the agents of all nodes of a large cluster
   replay     turn saved node logs into Events; no cluster needed
+  report     a page on rows of the audit: who was denied what, and what is new
   doctor     check prerequisites, and say what to do
   config     print the settings in force and where each is from, or check a config file
   version    print the version
@@ -132,6 +135,21 @@ async function runDoctor(args: string[]): Promise<number> {
   });
   // Not waiting for what did not answer in time.
   return process.exit(status);
+}
+
+async function runReport(args: string[]): Promise<number> {
+  const options = readReportOptions(args);
+  if (options === 'help') return print(reportHelp);
+  const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
+    streams.err(
+      'kube-netfilter-tailer: report is no part of the image. Copy the rows to a machine with a checkout, and there: npm start --silent -- report ROWS > report.html\n',
+    );
+  });
+  if (loaded === undefined) return 2;
+  const interrupted = stopSignal();
+  interrupted.addEventListener('abort', () => process.exit(1));
+  return await loaded.report(options, streams);
 }
 
 async function runReplay(args: string[]): Promise<number> {

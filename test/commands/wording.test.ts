@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { runConfig } from '../../src/commands/options/config-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
+import { readReportOptions } from '../../src/commands/options/report-options.ts';
 import { readRunOptions } from '../../src/commands/options/run-options.ts';
 import { UsageError } from '../../src/commands/options/usage-error.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -96,6 +97,22 @@ describe('replay', () => {
     ],
   ])('says what is wrong with %j', (args, problems) => {
     expect(() => readReplayOptions(args)).toThrow(new UsageError(problems, 'replay'));
+  });
+});
+
+describe('report', () => {
+  test.each<[string[], string]>([
+    [[], 'no ROWS are named; - reads standard input'],
+    [
+      ['a.ndjson', '-o', 'markdwn'],
+      '--output markdwn: must be one of table, markdown, csv, json; did you mean markdown?',
+    ],
+    [['a.ndjson', '-o', 'yaml'], '--output yaml: must be one of table, markdown, csv, json'],
+    [['-', '--baseline', '-'], 'standard input (-) can be read only once'],
+    [['a.ndjson', '--basline=b'], '--basline: there is no such option; did you mean --baseline?'],
+    [['a.ndjson', '--db'], '--db: has no value'],
+  ])('says what is wrong with %j', (args, problem) => {
+    expect(() => readReportOptions(args)).toThrow(new UsageError([problem], 'report'));
   });
 });
 

@@ -6,6 +6,8 @@ const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: ['src/main.ts'],
   bundle: true,
+  // Native code, for `report` alone.
+  external: ['@duckdb/node-api'],
   platform: 'node',
   metafile: true,
   write: false,

@@ -1,0 +1,141 @@
+/** Tables of rows become a report. DuckDB does the sums; nothing here grows with the number of rows. */
+import type { Engine } from '../engine.ts';
+import {
+  type Bounded,
+  type Changes,
+  type Count,
+  type Extent,
+  type Pair,
+  type Ranking,
+  rankings,
+  type RankingName,
+  type Report,
+} from '../model.ts';
+import { readMatrix } from './matrix.ts';
+import { boundedOf, readGaps, readScans, readTimeLine } from './time-line.ts';
+import { createFlowView, createPairs, isPlausible } from './views.ts';
+
+/** Names of tables and views; with `--db` they stay. */
+export const tables = { rows: 'flows', baseline: 'baseline' } as const;
+export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
+export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
+
+const limits = { pairs: 100, ranking: 10, namespaces: 24, workloads: 32, gaps: 50, scans: 50, changes: 500 } as const;
+
+export interface AggregateOptions {
+  includeNoise: boolean;
+  now: number;
+  hasBaseline: boolean;
+}
+
+/** All of a report that is in the rows. */
+export type Aggregate = Omit<Report, 'incidents' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
+
+export async function aggregate(engine: Engine, options: AggregateOptions): Promise<Aggregate> {
+  const { hasBaseline, includeNoise, now } = options;
+  const sides = hasBaseline ? (['rows', 'baseline'] as const) : (['rows'] as const);
+  const clusters = await clusterNames(
+    engine,
+    sides.map((side) => tables[side]),
+  );
+  const manyClusters = clusters.length > 1;
+  for (const side of sides) {
+    await engine.run(createFlowView(views[side], tables[side], { manyClusters, includeNoise, now }));
+    await engine.run(createPairs(pairTables[side], views[side]));
+  }
+  const [facts] = await engine.all<{ denied: number; atLeast: boolean; nodes: number; pairs: number }>(
+    `SELECT coalesce(sum(packets) FILTER (denied), 0)::DOUBLE AS denied, coalesce(bool_or("atLeast"), false) AS "atLeast",
+      (SELECT count(DISTINCT "k8s.node.name")::DOUBLE FROM ${tables.rows}) AS nodes, count(*)::DOUBLE AS pairs FROM ${pairTables.rows}`,
+  );
+  if (facts === undefined) throw new Error('a sum without a row');
+  return {
+    ...facts,
+    extent: await extentOf(engine, 'rows', now),
+    clusters,
+    ...(await leftOut(engine, includeNoise)),
+    actions: await engine.all<Count>(
+      `SELECT action AS name, sum(packets)::DOUBLE AS packets, sum(records)::DOUBLE AS records FROM ${pairTables.rows} GROUP BY action ORDER BY packets DESC, name`,
+    ),
+    top: await topPairs(engine, pairTables.rows, 'true', limits.pairs),
+    rankings: await allRankings(engine),
+    namespaces: await readMatrix(engine, pairTables.rows, ['fromGroup', 'toGroup'], limits.namespaces),
+    workloads: await readMatrix(engine, pairTables.rows, ['from', 'to'], limits.workloads),
+    timeLine: await readTimeLine(engine, views.rows),
+    gaps: await readGaps(engine, tables.rows, now, limits.gaps),
+    scans: await readScans(engine, views.rows, limits.scans),
+    changes: hasBaseline ? await readChanges(engine, now) : undefined,
+  };
+}
+
+async function clusterNames(engine: Engine, of: readonly string[]): Promise<string[]> {
+  const all = of.map((table) => `SELECT DISTINCT "k8s.cluster.name" AS name FROM ${table}`).join(' UNION ');
+  const found = await engine.all<{ name: string }>(
+    `SELECT name FROM (${all}) WHERE name IS NOT NULL ORDER BY name LIMIT 100`,
+  );
+  return found.map(({ name }) => name);
+}
+
+async function extentOf(engine: Engine, side: 'rows' | 'baseline', now: number): Promise<Extent> {
+  const [row] = await engine.all<{
+    records: number;
+    packets: number;
+    first: number | null;
+    last: number | null;
+    gaps: number;
+  }>(
+    `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
+      epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
+      epoch_ms(max(coalesce("event.end", "at")) FILTER (timely AND ${isPlausible('coalesce("event.end", "at")', now)}))::DOUBLE AS last,
+      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps FROM ${views[side]}`,
+  );
+  if (row === undefined) throw new Error('a sum without a row');
+  return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
+}
+
+async function leftOut(engine: Engine, includeNoise: boolean): Promise<{ noise: number; unknownKinds: number }> {
+  const [row] = await engine.all<{ noise: number; unknownKinds: number }>(
+    `SELECT coalesce(sum("network.packets") FILTER ("event.noise" IS NOT NULL), 0)::DOUBLE AS noise,
+      (count(*) FILTER ("event.name" NOT IN ('network.flow.drop', 'network.flow.log', 'network.flow.gap')))::DOUBLE AS "unknownKinds"
+    FROM ${tables.rows}`,
+  );
+  return { noise: includeNoise ? 0 : (row?.noise ?? 0), unknownKinds: row?.unknownKinds ?? 0 };
+}
+
+async function topPairs(engine: Engine, table: string, where: string, most: number): Promise<Bounded<Pair>> {
+  return boundedOf(
+    await engine.all<Pair & { total: number }>(
+      `SELECT * EXCLUDE (denied), count(*) OVER ()::DOUBLE AS total FROM ${table} WHERE ${where} ORDER BY place LIMIT ${most}`,
+    ),
+  );
+}
+
+async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>> {
+  const found: [RankingName, Ranking][] = [];
+  for (const name of rankings) {
+    const column = name === 'node' ? `coalesce("k8s.node.name", '(unknown)')` : `"${name}"`;
+    const rows = await engine.all<Count & { names: number; sum: number }>(
+      `SELECT ${column} AS name, sum(packets)::DOUBLE AS packets, count(*)::DOUBLE AS records,
+        count(*) OVER ()::DOUBLE AS names, sum(sum(packets)) OVER ()::DOUBLE AS sum
+      FROM ${views.rows} GROUP BY 1 ORDER BY packets DESC, name LIMIT ${limits.ranking}`,
+    );
+    const top = rows.map(({ name: of, packets, records }) => ({ name: of, packets, records }));
+    const shown = top.reduce((sum, { packets }) => sum + packets, 0);
+    const { names = 0, sum = 0 } = rows[0] ?? {};
+    found.push([name, { top, others: { names: names - top.length, packets: sum - shown } }]);
+  }
+  return Object.fromEntries(found) as Record<RankingName, Ranking>;
+}
+
+/** A pair is the same whether its packets were dropped or rejected; whether they were let through makes it another. */
+async function readChanges(engine: Engine, now: number): Promise<Changes> {
+  const { rows, baseline } = pairTables;
+  return {
+    appeared: await topPairs(engine, rows, missingIn(baseline, rows), limits.changes),
+    vanished: await topPairs(engine, baseline, missingIn(rows, baseline), limits.changes),
+    baseline: await extentOf(engine, 'baseline', now),
+  };
+}
+
+function missingIn(other: string, own: string): string {
+  return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
+}

@@ -1,0 +1,78 @@
+/** What a row says, in the words of the report: who, whom, which service, which rule. */
+import { column } from '../engine.ts';
+
+type End = 'source' | 'destination';
+
+/** Times outside are of a clock that was wrong: they are no part of the time line. */
+const earliest = '2015-01-01';
+
+export interface ViewOptions {
+  /** Names of workloads are of several clusters, so the cluster belongs to them. */
+  manyClusters: boolean;
+  /** Chatter of the link is left out without it. */
+  includeNoise: boolean;
+  /** No row is from after it. */
+  now: number;
+}
+
+/** A view on a table of rows, without gaps and records of unknown kinds. */
+export function createFlowView(view: string, table: string, options: ViewOptions): string {
+  const noise = options.includeNoise ? '' : ' AND "event.noise" IS NULL';
+  return `CREATE VIEW ${view} AS SELECT *,
+    coalesce("event.start", "@timestamp") AS "at",
+    ${whoOf('source', options)} AS "from", ${groupOf('source', options)} AS "fromGroup",
+    ${whoOf('destination', options)} AS "to", ${groupOf('destination', options)} AS "toGroup",
+    ${service} AS service, ${rule} AS rule, "event.action" AS action, "network.packets"::DOUBLE AS packets,
+    coalesce("network.packets_at_least", false) AS "atLeast",
+    "event.action" IN ('dropped', 'rejected') AS denied,
+    ${isPlausible('coalesce("event.start", "@timestamp")', options.now)} AS timely
+  FROM ${table} WHERE "event.name" IN ('network.flow.drop', 'network.flow.log')${noise}`;
+}
+
+export function isPlausible(time: string, now: number): string {
+  return `(${time} >= TIMESTAMP '${earliest}' AND ${time} <= make_timestamp(${(now + 86_400_000) * 1000}))`;
+}
+
+/** `Deployment shop/web`, `Pod shop/debug`, `Node node-a`, `203.0.113.9`; the address where nothing better is known. */
+function whoOf(end: End, { manyClusters }: ViewOptions): string {
+  const of = (name: string): string => column(`${end}.${name}`);
+  const [kind, namespace, owner] = [of('kind'), of('k8s.namespace.name'), of('k8s.owner.name')];
+  const within = `CASE WHEN ${namespace} IS NULL THEN '' ELSE ${namespace} || '/' END`;
+  return `${clusterOf(manyClusters, kind)}CASE
+    WHEN ${kind} IN ('redacted', 'other') THEN '(' || ${kind} || ')'
+    WHEN ${owner} IS NOT NULL THEN coalesce(${of('k8s.owner.kind')}, ${kind}, 'workload') || ' ' || ${within} || ${owner}
+    WHEN ${of('k8s.pod.name')} IS NOT NULL THEN 'Pod ' || ${within} || ${of('k8s.pod.name')}
+    ELSE coalesce(${of('address')}, '(unknown)') END`;
+}
+
+/** The namespace; in parentheses what is in none. */
+function groupOf(end: End, { manyClusters }: ViewOptions): string {
+  const of = (name: string): string => column(`${end}.${name}`);
+  const kind = of('kind');
+  return `${clusterOf(manyClusters, kind)}coalesce(${of('k8s.namespace.name')}, CASE ${kind} WHEN 'Node' THEN '(nodes)' ELSE '(' || coalesce(${kind}, 'unknown') || ')' END)`;
+}
+
+function clusterOf(manyClusters: boolean, kind: string): string {
+  if (!manyClusters) return '';
+  return `CASE WHEN "k8s.cluster.name" IS NULL OR ${kind} IN ('external', 'redacted', 'other') THEN '' ELSE "k8s.cluster.name" || ': ' END || `;
+}
+
+const service = `coalesce(CASE
+    WHEN "icmp.type" IS NOT NULL THEN coalesce("network.transport", 'icmp') || ' ' || "icmp.type" || '/' || coalesce("icmp.code", 0)
+    WHEN "network.reply" THEN "network.transport" || '/' || "source.port" || ' (answers)'
+    ELSE "network.transport" || '/' || "destination.port" END, "network.transport", '(unknown)')`;
+
+const rule = `CASE
+    WHEN "security_rule.name" IS NOT NULL THEN coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"
+    WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
+    ELSE coalesce("log.logger", '(unknown)') END`;
+
+/** A table with one row for each source, destination, service and action; `place` is 1 for the most packets. */
+export function createPairs(table: string, view: string): string {
+  return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
+    SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied,
+      sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*)::DOUBLE AS records,
+      epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last,
+      coalesce(arg_max(rule, (packets, rule)), '') AS rule, count(DISTINCT rule)::DOUBLE AS rules
+    FROM ${view} GROUP BY "from", "to", service, action, denied)`;
+}

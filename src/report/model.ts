@@ -1,0 +1,145 @@
+/** What a report says: plain data that each output prints in its way. Texts are those of the rows: printed only through `plain`. */
+
+/** Packets from one to another on one service, with one outcome. */
+export interface Pair {
+  /** 1 has the most packets. */
+  place: number;
+  from: string;
+  fromGroup: string;
+  to: string;
+  toGroup: string;
+  /** `tcp/5432`. */
+  service: string;
+  /** `dropped`, `rejected`, `logged`, `accepted`. */
+  action: string;
+  packets: number;
+  /** There were at least so many. */
+  atLeast: boolean;
+  records: number;
+  /** In milliseconds since 1970. */
+  first: number;
+  last: number;
+  /** The rule that took most of them, and how many rules there were. */
+  rule: string;
+  rules: number;
+}
+
+/** One row of a list of the most frequent. */
+export interface Count {
+  name: string;
+  packets: number;
+  records: number;
+}
+
+export interface Ranking {
+  top: Count[];
+  /** What `top` does not have. */
+  others: { names: number; packets: number };
+}
+
+export const rankings = ['from', 'to', 'service', 'rule', 'node'] as const;
+export type RankingName = (typeof rankings)[number];
+
+/** Packets by source and destination: rows and columns are the most frequent ones, and the last is all others. */
+export interface Matrix {
+  rows: string[];
+  columns: string[];
+  /** How many are in the last row and the last column; 0 where there is none. */
+  otherRows: number;
+  otherColumns: number;
+  /** `cells[row][column]`. */
+  cells: number[][];
+}
+
+export interface TimeLine {
+  /** Milliseconds: when it begins, and how long each interval is. */
+  start: number;
+  step: number;
+  /** Packets of each interval by action. */
+  series: { action: string; packets: number[] }[];
+  /** Records whose time cannot be right, which are not in it. */
+  outside: number;
+}
+
+/** Loss that the audit knows of. */
+export interface Gap {
+  reason: string;
+  node: string;
+  /** Intervals with loss, and records that are missing at least. */
+  intervals: number;
+  lost: number;
+  first: number;
+  last: number;
+}
+
+/** A source that was denied by many destinations within an hour. */
+export interface Scan {
+  from: string;
+  /** Most destinations in one hour. */
+  destinations: number;
+  hours: number;
+  packets: number;
+  first: number;
+  last: number;
+}
+
+/** An incident that an Event reports. */
+export interface Incident {
+  reason: string;
+  object: string;
+  message: string;
+  count: number;
+  first: number;
+  last: number;
+}
+
+export interface Bounded<T> {
+  top: T[];
+  /** How many are left out. */
+  more: number;
+}
+
+export interface Changes {
+  /** In the rows, but not in the baseline. */
+  appeared: Bounded<Pair>;
+  /** In the baseline, but not in the rows. */
+  vanished: Bounded<Pair>;
+  baseline: Extent;
+}
+
+export interface Extent {
+  records: number;
+  packets: number;
+  /** Undefined without any record. */
+  first: number | undefined;
+  last: number | undefined;
+  gaps: number;
+}
+
+export interface Report {
+  extent: Extent;
+  denied: number;
+  atLeast: boolean;
+  clusters: string[];
+  nodes: number;
+  pairs: number;
+  /** Packets of chatter of the link, which is left out. */
+  noise: number;
+  /** Records of a kind that this version does not know. */
+  unknownKinds: number;
+  actions: Count[];
+  top: Bounded<Pair>;
+  rankings: Record<RankingName, Ranking>;
+  namespaces: Matrix;
+  workloads: Matrix;
+  timeLine: TimeLine | undefined;
+  gaps: Bounded<Gap>;
+  scans: Bounded<Scan>;
+  incidents: Bounded<Incident>;
+  changes: Changes | undefined;
+  duplicates: number;
+  broken: number;
+  refused: number;
+  /** Of reading. */
+  problems: string[];
+}

@@ -1,0 +1,169 @@
+/** Files of rows become a table: what is broken is named, what was sent twice is in it once. */
+import { readSync, openSync, closeSync, writeSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { reasonOf } from '../../platform/system-error.ts';
+import { InputError, openInput } from '../../sources/framing/input.ts';
+import { type Engine, firstLine } from '../engine.ts';
+import { createTable, insertFile, type Packing, problemText } from './columns.ts';
+import { findFiles } from './files.ts';
+import { lineNumbers, writeReadable } from './lines.ts';
+
+/** So many broken rows are named; all are counted. */
+const mostNamed = 20;
+
+export interface Reading {
+  files: number;
+  /** Rows that are in the table. */
+  rows: number;
+  broken: number;
+  /** Rows of another major version of the schema. */
+  refused: number;
+  duplicates: number;
+  /** A sentence for each of the first broken rows (`FILE:LINE: …`) and for each file that cannot be read. */
+  problems: string[];
+}
+
+export interface ReadOptions {
+  engine: Engine;
+  table: string;
+  named: readonly string[];
+  stdin: () => Readable;
+  /** For files that are written meanwhile. */
+  folder: string;
+}
+
+/** Rows of the table from `first` on are lines of the file at `path`. */
+interface Segment {
+  name: string;
+  path: string;
+  first: number;
+}
+
+export async function readRows({ engine, table, named, stdin, folder }: ReadOptions): Promise<Reading> {
+  const { files, problems } = findFiles(named);
+  const reading: Reading = { files: 0, rows: 0, broken: 0, refused: 0, duplicates: 0, problems };
+  await engine.run(createTable(table));
+  const segments: Segment[] = [];
+  for (const name of files) {
+    const written = join(folder, `${table}-${segments.length}.ndjson`);
+    try {
+      const { path, damage } = isFile(name) ? { path: name, damage: undefined } : await spool(name, stdin, written);
+      segments.push({ name, path, first: await countOf(engine, table) });
+      await insert(engine, table, path, `${written}.readable`);
+      if (damage !== undefined) throw damage;
+      reading.files++;
+    } catch (error) {
+      problems.push(error instanceof InputError ? error.message : `${name}: ${firstLine(reasonOf(error))}`);
+    }
+  }
+  const bad = await engine.all<{ problem: string; count: number }>(
+    `SELECT problem, count(*)::DOUBLE AS count FROM ${table} WHERE problem IS NOT NULL GROUP BY problem`,
+  );
+  for (const { problem, count } of bad) reading[problem.startsWith('version:') ? 'refused' : 'broken'] += count;
+  if (bad.length > 0) problems.push(...(await nameProblems(engine, table, segments)));
+  const left = reading.broken + reading.refused - mostNamed;
+  if (left > 0) problems.push(`${left} more rows that cannot be read`);
+  if (bad.length > 0) await engine.run(`DELETE FROM ${table} WHERE problem IS NOT NULL`);
+  await engine.run(`ALTER TABLE ${table} DROP COLUMN problem`);
+  const before = await countOf(engine, table);
+  await engine.run(deleteRepeated(table));
+  reading.rows = await countOf(engine, table);
+  reading.duplicates = before - reading.rows;
+  return reading;
+}
+
+function isFile(name: string): boolean {
+  if (name === '-') return false;
+  const stat = statSync(name);
+  if (stat.isDirectory()) throw new InputError(`${name}: is a folder; name the files in it`);
+  return stat.isFile();
+}
+
+/** Standard input and pipes are read once, and DuckDB reads files. `damage`: why it was not read to its end. */
+async function spool(
+  name: string,
+  stdin: () => Readable,
+  path: string,
+): Promise<{ path: string; damage: InputError | undefined }> {
+  const file = openSync(path, 'w');
+  try {
+    await openInput(name, stdin).read((block) => writeAllOf(file, block));
+    return { path, damage: undefined };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { path, damage: error };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeAllOf(file: number, block: Buffer): void {
+  for (let at = 0; at < block.length;) at += writeSync(file, block, at);
+}
+
+async function insert(engine: Engine, table: string, path: string, readable: string): Promise<void> {
+  try {
+    await engine.run(insertFile(table, path, kindOf(path)));
+  } catch {
+    // A line of many megabytes, an object over many lines, or packed data that is damaged.
+    await writeReadable(path, readable).catch((error: unknown) => {
+      if (!(error instanceof InputError)) throw error;
+      return insertWritten(engine, table, readable, error);
+    });
+    await engine.run(insertFile(table, readable, 'uncompressed'));
+  }
+}
+
+/** What came before the damage counts. */
+async function insertWritten(engine: Engine, table: string, readable: string, error: InputError): Promise<never> {
+  await engine.run(insertFile(table, readable, 'uncompressed'));
+  throw error;
+}
+
+/** By the first bytes, because a name proves nothing. */
+function kindOf(path: string): Packing {
+  const file = openSync(path, 'r');
+  const start = Buffer.alloc(4);
+  try {
+    readSync(file, start, 0, start.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  if (start.readUInt16BE(0) === 0x1f8b) return 'gzip';
+  return start.readUInt32LE(0) === 0xfd2fb528 ? 'zstd' : 'uncompressed';
+}
+
+async function countOf(engine: Engine, table: string): Promise<number> {
+  const [row] = await engine.all<{ count: number }>(`SELECT count(*)::DOUBLE AS count FROM ${table}`);
+  return row?.count ?? 0;
+}
+
+/** The first broken rows, by file and line. Nothing was deleted until now, so `rowid` is the place of a row. */
+async function nameProblems(engine: Engine, table: string, segments: readonly Segment[]): Promise<string[]> {
+  const rows = await engine.all<{ place: number; problem: string }>(
+    `SELECT rowid::DOUBLE AS place, problem FROM ${table} WHERE problem IS NOT NULL ORDER BY rowid LIMIT ${mostNamed}`,
+  );
+  const bySegment = Map.groupBy(rows, ({ place }) => segments.findLast(({ first }) => first <= place));
+  const sentences: string[] = [];
+  for (const [segment, group] of bySegment) {
+    if (segment === undefined) continue;
+    const lines = await lineNumbers(
+      segment.path,
+      group.map(({ place }) => place - segment.first),
+    ).catch(() => []);
+    for (const [index, { problem }] of group.entries())
+      sentences.push(`${segment.name}:${lines[index] ?? '?'}: ${problemText(problem)}`);
+  }
+  return sentences;
+}
+
+/** The hash finds candidates in little memory; `event.id` itself decides. The first of each stays. */
+function deleteRepeated(table: string): string {
+  return `DELETE FROM ${table} WHERE rowid IN (
+    SELECT place FROM (
+      SELECT rowid AS place, row_number() OVER (PARTITION BY "event.id" ORDER BY rowid) AS occurrence FROM ${table}
+      WHERE hash("event.id") IN (SELECT hash("event.id") AS h FROM ${table} GROUP BY h HAVING count(*) > 1)
+    ) WHERE occurrence > 1
+  )`;
+}

@@ -1,0 +1,139 @@
+/** The report on rows of the audit: they are read into a database, summed up there, and printed. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { printableJson } from '../platform/printable.ts';
+import { aggregate, pairTables } from './aggregate/aggregate.ts';
+import { type Engine, openEngine, ReportError } from './engine.ts';
+import type { Pair, Report } from './model.ts';
+import { readIncidents } from './read/incidents.ts';
+import { type Reading, readRows } from './read/read-rows.ts';
+import { csvHead, csvLine } from './texts/csv.ts';
+import { markdownText } from './texts/markdown.ts';
+import { tableText } from './texts/table.ts';
+
+export { ReportError } from './engine.ts';
+
+export const reportOutputs = ['table', 'csv', 'json', 'markdown'] as const;
+export type ReportOutput = (typeof reportOutputs)[number];
+
+export interface ReportOptions {
+  /** Files, patterns, `-` for standard input. */
+  rows: readonly string[];
+  baseline: readonly string[];
+  /** Events as JSON, whose incidents are marked. */
+  events: readonly string[];
+  output: ReportOutput;
+  /** Where the database stays; must not be there yet. */
+  db: string | undefined;
+  includeNoise: boolean;
+  /** No row is from after it. */
+  now: number;
+}
+
+export interface ReportStreams {
+  stdin: () => Readable;
+  out: (text: string) => void;
+  /** A sentence about what cannot be read. */
+  onProblem: (problem: string) => void;
+}
+
+/** Prints a report. Resolves to whether all was read. Throws a `ReportError` that says what to do. */
+export async function printReport(options: ReportOptions, streams: ReportStreams): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-report-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // Else a report that is interrupted would leave gigabytes.
+  process.once('exit', remove);
+  try {
+    const engine = await openEngine(options.db ?? join(folder, 'report.duckdb'), join(folder, 'spilled'));
+    try {
+      return await print(engine, folder, options, streams);
+    } finally {
+      engine.close();
+    }
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+async function print(engine: Engine, folder: string, options: ReportOptions, streams: ReportStreams): Promise<boolean> {
+  const { baseline, includeNoise, now, output } = options;
+  const hasBaseline = baseline.length > 0;
+  const read = async (table: string, named: readonly string[]): Promise<Reading> => {
+    const reading = await readRows({ engine, table, named, stdin: streams.stdin, folder });
+    for (const problem of reading.problems) streams.onProblem(problem);
+    return reading;
+  };
+  const rows = await read('flows', options.rows);
+  const before = hasBaseline ? await read('baseline', baseline) : undefined;
+  if (rows.files === 0 || before?.files === 0) throw new ReportError('nothing was read');
+  const incidents = readIncidents(options.events);
+  for (const problem of incidents.problems) streams.onProblem(problem);
+  const problems = [...rows.problems, ...(before?.problems ?? []), ...incidents.problems];
+  const report: Report = {
+    ...(await aggregate(engine, { includeNoise, now, hasBaseline })),
+    incidents: incidents.found,
+    duplicates: rows.duplicates,
+    broken: rows.broken + (before?.broken ?? 0),
+    refused: rows.refused + (before?.refused ?? 0),
+    problems,
+  };
+  await write(engine, report, output, streams.out);
+  return problems.length === 0;
+}
+
+async function write(engine: Engine, report: Report, output: ReportOutput, out: (text: string) => void): Promise<void> {
+  switch (output) {
+    case 'table':
+      out(tableText(report));
+      break;
+    case 'markdown':
+      out(markdownText(report));
+      break;
+    case 'csv':
+      out(csvHead);
+      for await (const pairs of pairsOf(engine, report))
+        out(pairs.map(({ change, ...pair }) => csvLine(pair, change)).join(''));
+      break;
+    default:
+      await writeJson(engine, report, out);
+  }
+}
+
+type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
+
+/** Every pair, those that are gone last. */
+async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPair[]> {
+  const { rows, baseline } = pairTables;
+  if (report.changes === undefined) {
+    yield* engine.batches<ChangedPair>(`SELECT * EXCLUDE (denied), '' AS change FROM ${rows} ORDER BY place`);
+    return;
+  }
+  yield* engine.batches<ChangedPair>(
+    `SELECT p.* EXCLUDE (denied), CASE WHEN s.place IS NULL THEN 'new' ELSE '' END AS change FROM ${rows} AS p
+      LEFT JOIN (SELECT place FROM ${same(rows, baseline)}) AS s ON s.place = p.place ORDER BY p.place`,
+  );
+  yield* engine.batches<ChangedPair>(
+    `SELECT * EXCLUDE (denied), 'gone' AS change FROM ${baseline} WHERE place NOT IN (SELECT place FROM ${same(baseline, rows)}) ORDER BY place`,
+  );
+}
+
+function same(one: string, other: string): string {
+  return `${one} AS a SEMI JOIN ${other} AS b ON a."from" = b."from" AND a."to" = b."to" AND a.service = b.service AND a.denied = b.denied`;
+}
+
+/** One object; `pairs` has all of them, so it is written in parts. */
+async function writeJson(engine: Engine, report: Report, out: (text: string) => void): Promise<void> {
+  const { top: _, changes, ...rest } = report;
+  const head = printableJson(JSON.stringify({ 'report.version': '1.0', ...rest, baseline: changes?.baseline }));
+  out(`${head.slice(0, -1)},"pairs":[`);
+  let separator = '\n';
+  for await (const pairs of pairsOf(engine, report))
+    for (const pair of pairs) {
+      out(separator + printableJson(JSON.stringify(pair)));
+      separator = ',\n';
+    }
+  out('\n]}\n');
+}

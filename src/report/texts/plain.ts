@@ -1,0 +1,37 @@
+/** Texts of rows are written by strangers: each output makes them printable and short here, and escapes them in its own way. */
+import { printable } from '../../platform/printable.ts';
+
+/** Characters of one text: two names of Kubernetes and more. */
+const longest = 300;
+
+export function plain(text: string): string {
+  const clean = printable(text);
+  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean;
+}
+
+export function numberText(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `2026-11-14 09:15` in UTC; '' where there is none. */
+export function timeText(time: number | undefined): string {
+  const date = new Date(time ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** `6 days`, `3 hours`, `20 minutes`. */
+export function durationText(millis: number): string {
+  const units: readonly [number, string][] = [
+    [86_400_000, 'day'],
+    [3_600_000, 'hour'],
+    [60_000, 'minute'],
+  ];
+  const [size, unit] = units.find(([each]) => millis >= 2 * each) ?? ([60_000, 'minute'] as const);
+  const count = Math.max(1, Math.round(millis / size));
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+/** `1 record`, `2 records`. */
+export function countText(count: number, singular: string, plural = `${singular}s`): string {
+  return `${numberText(count)} ${count === 1 ? singular : plural}`;
+}

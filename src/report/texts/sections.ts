@@ -1,0 +1,204 @@
+/** What a report says as lists, which the table, Markdown and the page print each in its way. */
+import type { Bounded, Count, Extent, Pair, Ranking, RankingName, Report } from '../model.ts';
+import { countText, durationText, numberText, timeText } from './plain.ts';
+
+/** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
+export type Cell = string | number;
+
+export interface Section {
+  id: string;
+  title: string;
+  /** What the reader has to know of it; own words only. */
+  lead?: string;
+  columns: readonly string[];
+  rows: readonly (readonly Cell[])[];
+  /** What is left out. */
+  more?: string | undefined;
+  /** Instead of rows where there are none. */
+  empty: string;
+}
+
+/** The summary: name and value. */
+export function factsOf(report: Report): [string, string][] {
+  const { extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
+  const facts: [string, string | undefined][] = [
+    ['Period', periodText(extent)],
+    ['Packets', `${atLeast ? 'at least ' : ''}${numberText(extent.packets)}`],
+    ['Outcome', actions.map(({ name, packets }) => `${numberText(packets)} ${name}`).join(', ') || undefined],
+    ['Flow records', numberText(extent.records)],
+    ['Pairs', pairs > 0 ? `${numberText(pairs)} of source, destination and service` : undefined],
+    ['Nodes', nodes > 0 ? numberText(nodes) : undefined],
+    [
+      'Clusters',
+      clusters.length > 0 ? clusters.slice(0, 5).join(', ') + (clusters.length > 5 ? ', …' : '') : undefined,
+    ],
+    ['Baseline', changes && `${periodText(changes.baseline)}; ${countText(changes.baseline.packets, 'packet')}`],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
+}
+
+function periodText({ first, last }: Extent): string {
+  if (first === undefined || last === undefined) return 'no records';
+  return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
+}
+
+/** What makes the figures less than the truth. */
+export function notesOf(report: Report): string[] {
+  const { extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
+  const notes: (string | false)[] = [
+    extent.gaps > 0 &&
+      `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
+    changes !== undefined &&
+      changes.baseline.gaps > 0 &&
+      `The baseline has ${countText(changes.baseline.gaps, 'interval')} with lost records: what seems new may have been there before.`,
+    changes !== undefined &&
+      lengthsDiffer(extent, changes.baseline) &&
+      'The baseline and these rows cover periods of different length: what is rare may be in one of them only.',
+    broken > 0 && `${countText(broken, 'row')} could not be read and ${broken === 1 ? 'is' : 'are'} left out.`,
+    refused > 0 && `${countText(refused, 'row')} of another schema version ${refused === 1 ? 'is' : 'are'} left out.`,
+    duplicates > 0 &&
+      `${countText(duplicates, 'row')} had an event.id that was there before and ${duplicates === 1 ? 'is' : 'are'} counted once.`,
+    noise > 0 &&
+      `${countText(noise, 'packet')} of link-local chatter (multicast, broadcast, DHCP) left out; --include-noise takes them in.`,
+    unknownKinds > 0 && `${countText(unknownKinds, 'record')} of a kind that this version does not know.`,
+    timeLine !== undefined &&
+      timeLine.outside > 0 &&
+      `${countText(timeLine.outside, 'record')} with a time that cannot be right: counted, but not in the time line.`,
+  ];
+  return notes.filter((note) => note !== false);
+}
+
+function lengthsDiffer(a: Extent, b: Extent): boolean {
+  const [one, other] = [a, b].map(({ first = 0, last = 0 }) => last - first) as [number, number];
+  return Math.max(one, other) > 2 * Math.min(one, other);
+}
+
+/** `most`: rows of each section at most. */
+export function sectionsOf(report: Report, most: number): Section[] {
+  const { top, rankings, gaps, scans, incidents, changes, pairs } = report;
+  const cut = <T>(bounded: Bounded<T>): Bounded<T> => ({
+    top: bounded.top.slice(0, most),
+    more: bounded.more + Math.max(0, bounded.top.length - most),
+  });
+  const sections: Section[] = [
+    ...(changes === undefined
+      ? []
+      : [
+          changeSection(
+            'appeared',
+            'New since the baseline',
+            cut(changes.appeared),
+            'Nothing that the baseline did not have.',
+          ),
+          changeSection(
+            'vanished',
+            'Gone since the baseline',
+            cut(changes.vanished),
+            'All that the baseline had is still there.',
+          ),
+        ]),
+    {
+      id: 'top',
+      title: 'Most packets',
+      columns: pairColumns,
+      rows: cut(top).top.map(pairRow),
+      more: moreText(pairs - cut(top).top.length, 'pair'),
+      empty: 'No packets.',
+    },
+    ...(Object.entries(rankingTitles) as [RankingName, string][]).map(([name, title]) =>
+      rankingSection(`ranking-${name}`, title, rankings[name], report.extent.packets),
+    ),
+    {
+      id: 'scans',
+      title: 'Scans',
+      lead: 'Sources that were denied by more than 8 destinations within an hour.',
+      columns: ['source', 'destinations', 'hours', 'packets', 'first', 'last'],
+      rows: cut(scans).top.map(({ from, destinations, hours, packets, first, last }) => [
+        from,
+        destinations,
+        hours,
+        packets,
+        timeText(first),
+        timeText(last),
+      ]),
+      more: moreText(cut(scans).more, 'source'),
+      empty: 'No source was denied by more than 8 destinations within an hour.',
+    },
+    {
+      id: 'gaps',
+      title: 'Gaps',
+      lead: 'Intervals in which records of a log were lost or suppressed.',
+      columns: ['node', 'lost by', 'intervals', 'records', 'first', 'last'],
+      rows: cut(gaps).top.map(({ node, reason, intervals, lost, first, last }) => [
+        node,
+        reason,
+        intervals,
+        lost > 0 ? lost : 'unknown',
+        timeText(first),
+        timeText(last),
+      ]),
+      more: moreText(cut(gaps).more, 'row'),
+      empty: 'No loss is known: the counts are exact.',
+    },
+  ];
+  if (incidents.top.length > 0)
+    sections.push({
+      id: 'incidents',
+      title: 'Incidents',
+      columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
+      rows: cut(incidents).top.map(({ reason, object, count, first, last, message }) => [
+        reason,
+        object,
+        count,
+        timeText(first),
+        timeText(last),
+        message,
+      ]),
+      more: moreText(cut(incidents).more, 'incident'),
+      empty: '',
+    });
+  return sections;
+}
+
+export const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;
+
+export function pairRow({ from, to, service, action, packets, first, last, rule, rules }: Pair): Cell[] {
+  return [
+    from,
+    to,
+    service,
+    action,
+    packets,
+    timeText(first),
+    timeText(last),
+    rules > 1 ? `${rule} and ${rules - 1} more` : rule,
+  ];
+}
+
+const rankingTitles: Record<RankingName, string> = {
+  from: 'Sources',
+  to: 'Destinations',
+  service: 'Services',
+  rule: 'Rules',
+  node: 'Nodes',
+};
+
+function rankingSection(id: string, title: string, { top, others }: Ranking, sum: number): Section {
+  const share = (packets: number): string => (sum === 0 ? '' : `${((packets / sum) * 100).toFixed(1)}%`);
+  return {
+    id,
+    title,
+    columns: ['name', 'packets', 'share'],
+    rows: top.map(({ name, packets }: Count) => [name, packets, share(packets)]),
+    more: others.names > 0 ? `${numberText(others.names)} more with ${countText(others.packets, 'packet')}` : undefined,
+    empty: 'No packets.',
+  };
+}
+
+function changeSection(id: string, title: string, { top, more }: Bounded<Pair>, empty: string): Section {
+  return { id, title, columns: pairColumns, rows: top.map(pairRow), more: moreText(more, 'pair'), empty };
+}
+
+function moreText(more: number, what: string): string | undefined {
+  return more > 0 ? `${numberText(more)} more ${what}${more === 1 ? '' : 's'}` : undefined;
+}

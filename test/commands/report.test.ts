@@ -1,0 +1,51 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { linesOf, row } from '../report/scene.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { program, replay, sample } from './program.ts';
+import { writerIn } from './scene.ts';
+
+const path = temporaryFolder();
+const write = writerIn(path);
+
+test('rows that replay prints are read from standard input', async () => {
+  const { out } = await replay(['-q', '-o', 'audit', '--pods', sample('cluster.json'), sample('policy-deny.log')]);
+  const outcome = await program(['report', '--output', 'csv', '-'], { stdin: out });
+  expect(outcome).toMatchObject({ status: 0, err: '' });
+  expect(outcome.out).toMatch(/^Deployment batch\/worker,batch,StatefulSet shop\/postgres,shop,tcp\/5432,dropped,36,/m);
+});
+
+test('broken rows are named on standard error, and the exit status is 1', async () => {
+  const file = write('broken.ndjson', `${linesOf([row(1)])}{\n`);
+  const { status, err, out } = await program(['report', file]);
+  expect({ status, place: err.split(': ')[0] }).toEqual({ status: 1, place: `${file}:2` });
+  expect(out).toMatch(/^Packets +1$/m);
+});
+
+test('without a row to read the exit status is 2, and nothing is printed', async () => {
+  expect(await program(['report', path('missing.ndjson')])).toMatchObject({ status: 2, out: '' });
+});
+
+test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {
+  const file = write('rows.ndjson', linesOf([row(1), row(2)]));
+  const db = path('audit.duckdb');
+  expect(await program(['report', '--db', db, file])).toMatchObject({ status: 0 });
+  const instance = await DuckDBInstance.create(db, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  const found = await connection.runAndReadAll(
+    `SELECT "from", "to", sum("network.packets")::DOUBLE AS packets FROM flow GROUP BY ALL`,
+  );
+  expect(found.getRowObjectsJS()).toEqual([
+    { from: 'Deployment batch/worker', to: 'StatefulSet shop/postgres', packets: 2 },
+  ]);
+  connection.closeSync();
+  instance.closeSync();
+  expect(await program(['report', '--db', db, file])).toMatchObject({ status: 2, out: '' });
+});
+
+test('what is written meanwhile is removed', async () => {
+  mkdirSync(path('tmp'));
+  const { status } = await program(['report', '-'], { stdin: linesOf([row(1)]), env: { TMPDIR: path('tmp') } });
+  expect({ status, left: readdirSync(path('tmp')) }).toEqual({ status: 0, left: [] });
+});

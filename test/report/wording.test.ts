@@ -1,0 +1,65 @@
+/** The wording of what is wrong with rows and files; the other tests assert places and counts only. */
+import { mkdirSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { linesOf, printed, row, writer } from './scene.ts';
+
+const path = temporaryFolder();
+const write = writer(path);
+
+test.each<[string, string, string]>([
+  ['a line that is cut off', '{"schema.version":"1.0"', 'is no flow record: cut off, or no JSON'],
+  [
+    'a row without a version',
+    '{"event.id":"x"}',
+    'has no schema.version: no row of the audit, or one of an earlier checkout',
+  ],
+  [
+    'a row of another major version',
+    JSON.stringify(row(1, { 'schema.version': '2.0' })),
+    'has schema version 2.0; this program reads 1.x: read it with the program that wrote it, or a newer one',
+  ],
+  ['a row without an id', JSON.stringify(row(1, { 'event.id': undefined })), 'has no event.id'],
+  [
+    'a field of another type',
+    JSON.stringify({ ...row(1), 'destination.port': 'http' }),
+    'destination.port is not what docs/audit.md says',
+  ],
+])('%s', async (_, line, sentence) => {
+  const file = write('rows.ndjson', `${line}\n`);
+  expect((await printed({ rows: [file] })).problems).toEqual([`${file}:1: ${sentence}`]);
+});
+
+test('more broken rows than are named', async () => {
+  const { problems } = await printed({ rows: [write('many.ndjson', '{}\n'.repeat(23))] });
+  expect(problems.at(-1)).toBe('3 more rows that cannot be read');
+});
+
+test('files that cannot be read', async () => {
+  mkdirSync(path('folder'), { recursive: true });
+  const [rows, list] = [write('good.ndjson', linesOf([row(1)])), write('events.json', 'no JSON')];
+  const events = [list, path('no-events.json')];
+  const { problems } = await printed({
+    rows: [path('missing.ndjson'), path('none*.gz'), path('folder'), rows],
+    events,
+  });
+  expect(problems).toEqual([
+    `${path('missing.ndjson')}: no such file`,
+    `${path('none*.gz')}: no file has such a name`,
+    `${path('folder')}: is a folder; name the files in it`,
+    `${list}: is no JSON of Events`,
+    `${path('no-events.json')}: no such file`,
+  ]);
+});
+
+test('nothing that can be read', async () => {
+  await expect(printed({ rows: [path('missing.ndjson')] })).rejects.toThrow('nothing was read');
+});
+
+test('a database that cannot be made', async () => {
+  const db = path('no-folder/audit.duckdb');
+  await expect(printed({ rows: [write('a.ndjson.gz', gzipSync(''))], db })).rejects.toThrow(
+    `${db}: cannot be made a database: `,
+  );
+});
