@@ -1,6 +1,6 @@
 import type { Refusal } from '../events/event-store.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
-import type { InformerProblem } from '../kubernetes/informer.ts';
+import type { InformerProblem } from '../kubernetes/informer-health.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteResult } from '../model/series.ts';

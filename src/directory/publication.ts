@@ -1,4 +1,5 @@
-import { type Connection, RefusedError } from '../kubernetes/connection.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { RefusedError } from '../kubernetes/refusal.ts';
 import { at, strings } from '../platform/json.ts';
 import { decodeReplica, encodeReplica, type Replica } from './replica.ts';
 

@@ -1,4 +1,5 @@
-import { type Connection, RefusedError } from '../kubernetes/connection.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { RefusedError } from '../kubernetes/refusal.ts';
 import { at, list, text } from '../platform/json.ts';
 import type { TokenReview } from './authenticator.ts';
 import { audience } from './replica.ts';

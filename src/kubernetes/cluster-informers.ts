@@ -1,7 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection } from './connection.ts';
-import { createInformer, type Informer, type InformerOptions, type InformerProblem } from './informer.ts';
+import { createInformer, type Informer, type InformerOptions } from './informer.ts';
+import type { InformerProblem } from './informer-health.ts';
 import { onSteadyClock, slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
 export const paths = {

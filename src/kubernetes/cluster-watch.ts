@@ -1,9 +1,9 @@
 import { backOff } from 'exponential-backoff';
 import type { Millis } from '../model/log-line.ts';
 import { type ClusterInformerOptions, informerOf, isFinal, paths, type WatchedResource } from './cluster-informers.ts';
-import type { RefusedError } from './connection.ts';
 import { type Informer, retryIntervals, sleep } from './informer.ts';
 import { countAll } from './paged-list.ts';
+import type { RefusedError } from './refusal.ts';
 
 export type { WatchedResource } from './cluster-informers.ts';
 
@@ -116,7 +116,8 @@ async function isFew(
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
   const count = await backOff(() => countAll(connection, paths[resource]), {
-    ...retryIntervals,
+    startingDelay: retryIntervals.first,
+    maxDelay: retryIntervals.longest,
     jitter: 'full',
     numOfAttempts: Number.MAX_SAFE_INTEGER,
     retry: (error) => {

@@ -1,10 +1,11 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
-import { printable } from '../platform/printable.ts';
 import type { Refusal } from '../events/event-store.ts';
-import { type Access, type HttpAnswer, send as sendHttp } from './http.ts';
-import { type Json, parsed } from '../platform/json.ts';
+import { type Access, type HttpAnswer, send as sendHttp, textOf } from './http.ts';
+import type { Json } from '../platform/json.ts';
+import { refusalIn, refusalOfError, RefusedError } from './refusal.ts';
+import { createReloadedAccess } from './reloaded-access.ts';
+import { retryClosed } from './retry-closed.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 
@@ -48,23 +49,6 @@ export interface ConnectionOptions {
   timeout?: Millis;
 }
 
-/** A request that was refused, where its answer is no value. */
-export class RefusedError extends Error {
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
-  }
-}
-
-const reloadInterval: Millis = 5000;
-
-const closingTime: Millis = 100;
-
-/** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
-const largestAnswer = 16 * 1024 * 1024;
-
 /** Throws when `load` does. */
 export function createConnection({
   load,
@@ -73,18 +57,17 @@ export function createConnection({
   clock: { now, wall },
   timeout = 30_000,
 }: ConnectionOptions): Connection {
-  let access = load();
-  let loaded = now();
+  const access = createReloadedAccess(load, now);
   let clockSkew: Millis | undefined;
 
   return {
     get server() {
-      return access.server;
+      return access.current().server;
     },
     get clockSkew() {
       return clockSkew;
     },
-    reload,
+    reload: access.reload,
     async request(verb, path, options = {}) {
       const started = now();
       const answer = await send(verb, path, options).catch(refusalOfError);
@@ -112,30 +95,13 @@ export function createConnection({
     });
   }
 
-  /** A connection that was kept may be closed just when it is used again; whatever we ask may be asked twice. */
+  /** The server may have a certificate of another authority by now, where there is no answer at all. */
   async function untilOpen<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (signal.aborted || tries === 3 || !wasClosed(error)) {
-          // The server may have a certificate of another authority by now.
-          if (!signal.aborted) reload();
-          throw error;
-        }
-        // Others may just be closing, too.
-        await setTimeout(closingTime * (1 + Math.random()));
-      }
-    }
-  }
-
-  function reload(): void {
-    if (now() - loaded < reloadInterval) return;
-    loaded = now();
     try {
-      access = load();
-    } catch {
-      // A file is just being replaced. The old configuration is no worse than none.
+      return await retryClosed(signal, attempt);
+    } catch (error) {
+      if (!signal.aborted) access.reload();
+      throw error;
     }
   }
 
@@ -147,7 +113,7 @@ export function createConnection({
   ): Promise<HttpAnswer> {
     const type = verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const asked = wall();
-    const answer = await sendHttp(access, {
+    const answer = await sendHttp(access.current(), {
       method: verb,
       path: path + queryText(query),
       headers: {
@@ -159,11 +125,16 @@ export function createConnection({
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
     });
-    // The header is cut to seconds. It was stamped at some time between request and answer, which may be long.
-    const stamped = Date.parse(answer.headers.date ?? '') + 500;
-    if (!Number.isNaN(stamped)) clockSkew = Math.max(asked - stamped, 0) || Math.min(wall() - stamped, 0);
+    clockSkew = skewIn(answer, asked, wall()) ?? clockSkew;
     return answer;
   }
+}
+
+/** This node's clock minus that of the server, which answered at some time between `asked` and `answered`. */
+function skewIn({ headers }: HttpAnswer, asked: Millis, answered: Millis): Millis | undefined {
+  // The header is cut to seconds.
+  const stamped = Date.parse(headers.date ?? '') + 500;
+  return Number.isNaN(stamped) ? undefined : Math.max(asked - stamped, 0) || Math.min(answered - stamped, 0);
 }
 
 function queryText(query: Query): string {
@@ -175,63 +146,4 @@ function queryText(query: Query): string {
 /** `/api/v1/namespaces/shop/events/web.1` → `events`. */
 function resourceOf(path: string): string {
   return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
-}
-
-/** Characters: whoever denies a request, or stands in between, may write any text. */
-const longestMessage = 500;
-
-interface Status {
-  reason?: string;
-  message?: unknown;
-  details?: { causes?: { reason?: string }[] };
-}
-
-/** Rejects where it is too large. */
-async function textOf({ body }: HttpAnswer): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString();
-}
-
-async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
-  const { status, headers } = answer;
-  const text = await textOf(answer);
-  const { reason = '', message, details } = (parsed(text) ?? {}) as Status;
-  const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
-  return {
-    kind: 'refused',
-    status,
-    reason: terminating ? 'NamespaceTerminating' : reason,
-    message:
-      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
-    retryAfter: retryAfterOf(headers['retry-after']),
-  };
-}
-
-/** An error as an answer: of a `RefusedError` its own, else that there was none. */
-export function refusalOfError(error: unknown): Refusal {
-  if (error instanceof RefusedError) return error.refusal;
-  return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
-}
-
-/** Seconds, as the API server sends it; at most ten minutes, whoever asks. */
-function retryAfterOf(header: string | undefined): Millis | undefined {
-  const seconds = Number(header ?? NaN);
-  return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
-}
-
-function wasClosed(error: unknown): boolean {
-  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-/** What was aborted says why in its cause; a host with several addresses has an error for each. */
-function messageOf(error: unknown): string {
-  const first: unknown =
-    error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);
-  return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
 }

@@ -33,6 +33,9 @@ const longestIdle: Millis = 30_000;
 const keep = { keepAlive: true, timeout: longestIdle };
 const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 
+/** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
+const largestAnswer = 16 * 1024 * 1024;
+
 /**
  * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
  * By Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
@@ -62,4 +65,16 @@ export async function send(access: Access, { method, path, headers, body, signal
     // What breaks one breaks the other, for who reads it.
     body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
   };
+}
+
+/** The whole body. Rejects where it is too large. */
+export async function textOf({ body }: HttpAnswer): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }

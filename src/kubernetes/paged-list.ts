@@ -1,5 +1,6 @@
-import { type Connection, RefusedError } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Json } from '../platform/json.ts';
+import { RefusedError } from './refusal.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;

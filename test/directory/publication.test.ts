@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createCertificate } from '../../src/directory/certificate.ts';
 import { createPublication } from '../../src/directory/publication.ts';
 import { encodeReplica } from '../../src/directory/replica.ts';
-import { RefusedError } from '../../src/kubernetes/connection.ts';
+import { RefusedError } from '../../src/kubernetes/refusal.ts';
 import { nine } from '../builders.ts';
 import { fakeApi } from '../commands/doctor/fake.ts';
 
