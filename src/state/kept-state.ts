@@ -6,7 +6,7 @@ import type { Json, Position, Source } from '../sources/source.ts';
 import { readSeries } from '../series/changes.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import type { KeptChange } from './segments.ts';
-import type { KeptState } from './state-log.ts';
+import type { KeptState } from './batch-writer.ts';
 
 export interface KeptParts {
   /** Names this memory, and whose it is. */
