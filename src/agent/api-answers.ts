@@ -27,8 +27,8 @@ const startingTime: Millis = 10_000;
 export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAnswersOptions) {
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
-  /** Since when each right is missing. */
-  const missing = new Map<string, Millis>();
+  /** Since when each right is missing, and for which subjects: Events may be granted by namespace. */
+  const missing = new Map<string, { since: Millis; subjects: Set<string> }>();
   return {
     shared,
     refused: (verb: string, resource: string, refusal: Refusal, subject = resource): void => {
@@ -55,24 +55,28 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
     granted,
     /** The server has done what was asked of it; `but` is still a problem. */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
-      granted(verb, resource);
+      granted(verb, resource, subject);
       shared.well(subject, but);
       resolve(`${resource} failing`, `${resource} can be read again`);
     },
   };
 
-  function granted(verb: string, resource: string): void {
+  function granted(verb: string, resource: string, subject = resource): void {
+    const right = `right ${verb} ${resource}`;
+    const subjects = missing.get(right)?.subjects;
+    subjects?.delete(subject);
+    if (subjects !== undefined && subjects.size > 0) return;
     metrics.missingPermission.set(0, { verb, resource });
-    missing.delete(`right ${verb} ${resource}`);
-    resolve(`right ${verb} ${resource}`, `The right to ${verb} ${resource} is there now`);
+    missing.delete(right);
+    resolve(right, `The right to ${verb} ${resource} is there now`);
   }
 
   /** The right is missing, whatever answered so. */
   function denied(verb: string, resource: string, answer: string, subject = resource): void {
     metrics.missingPermission.set(1, { verb, resource });
     const right = `right ${verb} ${resource}`;
-    const since = missing.get(right) ?? now();
-    missing.set(right, since);
+    const { since, subjects } = missing.get(right) ?? { since: now(), subjects: new Set() };
+    missing.set(right, { since, subjects: subjects.add(subject) });
     const starting = shared.isThere('api server') && now() - since < startingTime;
     // It has answered, and knows who asks.
     shared.well(subject);

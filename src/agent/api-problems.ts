@@ -55,9 +55,9 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
     },
     /** Of the shared directory; undefined: it has answered. */
     directory: (error: unknown): void => {
-      if (error === undefined) return resolve('directory', 'The shared directory answers again');
+      if (error === undefined) return answers.shared.well('directory');
       const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
-      report('warn', 'directory', { error }, text);
+      answers.shared.report('directory', 'directory', 'warn', { error }, text);
     },
     /** FelixConfiguration, which explains incidents, could be read, or not. */
     felix: (felix: NodeFacts['felix']): void => {

@@ -4,7 +4,7 @@ import type { RateLimitedLog } from '../telemetry/rate-limited-log.ts';
 
 /** Problems that many subjects can have: logged when the first has one, and as over when none has had it for a while. */
 export interface SharedProblems {
-  /** `subject`: a kind of object that is read (`pods`), or Events and their namespace. */
+  /** `subject`: a kind of object that is read (`pods`), Events and their namespace, or the shared directory. */
   report: (problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string) => void;
   /** The API server has done what was asked of it for that subject; `but` is still a problem. */
   well: (subject: string, but?: Problem) => void;
@@ -22,6 +22,7 @@ const endings = {
   throttled: 'The API server throttles us no longer',
   token: 'The API server accepts our token again',
   silence: 'What is watched is heard of again',
+  directory: 'The shared directory answers again',
   'event failed': 'The API server fails on Events no longer',
   'event denied by webhook': 'Events are written again that an admission webhook denied',
   'event denied by policy': 'Events are written again that a ValidatingAdmissionPolicy denied',

@@ -51,11 +51,11 @@ export function createWriteReport(log: Log, { report }: RateLimitedLog, answers:
       case 'invalid':
       case 'foreign':
         report('error', `event ${result}`, about, 'The API server refuses an Event for good; it is given up');
-        return shared.well(subject);
+        return answers.answered(right, 'events', subject);
       case 'terminating':
       case 'gone':
       case 'conflict':
-        return shared.well(subject);
+        return answers.answered(right, 'events', subject);
       default:
         result satisfies never;
     }

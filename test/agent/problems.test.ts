@@ -61,6 +61,45 @@ test('a missing right is named once, and shown for as long as it is missing', as
   expect(problems.counts.watchRestarts).toBe(3);
 });
 
+test('a right that is missing in one namespace is one problem, although Events of another are written meanwhile', async () => {
+  const refusal = refused(
+    403,
+    'events is forbidden: User "x" cannot create resource "events" in the namespace "other"',
+  );
+  const other = ofNamespace('other');
+  for (let time = 0; time < 3; time++) {
+    problems.api.write('create', 'forbidden', other, refusal);
+    problems.api.write('create', 'ok', series(), undefined);
+  }
+  expect(keys()).toEqual(['right create events']);
+  expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 1');
+  problems.api.write('create', 'ok', other, undefined);
+  expect(keys().slice(1)).toEqual(['over: right create events']);
+  expect(await metrics.text()).toContain('missing_permission{verb="create",resource="events"} 0');
+});
+
+test.each(['terminating', 'gone', 'invalid'] as const)(
+  'a right is there again when an Event of its namespace comes to its end by being %s',
+  (result) => {
+    problems.api.write('create', 'forbidden', series(), refused(403, 'events is forbidden'));
+    problems.api.write('create', result, series(), refused(404, 'namespaces "shop" not found'));
+    expect(keys()).toContain('over: right create events');
+  },
+);
+
+test('a shared directory that fails now and then is one problem, which ends when it has not for a while', () => {
+  for (let time = 0; time < 5; time++) {
+    problems.api.directory(new Error('answers 503'));
+    problems.api.directory(undefined);
+    now += 19_000;
+    problems.api.settle();
+  }
+  expect(keys()).toEqual(['directory']);
+  now += 1000;
+  problems.api.settle();
+  expect(keys()).toEqual(['directory', 'over: directory']);
+});
+
 test('a server that is away is one problem, whatever is asked of it', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
   problems.api.informer('pods', { verb: 'list', refusal });
@@ -156,6 +195,11 @@ test('what was lost of a log is counted by its unit', async () => {
   expect(problems.counts).toMatchObject({ recordsLost: 7, bytesLost: 0 });
   expect(await metrics.text()).toContain('lost_records_total{source="/dev/kmsg"} 7');
 });
+
+function ofNamespace(namespace: string): ReturnType<typeof series> {
+  const { finding, ...rest } = series();
+  return { ...rest, finding: { ...finding, regarding: { ...finding.regarding, namespace } } };
+}
 
 /** Keys of the problems that were logged, or are over, in their order. */
 function keys(): string[] {
