@@ -1,6 +1,16 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createFileSink } from '../../../src/audit/sinks/file.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
@@ -64,6 +74,91 @@ test('packed files past the total are deleted, oldest first', async () => {
   const packed = files().filter((file) => file.endsWith('.gz'));
   expect(packed.length).toBeGreaterThan(1);
   expect(packed.reduce((sum, file) => sum + statSync(join(logs, file)).size, 0)).toBeLessThanOrEqual(1024 * 1024);
+});
+
+test('a part of a row that a killed run has left is removed, and all rows before it stay', async () => {
+  const { sink, path, logs } = scene('torn');
+  mkdirSync(logs);
+  writeFileSync(path, '{"n":1}\n{"n":2}\n{"n":');
+  await sink.send(['{"n":3}\n'], never);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+  await sink.close();
+  writeFileSync(path, '{"n"');
+  const next = scene('torn').sink;
+  await next.send(['{"n":4}\n'], never);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":4}\n');
+  await next.close();
+});
+
+test('what is no file of rows is refused and not changed', async () => {
+  const { sink, path, logs } = scene('foreign');
+  mkdirSync(logs);
+  const picture = Buffer.alloc(1024 * 1024 + 1, 1);
+  writeFileSync(path, picture);
+  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
+  expect(readFileSync(path).equals(picture)).toBe(true);
+  rmSync(path);
+  mkdirSync(path);
+  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(path);
+  await sink.close();
+});
+
+test('a file that was moved away or removed while it is open is followed by another one', async () => {
+  const { sink, path, logs } = scene('moved');
+  await sink.send(['{"n":1}\n'], never);
+  renameSync(path, join(logs, 'moved'));
+  await sink.send(['{"n":2}\n'], never);
+  rmSync(path);
+  await sink.send(['{"n":3}\n'], never);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":3}\n');
+  expect(readFileSync(join(logs, 'moved'), 'utf8')).toBe('{"n":1}\n');
+  await sink.close();
+});
+
+test('each day has files of its own, and two that are finished in one second have different names', async () => {
+  let time = Date.UTC(2026, 10, 21, 23, 59, 59);
+  const { logs, path, files } = scene('days');
+  const sink = createFileSink({ path, size: 1, total: 10, now: () => time });
+  await sink.send(['{"n":1}\n'], never);
+  utimesSync(path, time / 1000, time / 1000);
+  await sink.close();
+  const next = createFileSink({ path, size: 1, total: 10, now: () => time });
+  time += 1000;
+  await next.send(['{"n":2}\n'], never);
+  await next.close();
+  expect(files()).toEqual(['audit-2026-11-22-000000-1.ndjson.gz', 'audit.ndjson']);
+  expect(gunzipSync(readFileSync(join(logs, 'audit-2026-11-22-000000-1.ndjson.gz'))).toString()).toBe('{"n":1}\n');
+  for (let n = 3; n < 5; n++) {
+    const yesterday = time / 1000 - 86_400;
+    utimesSync(path, yesterday, yesterday);
+    const again = createFileSink({ path, size: 1, total: 10, now: () => time });
+    await again.send([`{"n":${n}}\n`], never);
+    await again.close();
+  }
+  expect(files()).toEqual([
+    ...[1, 2, 3].map((number) => `audit-2026-11-22-000000-${number}.ndjson.gz`),
+    'audit.ndjson',
+  ]);
+  expect(readFileSync(path, 'utf8')).toBe('{"n":4}\n');
+});
+
+test('what a run that was killed while it packed has left is packed, once', async () => {
+  const { sink, logs, files } = scene('killed');
+  mkdirSync(logs);
+  writeFileSync(join(logs, 'audit-2026-11-20-000000-1.ndjson'), '{"n":1}\n');
+  writeFileSync(join(logs, 'audit-2026-11-20-000000-1.ndjson.gz'), gzipSync('{"n":1}\n'));
+  writeFileSync(join(logs, 'audit-2026-11-21-000000-1.ndjson'), '{"n":2}\n');
+  writeFileSync(join(logs, '.audit.part'), 'half');
+  writeFileSync(join(logs, 'audit-of-others.ndjson'), 'not ours');
+  await sink.send(['{"n":3}\n'], never);
+  await sink.close();
+  expect(files()).toEqual([
+    'audit-2026-11-20-000000-1.ndjson.gz',
+    'audit-2026-11-21-000000-1.ndjson.gz',
+    'audit-of-others.ndjson',
+    'audit.ndjson',
+  ]);
+  expect(readdirSync(logs)).toHaveLength(4);
 });
 
 test('a folder that cannot be written rejects, and the next attempt after it was mended goes through', async () => {
