@@ -7,6 +7,7 @@ import { directoryHelp, readDirectoryOptions } from './commands/options/director
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
 import { readReportOptions, reportHelp } from './commands/options/report-options.ts';
+import { readWhyOptions, whyHelp } from './commands/options/why-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
 import { UsageError } from './commands/options/usage-error.ts';
 import { replay } from './commands/replay/replay.ts';
@@ -23,6 +24,7 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['replay', runReplay],
   ['report', runReport],
   ['doctor', runDoctor],
+  ['why', runWhy],
   ['config', (args) => print(runConfig(args))],
   ['version', () => print(`${version}\n`)],
 ]);
@@ -36,6 +38,7 @@ Usage: kube-netfilter-tailer COMMAND
   replay     turn saved node logs into Events; no cluster needed
   report     a page on rows of the audit: who was denied what, and what is new
   doctor     check prerequisites, and say what to do
+  why        which network policy admits or denies a connection, and at which clause
   config     print the settings in force and where each is from, or check a config file
   version    print the version
 
@@ -157,4 +160,13 @@ async function runReplay(args: string[]): Promise<number> {
   if (options === 'help') return print(replayHelp);
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   return await replay(options, streams);
+}
+
+async function runWhy(args: string[]): Promise<number> {
+  const options = readWhyOptions(args, 'why');
+  if (options === 'help') return print(whyHelp);
+  const { why } = await import('./commands/why/why.ts');
+  const status = await why(options, streams);
+  // Not waiting for connections that are kept.
+  return process.exit(status);
 }

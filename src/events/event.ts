@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
+import { cutBytes } from '../platform/printable.ts';
 
 /** Name under which the Events are shown (`From`) and matched by exporters' rules. */
 export const component = 'kube-netfilter-tailer';
@@ -98,12 +99,4 @@ function reference({ apiVersion, kind, namespace, name, uid, resourceVersion }: 
 /** RFC 3339 in whole seconds, cut as the API server would cut it. */
 export function timestamp(time: Millis): string {
   return `${new Date(Math.floor(time / 1000) * 1000).toISOString().slice(0, 19)}Z`;
-}
-
-/** At most `max` bytes of UTF-8, cut between characters, with a mark where it was cut. */
-export function cutBytes(text: string, max: number): string {
-  if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
-  const mark = '…';
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max - Buffer.byteLength(mark)));
-  return text.slice(0, read) + mark;
 }

@@ -21,3 +21,11 @@ export function printableJson(json: string): string {
 export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }
+
+/** At most `max` bytes of UTF-8, cut between characters, with a mark where it was cut. */
+export function cutBytes(text: string, max: number): string {
+  if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
+  const mark = '…';
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max - Buffer.byteLength(mark)));
+  return text.slice(0, read) + mark;
+}

@@ -118,7 +118,7 @@ export interface ClauseTrace {
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;
-  /** What the connection has instead, where it does not match: `app=worker`. */
+  /** What the other end, or for ports the connection, has or is instead, where it does not match: `has app=worker`. */
   readonly has: string;
 }
 

@@ -1,5 +1,9 @@
 /** Entry of the slice: which policies admit or deny a connection, and why. */
 export { createEvaluator, type Evaluator, type EvaluatorOptions } from './evaluate.ts';
 export type * from './model.ts';
+export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/objects.ts';
+export { refOf, unknownPolicy } from './api/read.ts';
 export { compilePolicy, createPolicySet, type PolicySet } from './policy-set.ts';
+export { connectionOf } from './flow.ts';
+export { policyText, sentenceOf, type SentenceOptions } from './sentence.ts';
 export type { Policy } from './tiers.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cutBytes, eventOf, namespaceOf } from '../../src/events/event.ts';
+import { eventOf, namespaceOf } from '../../src/events/event.ts';
+import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';
 

@@ -1,6 +1,9 @@
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseSelector } from '../../src/policies/calico/selector.ts';
+import { type Flow, sentenceOf } from '../../src/policies/policies.ts';
+import { nine } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
+import { clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
 
 test('messages about selectors of Calico that are refused are as expected', async () => {
   const refused = [
@@ -17,6 +20,91 @@ test('messages about selectors of Calico that are refused are as expected', asyn
     'selectors.expected.txt',
     refused.map(([title, text]) => `${title}: ${messageOf(() => parseSelector(text))}`),
   );
+});
+
+const postgres = pod({ ports: [namedPort('db', 5432)] });
+const worker = pod({ namespace: 'batch', name: 'worker-7', labels: { app: 'worker' }, addresses: ['10.65.2.9'] });
+const flow: Flow = {
+  source: { kind: 'pod', pod: worker, address: '10.65.2.9' },
+  destination: { kind: 'pod', pod: postgres, address: '10.65.1.4' },
+  protocol: 'TCP',
+  port: 5432,
+};
+const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny');
+const fromFrontend = { podSelector: { matchLabels: { app: 'frontend' } } };
+const rule = (spec: object, name = 'allow-frontend'): object =>
+  networkPolicy({ podSelector: { matchLabels: { app: 'postgres' } }, ingress: [spec] }, name);
+const cluster = (action: string): object =>
+  clusterNetworkPolicy(
+    {
+      tier: 'Admin',
+      priority: 1,
+      subject: { namespaces: {} },
+      ingress: [{ action, from: [{ namespaces: { matchLabels: { team: 'batch' } } }] }],
+    },
+    'lockdown',
+  );
+const changed = { metadata: { namespace: 'shop', name: 'allow-worker', creationTimestamp: '2026-11-21T08:59:56Z' } };
+
+test('sentences for an Event are as expected', async () => {
+  const rows: [title: string, policies: object[], changes?: Partial<Flow>, max?: number][] = [
+    ['a peer fails', [isolated, rule({ from: [fromFrontend], ports: [{ port: 5432 }] })]],
+    ['a port fails', [rule({ ports: [{ port: 80 }, { port: 443 }] })]],
+    [
+      'a label is missing',
+      [
+        rule({
+          from: [
+            {
+              namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] },
+              podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }] },
+            },
+          ],
+        }),
+      ],
+    ],
+    [
+      'the source is outside the cluster',
+      [rule({ from: [fromFrontend] })],
+      { source: { kind: 'external', address: '192.0.2.7' } },
+    ],
+    ['no policy has a rule', [isolated]],
+    ['a named port is missing', [rule({ ports: [{ port: 'metrics' }] })]],
+    ['an Admin policy denies', [cluster('Deny'), rule({})]],
+    [
+      'many policies, and few bytes',
+      [isolated, ...Array.from({ length: 30 }, (_, index) => rule({ from: [fromFrontend] }, `p-${index}`))],
+      {},
+      200,
+    ],
+    ['fewer bytes than the reason has', [isolated], {}, 40],
+    ['a recent policy admits', [{ ...rule({}), ...changed }]],
+    ['no policy isolates', []],
+    [
+      'only policies of the cluster select the Pod',
+      [cluster('Pass')],
+      { source: { kind: 'external', address: '192.0.2.7' } },
+    ],
+    [
+      'the labels of a Namespace are unknown',
+      [rule({ from: [{ namespaceSelector: { matchLabels: { team: 'x' } } }] })],
+      { source: { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } },
+    ],
+    ['the source is unknown', [rule({ from: [fromFrontend] })], { source: { kind: 'unknown', address: '10.65.2.9' } }],
+    ['equal priorities', [cluster('Deny'), { ...cluster('Accept'), metadata: { name: 'open' } }]],
+    ['a label with control characters', [rule({ from: [{ podSelector: { matchLabels: { app: '\u001b[31m\n' } } }] })]],
+    [
+      'a kind that is not evaluated',
+      [{ apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],
+    ],
+  ];
+  const lines = rows.map(([title, policies, changes = {}, max = 1024]) => {
+    const { trace } = evaluator(policies, [namespace('shop'), namespace('batch', { team: 'batch' })]);
+    const text = sentenceOf(trace({ ...flow, ...changes }, 'ingress'), { max, node: 'node-b', at: nine });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
+    return `${title}: ${text}`;
+  });
+  await expectLines(import.meta.dirname, 'sentences.expected.txt', lines);
 });
 
 function messageOf(run: () => unknown): string {

@@ -5,7 +5,7 @@ import { incidentMessage } from '../../src/incidents/reporting/message.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
 import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
-import { cutBytes } from '../../src/events/event.ts';
+import { cutBytes } from '../../src/platform/printable.ts';
 import { anyNode, anyDetails, detailsOf } from '../incidents/catalogue/details.ts';
 
 const runs = { numRuns: 400 };

@@ -6,16 +6,16 @@ export interface Clause {
   readonly matches: (probe: Probe) => Match;
   /** What it wants, for a person: `app=frontend`. */
   readonly wants: () => string;
-  /** What the connection has where that is not it: `app=worker`. */
+  /** What the other end, or for ports the connection, has or is instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
 }
 
 /** Of what is no clause, or of a kind that is not known here. */
 export function unusable(reason: string): Clause {
-  return { matches: () => reason, wants: () => `(${reason})`, has: () => reason };
+  return { matches: () => reason, wants: () => `(${reason})`, has: () => 'cannot be compared' };
 }
 
 /** Matches all, or nothing. */
 export function constant(match: boolean, wants: string): Clause {
-  return { matches: () => match, wants: () => wants, has: () => 'never matches' };
+  return { matches: () => match, wants: () => wants, has: () => 'cannot match it' };
 }

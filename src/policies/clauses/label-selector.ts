@@ -98,11 +98,11 @@ function requirementText({ key, operator, values }: Requirement): string {
   }
 }
 
-/** What the labels are where the selector wants others: `app=worker, no label tier`. */
+/** What the labels are where the selector wants others: `has app=worker, has no label tier`. */
 export function differences(selector: LabelSelector, set: LabelSet): string {
   if (typeof selector === 'string') return selector;
   const failing = selector.filter((requirement) => holds(requirement, set) === false);
   return failing
-    .map(({ key }) => (Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`))
+    .map(({ key }) => `has ${Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`}`)
     .join(', ');
 }

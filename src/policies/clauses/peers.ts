@@ -36,14 +36,17 @@ export class PodPeer implements Clause {
 
   has(probe: Probe): string {
     const pod = selectablePod(probe.peer);
-    if (typeof pod === 'string') return endName(probe.peer);
-    if (typeof pod === 'boolean') return `${endName(probe.peer)}, which label selectors do not see`;
+    if (typeof pod === 'string') return `is ${endName(probe.peer)}`;
+    if (typeof pod === 'boolean')
+      return probe.peer.kind === 'pod'
+        ? `is ${endName(probe.peer)}, on its Node's network`
+        : `is ${endName(probe.peer)}, no Pod`;
     const parts = [differences(this.#pods, probe.labelsOf(pod))];
     if (this.#namespace(pod.namespace, probe) === false)
       parts.push(
         typeof this.#namespaces === 'string'
-          ? `Namespace ${pod.namespace}`
-          : `Namespace ${pod.namespace} with ${differences(this.#namespaces.selector, probe.namespaceLabelsOf(pod.namespace))}`,
+          ? `is in Namespace ${pod.namespace}`
+          : `is in Namespace ${pod.namespace}, which ${differences(this.#namespaces.selector, probe.namespaceLabelsOf(pod.namespace))}`,
       );
     return parts.filter((part) => part !== '').join(', ');
   }
@@ -74,7 +77,7 @@ export class NetworkPeer implements Clause {
   }
 
   has({ peer }: Probe): string {
-    return peer.address ?? endName(peer);
+    return `is ${peer.address ?? endName(peer)}`;
   }
 }
 
@@ -102,7 +105,7 @@ export class NodePeer implements Clause {
   }
 
   has({ peer }: Probe): string {
-    return endName(peer);
+    return `is ${endName(peer)}`;
   }
 }
 
@@ -123,6 +126,6 @@ export class DomainPeer implements Clause {
   }
 
   has({ peer }: Probe): string {
-    return endName(peer);
+    return `is ${endName(peer)}`;
   }
 }

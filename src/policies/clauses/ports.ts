@@ -30,7 +30,7 @@ export class PortRange implements Clause {
   }
 
   has(probe: Probe): string {
-    return portText(probe);
+    return `is ${portText(probe)}`;
   }
 }
 
@@ -66,10 +66,10 @@ export class PortName implements Clause {
   has(probe: Probe): string {
     const { protocol, destination } = probe.flow;
     const pod = selectablePod(destination);
-    if (typeof pod !== 'object') return 'the destination is no Pod';
+    if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
-    if (named.length === 0) return `the Pod has no port of that name for ${protocol}`;
-    return `${portText(probe)}, the name is port ${named.map(({ port }) => port).join(' or ')}`;
+    if (named.length === 0) return `is ${portText(probe)}, and the destination has no ${protocol} port of that name`;
+    return `is ${portText(probe)}, and the name is of port ${named.map(({ port }) => port).join(' or ')}`;
   }
 
   #named(ports: readonly NamedPort[], protocol: string): NamedPort[] {

@@ -1,0 +1,133 @@
+/** What a verdict needs of a cluster, read with the rights of who asks. What may not be read is unknown. */
+import { version } from '../../config/config.ts';
+import { findAccess } from '../../kubernetes/config.ts';
+import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
+import { at, type Json } from '../../platform/json.ts';
+import { unknownPolicy } from '../../policies/policies.ts';
+import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
+import { type Collector, collectObjects, type KnownObjects } from './known-objects.ts';
+
+/** The API server cannot be asked at all. */
+export class ClusterError extends Error {
+  override name = 'ClusterError';
+}
+
+/** Policies of the whole cluster. A kind that the API server does not have is none. */
+const clusterKinds = [
+  ['policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'],
+  ['policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'],
+  ['policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'],
+  ['crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'],
+  ['cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'],
+] as const;
+
+/** Policies of one Namespace. */
+const namespacedKinds = [
+  ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'],
+  ['crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'],
+  ['cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'],
+] as const;
+
+type Kind = readonly [apiVersion: string, kind: string, plural: string];
+
+/** Throws a `ClusterError`. */
+export async function readCluster({ from, to, kubeconfig }: WhyOptions): Promise<KnownObjects> {
+  const connection = await connect(kubeconfig);
+  const collector = collectObjects();
+  const ends = [from, to];
+  await Promise.all(ends.map((end) => readEnd(connection, end, collector)));
+  if (ends.some(({ kind }) => kind === 'address')) await readNodes(connection, collector);
+  const { objects } = collector;
+  const namespaces = new Set([...objects.pods.values()].map(({ namespace }) => namespace));
+  await Promise.all([
+    ...[...namespaces].map((name) =>
+      get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
+    ),
+    ...[...namespaces].flatMap((name) => namespacedKinds.map((kind) => readKind(connection, kind, name, collector))),
+    ...clusterKinds.map((kind) => readKind(connection, kind, undefined, collector)),
+  ]);
+  return objects;
+}
+
+async function connect(kubeconfig: string | undefined): Promise<Connection> {
+  try {
+    return createConnection({
+      load: await findAccess(kubeconfig),
+      userAgent: `kube-netfilter-tailer/${version} why`,
+      onRequest: () => {},
+      clock: createSteadyClock(),
+    });
+  } catch (error) {
+    throw new ClusterError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+async function readEnd(connection: Connection, end: NamedEnd, collector: Collector): Promise<void> {
+  const pod = { apiVersion: 'v1', kind: 'Pod' };
+  if (end.kind === 'pod') {
+    const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
+    // A Pod that is not there is reported as in a file.
+    if (answer.kind === 'refused' && answer.status !== 404) throw new ClusterError(answer.message);
+    if (answer.kind === 'answered') collector.add(answer.body, pod);
+    return;
+  }
+  const answer = await connection.request('GET', '/api/v1/pods', {
+    query: { fieldSelector: `status.podIP=${end.address}` },
+  });
+  if (answer.kind === 'refused') return refused(answer);
+  collector.add(answer.body, pod);
+  collector.objects.complete.pods = true;
+  const services = await connection.request('GET', '/api/v1/services', {});
+  if (services.kind === 'answered') collector.add(services.body, { apiVersion: 'v1', kind: 'Service' });
+}
+
+async function readNodes(connection: Connection, { add, objects }: Collector): Promise<void> {
+  const answer = await connection.request('GET', '/api/v1/nodes', { query: { resourceVersion: '0' } });
+  if (answer.kind === 'refused') return refused(answer);
+  add(answer.body, { apiVersion: 'v1', kind: 'Node' });
+  objects.complete.nodes = true;
+}
+
+async function get(
+  connection: Connection,
+  path: string,
+  kind: { apiVersion: string; kind: string },
+  { add }: Collector,
+): Promise<void> {
+  const answer = await connection.request('GET', path, {});
+  if (answer.kind === 'refused') return refused(answer);
+  add(answer.body, kind);
+}
+
+/** Of a kind that may not be listed, one policy stands for all that there may be. */
+async function readKind(
+  connection: Connection,
+  [apiVersion, kind, plural]: Kind,
+  namespace: string | undefined,
+  { add, objects }: Collector,
+): Promise<void> {
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const answer = await connection.request('GET', `/apis/${apiVersion}${scope}/${plural}`, {});
+  if (answer.kind === 'answered') {
+    add(withoutLists(answer.body), { apiVersion, kind });
+    return;
+  }
+  if (answer.status === 404) return;
+  refused(answer);
+  const object = { apiVersion, kind, metadata: { name: '(any)', namespace } };
+  const policies = objects.policies as Map<string, ReturnType<typeof unknownPolicy>>;
+  policies.set(
+    `${apiVersion}/${kind}/${namespace ?? ''}`,
+    unknownPolicy(object, 'Admin', `${plural} may not be listed`),
+  );
+}
+
+function withoutLists(body: Json): Json {
+  return { items: at(body, 'items') ?? [] };
+}
+
+/** A missing right or object is a missing fact; no answer at all is not. */
+function refused({ status, message }: { status: number; message: string }): void {
+  if (status === 0 || status === 401) throw new ClusterError(`the API server cannot be asked: ${message}`);
+}

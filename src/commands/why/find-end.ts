@@ -1,0 +1,51 @@
+/** Whose an end of the command line is. */
+import type { End, Flow, Pod } from '../../policies/policies.ts';
+import { isIPv6 } from '../../platform/address.ts';
+import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
+import type { KnownObjects } from './known-objects.ts';
+
+/** An end that is not there, or that no policy can be asked about. */
+export class EndError extends Error {
+  override name = 'EndError';
+}
+
+/** Throws an `EndError`. Of a Pod with addresses of both families, that of the other end's family counts. */
+export function findFlow({ from, to, port, protocol }: WhyOptions, objects: KnownObjects): Flow {
+  const [source, destination] = [findEnd('--from', from, objects), findEnd('--to', to, objects)];
+  return {
+    source: withFamily(source, destination),
+    destination: withFamily(destination, source),
+    protocol,
+    port,
+  };
+}
+
+function findEnd(option: string, end: NamedEnd, { pods, nodes, services, complete }: KnownObjects): End {
+  if (end.kind === 'pod') {
+    const pod = pods.get(`${end.namespace}/${end.name}`);
+    if (pod === undefined) throw new EndError(`${option} ${end.namespace}/${end.name}: there is no such Pod`);
+    if (pod.completed) throw new EndError(`${option} ${end.namespace}/${end.name}: the Pod has completed`);
+    return podEnd(pod, pod.addresses[0]);
+  }
+  const { address } = end;
+  const service = services.get(address);
+  if (service !== undefined)
+    throw new EndError(
+      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
+    );
+  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
+  for (const pod of pods.values())
+    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return podEnd(pod, address);
+  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+}
+
+function podEnd(pod: Pod, address: string | undefined): End {
+  return { kind: 'pod', pod, address };
+}
+
+function withFamily(end: End, other: End): End {
+  if (end.kind !== 'pod' || other.address === undefined) return end;
+  const family = isIPv6(other.address);
+  const address = end.pod.addresses.find((each) => isIPv6(each) === family);
+  return address === undefined ? end : podEnd(end.pod, address);
+}

@@ -1,0 +1,92 @@
+/** What `why` knows of a cluster, from files or from the API server. */
+import {
+  compilePolicy,
+  type Namespace,
+  type NodeWithAddresses,
+  type Pod,
+  type Policy,
+  readNamespace,
+  readNode,
+  readPod,
+  refOf,
+} from '../../policies/policies.ts';
+import { canonicalAddress } from '../../platform/address.ts';
+import { at, type Json, list, text } from '../../platform/json.ts';
+
+export interface KnownObjects {
+  readonly pods: ReadonlyMap<string, Pod>;
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
+  readonly policies: ReadonlyMap<string, Policy>;
+  /** Names of Services by address. */
+  readonly services: ReadonlyMap<string, string>;
+  /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
+  readonly complete: { pods: boolean; nodes: boolean };
+}
+
+export interface Collector {
+  /** An object, or a list. Returns how many of them are of kinds that are used. */
+  readonly add: (object: Json, itemKind?: { apiVersion: string; kind: string }) => number;
+  readonly objects: KnownObjects & { complete: { pods: boolean; nodes: boolean } };
+}
+
+export function collectObjects(): Collector {
+  const pods = new Map<string, Pod>();
+  const namespaces = new Map<string, Namespace>();
+  const nodes = new Map<string, NodeWithAddresses>();
+  const policies = new Map<string, Policy>();
+  const services = new Map<string, string>();
+  return { add, objects: { pods, namespaces, nodes, policies, services, complete: { pods: false, nodes: false } } };
+
+  function add(object: Json, itemKind?: { apiVersion: string; kind: string }): number {
+    const items = at(object, 'items');
+    if (!Array.isArray(items)) return take(object, itemKind);
+    const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
+    // In a PodList and its like the items do not repeat their kind.
+    const own =
+      kind === 'List' || apiVersion === undefined ? itemKind : { apiVersion, kind: kind.replace(/List$/, '') };
+    let used = 0;
+    for (const item of items) used += add(item, own);
+    return used;
+  }
+
+  function take(object: Json, itemKind: { apiVersion: string; kind: string } | undefined): number {
+    if (typeof object !== 'object' || object === null) return 0;
+    const whole: Json = text(at(object, 'kind')) === undefined ? { ...itemKind, ...object } : object;
+    switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
+      case 'v1/Pod':
+        return keep(pods, readPod(whole), ({ namespace, name }) => `${namespace}/${name}`);
+      case 'v1/Namespace':
+        return keep(namespaces, readNamespace(whole), ({ name }) => name);
+      case 'v1/Node':
+        return keep(nodes, readNode(whole), ({ name }) => name);
+      case 'v1/Service':
+        return takeService(whole);
+      default: {
+        const policy = compilePolicy(whole);
+        // Of two versions of one kind the later counts, as of two states of one object.
+        const { apiVersion, kind, namespace = '', name } = refOf(whole);
+        return keep(policies, policy, () => `${apiVersion.split('/', 1)[0]}/${kind}/${namespace}/${name}`);
+      }
+    }
+  }
+
+  function takeService(service: Json): 1 {
+    const spec = at(service, 'spec');
+    for (const each of [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))]) {
+      const address = canonicalAddress(text(each) ?? '');
+      if (address !== '')
+        services.set(
+          address,
+          `${text(at(service, 'metadata', 'namespace')) ?? 'default'}/${text(at(service, 'metadata', 'name')) ?? ''}`,
+        );
+    }
+    return 1;
+  }
+}
+
+function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => string): 0 | 1 {
+  if (value === undefined) return 0;
+  kept.set(key(value), value);
+  return 1;
+}

@@ -1,0 +1,128 @@
+/** The verdict on a connection as text, clause by clause, and as JSON. */
+import { alignColumns } from '../../events/describe.ts';
+import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
+import {
+  type ClauseTrace,
+  type End,
+  type Flow,
+  type PolicyTrace,
+  policyText,
+  type Trace,
+  type Verdict,
+} from '../../policies/policies.ts';
+
+/** Puts colour around a text; leaves it alone where there is no terminal. */
+export type Paint = (outcome: Verdict['outcome'], text: string) => string;
+
+export interface Answer {
+  readonly flow: Flow;
+  readonly ingress: Trace;
+  readonly egress: Trace;
+}
+
+/** Bytes: of one cell of the output. */
+const longestCell = 512;
+
+/** Of both directions together. */
+export function outcomeOf({ ingress, egress }: Answer): Verdict['outcome'] {
+  const outcomes = new Set([ingress.verdict.outcome, egress.verdict.outcome]);
+  if (outcomes.has('denies')) return 'denies';
+  return outcomes.has('unknown') ? 'unknown' : 'admits';
+}
+
+/** One object; docs/why.md has its keys. */
+export function jsonAnswer(answer: Answer): string {
+  const { flow, ingress, egress } = answer;
+  const { source, destination, protocol, port = null } = flow;
+  const object = {
+    outcome: outcomeOf(answer),
+    from: endText(source),
+    to: endText(destination),
+    protocol,
+    port,
+    ingress: jsonTrace(ingress),
+    egress: jsonTrace(egress),
+  };
+  return `${printableJson(JSON.stringify(object, null, 2))}\n`;
+}
+
+function jsonTrace({ verdict, policies, selecting, nearest }: Trace): object {
+  const { outcome, reason, decision = null, missing } = verdict;
+  const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
+  return { outcome, reason, decision, missing, selecting, nearest: closest, policies };
+}
+
+export function textAnswer(answer: Answer, paint: Paint): string {
+  const { flow, ingress, egress } = answer;
+  const { source, destination, protocol, port } = flow;
+  const title = `${endText(source)} → ${endText(destination)} ${protocol}${port === undefined ? '' : ` ${port}`}`;
+  const lines = [
+    title,
+    '',
+    ...directionLines(`ingress of ${endText(destination)}`, ingress, paint),
+    '',
+    ...directionLines(`egress of ${endText(source)}`, egress, paint),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function directionLines(title: string, trace: Trace, paint: Paint): string[] {
+  const { verdict, policies, selecting } = trace;
+  const rows = policies.flatMap((policy) => policyRows(policy));
+  const table = alignColumns(rows.map((row) => row.map((cell) => cutBytes(printable(cell), longestCell))));
+  const more = selecting - policies.length;
+  return [
+    `${title}: ${paint(verdict.outcome, words[verdict.outcome])}: ${printable(reasonText(trace))}`,
+    ...table.map((line) => `  ${line}`.trimEnd()),
+    ...(more > 0 ? [`  and ${more} more policies that select the Pod`] : []),
+  ];
+}
+
+const words = { admits: 'ADMITTED', denies: 'DENIED', unknown: 'UNKNOWN' } as const;
+
+function reasonText({ verdict, selecting }: Trace): string {
+  const { reason, decision, missing } = verdict;
+  switch (reason) {
+    case 'rule':
+      return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
+    case 'isolated':
+      return `no rule of the ${selecting === 1 ? 'policy that isolates' : `${selecting} policies that select`} it admits this`;
+    case 'not-isolated':
+      return 'no policy selects it';
+    case 'no-rule':
+      return 'no rule matches, and no policy isolates it';
+    case 'own-node':
+      return 'a Node reaches its own Pods';
+    case 'itself':
+      return 'a Pod reaches itself';
+    case 'no-pod':
+      return 'policies select Pods only, and none with hostNetwork';
+    case 'unknown':
+      return `without ${missing.join('; ')}`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
+  const clause = rules.length === 0 ? `${selector}, no rules` : selector;
+  const more = selects === true ? '' : `may select it: ${selects}`;
+  return [
+    [policyText(policy), tier === 'NetworkPolicy' ? clause : `${tier} tier, ${clause}`, more],
+    ...rules.flatMap(({ path, action, groups }) => {
+      const shown = action === 'admit' ? path : `${path} (${action})`;
+      if (groups.length === 0) return [[`  ${shown}`, 'every connection', 'match']];
+      return groups.flat().map((each) => clauseRow(each, action === 'admit' ? '' : ` (${action})`));
+    }),
+  ];
+}
+
+function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
+  if (match === true) return [`  ${path}${action}`, wants, 'match'];
+  return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match}`];
+}
+
+export function endText(end: End): string {
+  if (end.kind === 'pod') return `${end.pod.namespace}/${end.pod.name}`;
+  return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
+}

@@ -1,0 +1,127 @@
+/** The verdict in a few words for an Event: the reason first, and what can be left out last. */
+import type { Millis } from '../model/log-line.ts';
+import { humanDuration } from '../platform/duration.ts';
+import { cutBytes, printable } from '../platform/printable.ts';
+import type { ClauseTrace, Direction, PolicyRef, RuleTrace, Trace, Verdict } from './model.ts';
+
+export interface SentenceOptions {
+  /** Whose policies were asked, as the Event's reader sees it. */
+  readonly whose?: string;
+  /** Where the packet was dropped: its rules may be older than the policies. */
+  readonly node?: string | undefined;
+  /** When the packet was dropped: a policy that changed shortly before may not be enforced yet. */
+  readonly at?: Millis | undefined;
+  /** In bytes. */
+  readonly max: number;
+}
+
+/** At most `max` bytes, printable. Whole policies are left out before a text is cut. */
+export function sentenceOf(trace: Trace, options: SentenceOptions): string {
+  const { outcome } = trace.verdict;
+  if (outcome === 'denies') return deniedText(trace, options);
+  if (outcome === 'admits') return fitted([admittedText(trace.verdict, options), likelyCause(options)], options.max);
+  return fitted([`Cannot tell without: ${trace.verdict.missing.slice(0, 3).join('; ')}.`], options.max);
+}
+
+function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions): string {
+  const { verdict, nearest } = trace;
+  if (verdict.decision !== undefined) {
+    const { policy, rule } = verdict.decision;
+    const traced = trace.policies.find((each) => each.policy === policy)?.rules.find(({ path }) => path === rule);
+    return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
+  }
+  const isolating = trace.policies.filter(({ tier }) => tier === 'NetworkPolicy');
+  const count = trace.selecting > trace.policies.length ? trace.selecting : isolating.length;
+  const policies = count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
+  const denied = `Denied: ${policies} ${whose} for ${verdict.direction}, none admits this.`;
+  const closest = nearest === undefined ? [] : [`Nearest: ${nearestText(nearest, verdict.direction)}.`];
+  const others = isolating.filter(({ policy }) => policy !== nearest?.policy);
+  for (let shown = Math.min(others.length, 5); shown >= 0; shown--) {
+    const names = others
+      .slice(0, shown)
+      .map(({ policy, rules }) => `${policyText(policy)}${rules.length === 0 ? ' (no rules)' : ''}`);
+    const more = count - names.length - (nearest === undefined ? 0 : 1);
+    const also = names.length === 0 ? [] : [`Also: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`];
+    const text = printable([denied, ...closest, ...also].join(' '));
+    if (Buffer.byteLength(text) <= max) return text;
+  }
+  return fitted([denied, ...closest], max);
+}
+
+function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, direction: Direction): string {
+  const groups = rule.groups.map((group) => {
+    const matching = group.find(({ match }) => match === true);
+    const [first] = group;
+    const { field } = partsOf(first);
+    if (matching !== undefined) return `${matching.wants} matches`;
+    if (group.length > 1)
+      return `none of the ${group.length} in ${field} matches: the first wants ${first?.wants}, ${otherEnd(direction, field)} ${first?.has}`;
+    return `${partsOf(first).name} wants ${first?.wants}, ${otherEnd(direction, field)} ${first?.has}`;
+  });
+  return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
+}
+
+/** `ingress[0].from[1]` → `from[1]`, `from`. */
+function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
+  const name = clause?.path.split('.').at(-1) ?? '';
+  return { name, field: name.replace(/\[\d+\]$/, '') };
+}
+
+function otherEnd(direction: Direction, field: string): string {
+  if (field === 'ports' || field === 'protocols') return 'the packet';
+  return direction === 'ingress' ? 'the source' : 'the destination';
+}
+
+function matchingText({ groups }: RuleTrace): string {
+  const wants = groups.flatMap((group) => group.find(({ match }) => match === true)?.wants ?? []);
+  return wants.length === 0 ? '' : ` (${wants.join(', ')})`;
+}
+
+function admittedText({ reason, decision, direction }: Verdict, { whose = 'this Pod', at }: SentenceOptions): string {
+  switch (reason) {
+    case 'rule': {
+      if (decision === undefined) return 'Policies admit this.';
+      const { policy, rule, changed } = decision;
+      const age = changed === undefined || at === undefined ? NaN : at - changed;
+      // What changed long ago is enforced everywhere by now.
+      const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
+      const later = age < 0 ? ', changed since' : '';
+      return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;
+    }
+    case 'not-isolated':
+      return `Policies admit this: none isolates ${whose} for ${direction}.`;
+    case 'no-rule':
+      return `Policies admit this: no rule denies it, and none isolates ${whose} for ${direction}.`;
+    case 'own-node':
+      return 'Policies admit this: a Node reaches its own Pods.';
+    case 'itself':
+      return 'Policies admit this: a Pod reaches itself.';
+    case 'no-pod':
+    case 'isolated':
+    case 'unknown':
+      return `Policies admit this: none selects ${whose}.`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+const recently: Millis = 10 * 60_000;
+
+function likelyCause({ node }: SentenceOptions): string {
+  const where = node === undefined ? '' : ` on ${node}`;
+  return `Likely: rules not programmed yet${where}, a host firewall, or a connection that conntrack does not know.`;
+}
+
+/** `shop/default-deny`, `ClusterNetworkPolicy lockdown`. */
+export function policyText({ kind, namespace, name }: PolicyRef): string {
+  if (kind === 'NetworkPolicy' && namespace !== undefined) return `${namespace}/${name}`;
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+}
+
+function fitted(parts: readonly string[], max: number): string {
+  for (let count = parts.length; count > 1; count--) {
+    const text = printable(parts.slice(0, count).join(' '));
+    if (Buffer.byteLength(text) <= max) return text;
+  }
+  return cutBytes(printable(parts[0] ?? ''), max);
+}

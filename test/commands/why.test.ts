@@ -1,0 +1,188 @@
+import { writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { readWhyOptions } from '../../src/commands/options/why-options.ts';
+import { why } from '../../src/commands/why/why.ts';
+import { expectLines } from '../expected-file.ts';
+import { networkPolicy } from '../policies/objects.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { program } from './program.ts';
+
+const path = temporaryFolder();
+
+const podObject = (namespace: string, name: string, app: string, podIP: string, more: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name, labels: { app } },
+  spec: { nodeName: 'node-a', containers: [{ name: 'c', ports: [{ name: 'db', containerPort: 5432 }] }], ...more },
+  status: {
+    phase: 'Running',
+    podIP,
+    podIPs: [{ ip: podIP }, { ip: podIP.replace('10.65.', 'fd00::').replace(/\.(\d+)$/, ':$1') }],
+  },
+});
+const list = (items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+const objects = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'batch', labels: { team: 'batch' } } },
+  {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'node-b' },
+    status: { addresses: [{ type: 'InternalIP', address: '192.168.7.12' }] },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'postgres' },
+    spec: { clusterIP: '10.96.0.9' },
+  },
+  podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'),
+  podObject('batch', 'worker-7', 'worker', '10.65.2.9'),
+  { ...podObject('batch', 'done', 'worker', '10.65.2.10'), status: { phase: 'Succeeded', podIP: '10.65.2.10' } },
+  networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
+  networkPolicy(
+    {
+      podSelector: { matchLabels: { app: 'postgres' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 5432 }] }],
+    },
+    'allow-frontend',
+  ),
+];
+const change = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: allow-frontend, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: postgres}}
+  ingress:
+    - from: [{namespaceSelector: {matchLabels: {team: batch}}}]
+`;
+
+beforeAll(() => {
+  const files: Record<string, string> = {
+    'cluster.json': list(objects),
+    'change.yaml': change,
+    'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
+    'no-namespaces.json': list(objects.filter((each) => (each as { kind: string }).kind !== 'Namespace')),
+    'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
+    'cut.yaml': 'apiVersion: v1\nitems: [{',
+    'aliases.yaml': `a: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+});
+
+interface Ran {
+  status: number;
+  out: string;
+  err: string;
+}
+
+async function run(from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> {
+  const args = [
+    '--from',
+    from,
+    '--to',
+    to,
+    '--port',
+    port,
+    ...files.flatMap((file) => ['--policies', path(file)]),
+    ...more,
+  ];
+  const options = readWhyOptions(args, 'why');
+  if (options === 'help') throw new Error('no help was asked for');
+  const ran: Ran = { status: -1, out: '', err: '' };
+  ran.status = await why(options, { out: (text) => void (ran.out += text), err: (text) => void (ran.err += text) });
+  return ran;
+}
+
+const [worker, postgres] = ['batch/worker-7', 'shop/postgres-0'];
+
+describe('the exit status', () => {
+  test.each([
+    [
+      '0: the change of a policy admits the connection',
+      0,
+      [worker, postgres, '5432/TCP', ['cluster.json', 'change.yaml']],
+    ],
+    ['0: no policy isolates the Pod', 0, [postgres, worker, '80', ['cluster.json']]],
+    ['1: a policy denies the connection', 1, [worker, postgres, '5432/TCP', ['cluster.json']]],
+    ['1: the change does not help', 1, [worker, postgres, '5432/TCP', ['cluster.json', 'lab.yaml']]],
+    ['2: the Pod is missing', 2, ['batch/worker-8', postgres, '5432/TCP', ['cluster.json']]],
+    ['2: the Pod has completed', 2, ['batch/done', postgres, '5432/TCP', ['cluster.json']]],
+    ['2: the address is of a Service', 2, [worker, '10.96.0.9', '5432/TCP', ['cluster.json']]],
+    ['2: the file is not there', 2, [worker, postgres, '5432/TCP', ['none.json']]],
+    ['2: the file is cut off', 2, [worker, postgres, '5432/TCP', ['cluster.json', 'cut.yaml']]],
+    ['2: the file has nothing that is used', 2, [worker, postgres, '5432/TCP', ['services.json']]],
+    ['2: aliases that stand for much', 2, [worker, postgres, '5432/TCP', ['aliases.yaml']]],
+    [
+      '3: labels of a Namespace are not known',
+      3,
+      [worker, postgres, '5432/TCP', ['no-namespaces.json', 'change.yaml']],
+    ],
+  ] as const)('is %s', async (_title, status, [from, to, port, files]) => {
+    const ran = await run(from, to, port, [...files]);
+    expect(ran.status).toBe(status);
+    // Errors of what was given have no verdict beside them.
+    expect(ran.out === '').toBe(status === 2);
+  });
+});
+
+test('the wording of verdicts and errors is as expected', async () => {
+  const calls: [title: string, Parameters<typeof run>][] = [
+    ['a peer fails', [worker, postgres, '5432/TCP', ['cluster.json']]],
+    ['a port fails', [worker, postgres, '80/TCP', ['cluster.json']]],
+    ['a rule admits', [worker, postgres, '5432/TCP', ['cluster.json', 'change.yaml']]],
+    ['a fact is missing', [worker, postgres, '5432/TCP', ['no-namespaces.json', 'change.yaml']]],
+    ['from outside, to IPv6', ['2001:db8::1', postgres, 'icmp', ['cluster.json']]],
+    ['from a Node', ['192.168.7.12', postgres, '5432', ['cluster.json']]],
+    ['no such Pod', ['batch/worker-8', postgres, '5432', ['cluster.json']]],
+    ['a completed Pod', ['batch/done', postgres, '5432', ['cluster.json']]],
+    ['a Service', [worker, '10.96.0.9', '5432', ['cluster.json']]],
+    ['no such file', [worker, postgres, '5432', ['none.json']]],
+    ['a file that is cut off', [worker, postgres, '5432', ['cut.yaml']]],
+    ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
+    ['JSON', [worker, postgres, '5432', ['cluster.json'], '--output', 'json']],
+  ];
+  const lines: string[] = [];
+  for (const [title, args] of calls) {
+    const { status, out, err } = await run(...args);
+    lines.push(`# ${title}: exit status ${status}`, ...`${out}${err}`.replaceAll(path(''), 'FOLDER').split('\n'));
+  }
+  for (const args of [
+    [],
+    ['--from', 'a b', '--to', '10.0.0.256', '--port', '0'],
+    [
+      '--from',
+      '::1',
+      '--to',
+      '10.0.0.1',
+      '--port',
+      '1/GRE',
+      '--policies',
+      '-',
+      '--policies',
+      '-',
+      '--kubeconfig',
+      'x',
+      '-o',
+      'yaml',
+    ],
+  ])
+    lines.push(`# ${args.join(' ')}`, problemOf(args), '');
+  await expectLines(import.meta.dirname, 'why.expected.txt', lines);
+});
+
+function problemOf(args: string[]): string {
+  try {
+    readWhyOptions(args, 'why');
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'is accepted';
+}
+
+test('the program reads saved objects from standard input, and ends with the verdict as its status', async () => {
+  const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
+  const { status, out } = await program(args, { stdin: list(objects) });
+  expect(status).toBe(1);
+  expect(out).toContain('shop/allow-frontend');
+});
