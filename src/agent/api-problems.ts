@@ -49,7 +49,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       report('info', `many ${resource}`, { count, limit }, text);
     },
     node: (name: string, known: boolean, others: readonly string[]): void => {
-      if (known) return resolve('node', `There is a Node ${name} now`);
+      if (known) return void resolve('node', `There is a Node ${name} now`);
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
       report('error', 'node', { nodes: others.slice(0, 5) }, text);
     },
@@ -70,7 +70,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
     clock: (skew: Millis | undefined): void => {
       if (skew === undefined) return;
       if (Math.abs(skew) <= tolerableSkew)
-        return resolve('clock', "This node's clock agrees with the API server's again");
+        return void resolve('clock', "This node's clock agrees with the API server's again");
       const side = `${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'}`;
       const text = `This node's clock is ${side} the API server's: times and ages of Events are off by as much, and exporters may ignore them`;
       report('warn', 'clock', { skewSeconds: skew / 1000 }, text);

@@ -5,6 +5,9 @@ import { createApiProblems } from './api-problems.ts';
 import type { ApiAnswersOptions } from './api-answers.ts';
 import type { ProblemCounts } from './problem-counts.ts';
 
+/** Keys of notices whose end is the notice `well`. */
+const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];
+
 /** Reports what goes wrong between the agent and everything around it: once in the log, each time in the metrics. */
 export type Problems = ReturnType<typeof createProblems>;
 
@@ -14,8 +17,11 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
   return {
     counts,
     api: createApiProblems(options, counts),
-    source: (name: string, { level, key, text }: Notice): void =>
-      report(level, `source ${name} ${key}`, { source: name }, text),
+    source: (name: string, { level, key, text }: Notice): void => {
+      const isOver = (obstacle: string): boolean => resolve(`source ${name} ${obstacle}`, text);
+      if (key === 'well' && obstacles.filter(isOver).length > 0) return;
+      report(level, `source ${name} ${key}`, { source: name }, text);
+    },
     lost: (source: string, { count, unit, reason }: Loss): void => {
       if (unit === 'records') {
         metrics.lostRecords.add(count ?? 1, { source });

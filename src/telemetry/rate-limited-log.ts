@@ -5,8 +5,8 @@ import type { Fields, Log } from './logger.ts';
 export interface RateLimitedLog {
   /** Logs when `key` is new or was last logged an hour ago, then with `repeated`: how many were only counted since. */
   report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
-  /** The problem is over: logs so if it was reported, and forgets it. */
-  resolve: (key: string, text?: string) => void;
+  /** The problem is over: logs so if it was reported, and forgets it. Returns whether it was. */
+  resolve: (key: string, text?: string) => boolean;
   /** Reports by key that were not logged, since the last call. */
   takeCounts: () => Record<string, number>;
 }
@@ -32,9 +32,10 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     report,
     resolve(key, text = `${key}: well again`) {
       const problem = known.get(key);
-      if (problem === undefined) return;
+      if (problem === undefined) return false;
       known.delete(key);
       log.info({ problem: key, reports: problem.total }, text);
+      return true;
     },
     takeCounts() {
       const counts: Record<string, number> = {};

@@ -42,6 +42,17 @@ test.each([undefined, 0, 4999, -5000])('a clock that is %s ms off is no problem'
   expect(entries).toEqual([]);
 });
 
+test('a source that cannot be read is logged once, and that it is read again, each time', () => {
+  const unreadable = { level: 'error', key: 'unreadable', text: 'a' } as const;
+  const well = { level: 'info', key: 'well', text: 'b' } as const;
+  for (let time = 0; time < 2; time++) {
+    for (const notice of [unreadable, unreadable, well]) problems.source('/a.log', notice);
+    expect(keys().splice(2 * time)).toEqual(['source /a.log unreadable', 'over: source /a.log unreadable']);
+  }
+  problems.source('/b.log', well);
+  expect(keys().at(-1)).toBe('source /b.log well');
+});
+
 test('a Node that is not there is logged with some that are', () => {
   problems.api.node('node-x', false, ['node-a', 'node-b']);
   problems.api.node('node-x', true, []);

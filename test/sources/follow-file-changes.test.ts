@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chmodSync,
   closeSync,
   constants,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { asUnprivileged } from './tail/as-unprivileged.ts';
 import { descriptorsOf, followingTools, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();
@@ -164,6 +166,19 @@ describe('renamed, with a new file in its place', () => {
     expect(source.state).toBe('reading');
     expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
   });
+
+  test('a new one that may not be read: a notice, and another one when it may', () => {
+    const file = written('IN=1\n');
+    const { texts, time, notices } = follow(file);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=2\n', { mode: 0 });
+    asUnprivileged(() => time.advance(30_000));
+    expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
+    chmodSync(file, 0o644);
+    time.advance(30_000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+    expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
+  });
 });
 
 describe('deleted', () => {
@@ -183,6 +198,7 @@ describe('deleted', () => {
     writeFileSync(file, 'IN=3\n');
     time.advance(2000);
     expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+    expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
   });
 });
 

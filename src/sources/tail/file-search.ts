@@ -71,8 +71,10 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
     },
     reportMissing() {
       // Between renaming a log and beginning the next one there is none, for a moment.
-      if (live === undefined || !('kind' in live)) obstructed = 0;
-      else if (++obstructed === 2) report.obstructed(live);
+      if (live === undefined || !('kind' in live)) {
+        obstructed = 0;
+        report.unobstructed();
+      } else if (++obstructed === 2) report.obstructed(live);
       if (missing.length === 0 || ++looksForMissing < 2) return;
       reportLoss(missing, report);
       missing = [];

@@ -16,11 +16,14 @@ export interface Report {
   replaced: () => void;
   /** What stands at the path now, and cannot be read, at the second look in a row. */
   obstructed: (obstacle: Obstacle) => void;
+  /** What stands at the path can be read, again or still. */
+  unobstructed: () => void;
   lost: (bytes: number | undefined, what: string) => void;
 }
 
 export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
   let published: string | undefined;
+  let isObstructed = false;
 
   const report: Report = {
     state: 'waiting',
@@ -51,12 +54,17 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
       );
     },
     obstructed({ kind, text }) {
+      isObstructed = true;
       if (kind !== 'missing') return notify('error', kind, `${text}. The file that was there before it is still read`);
       notify(
         'warn',
         'deleted',
         `${path} was deleted or renamed, and there is no new one; what is written to the old one is still read`,
       );
+    },
+    unobstructed() {
+      if (isObstructed) notify('info', 'well', `${path} is read now`);
+      isObstructed = false;
     },
     lost(bytes, what) {
       if (!report.isStopped) onLost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });

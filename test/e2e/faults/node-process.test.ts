@@ -153,6 +153,10 @@ describe.concurrent('an agent', () => {
       write(1);
       limitDescriptors(agent, 1024);
       write(1);
+      await agent.untilLog(
+        ({ level, problem }) =>
+          level === 'info' && problem === `source ${env.SOURCES.slice('file:'.length)} unreadable`,
+      );
       await untilExact();
       await agent.untilReady();
       agent.signal('SIGTERM');
