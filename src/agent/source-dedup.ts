@@ -18,7 +18,12 @@ export type SourceDedup = ReturnType<typeof createSourceDedup>;
 export function createSourceDedup({ kernelSources, programSources, saved }: SourceDedupOptions) {
   const kernel = createDedup({ sources: kernelSources, saved });
   const earlier = (saved as { readonly [key: string]: Json } | undefined)?.['programs'];
-  const programs = createDedup({ sources: programSources, saved: earlier, max: maxProgramRecords });
+  const programs = createDedup({
+    sources: programSources,
+    saved: earlier,
+    max: maxProgramRecords,
+    countsForgotten: true,
+  });
   return {
     kernel: kernel.isFirst,
     /** False: `kernel` is true of every line. */

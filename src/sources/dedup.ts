@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
+import { type Awaited, createForgottenLines } from './forgotten-lines.ts';
 import type { Json } from './source.ts';
 
 export interface DedupOptions {
@@ -10,6 +11,8 @@ export interface DedupOptions {
   window?: Millis;
   /** Texts that are remembered, each counted once per half a window: how far one source may be behind another, in lines. */
   max?: number;
+  /** Whether a line counts again that another source had shown when there was no more room to wait for it. Default: false. */
+  countsForgotten?: boolean;
 }
 
 export interface Dedup {
@@ -17,7 +20,7 @@ export interface Dedup {
   isFirst: (source: string, text: string, time: Millis) => boolean;
   readonly counts: Readonly<{
     repeats: number;
-    /** Lines that were no longer waited for when there was no room: should they come, they count again. */
+    /** Lines that were no longer waited for when there was no room: for each, a line too few may be counted. */
     forgotten: number;
   }>;
   /** Lines that some source has yet to show. Belongs to the positions of the sources at the same moment. */
@@ -30,23 +33,28 @@ const maxSaved = 2048;
 /**
  * A text may be logged often: of what is logged within a window, the highest count of any source is the number of lines.
  * A text that one source has lost and another has logged again within a window is taken for the same: a line too few.
+ * So is a line of a source that repeats another one, as long as it has yet to show lines that there was no room to wait for.
  */
-export function createDedup({ sources, saved, window = 60_000, max = 8192 }: DedupOptions): Dedup {
+export function createDedup(options: DedupOptions): Dedup {
+  const { sources, saved, window = 60_000, max = 8192, countsForgotten = false } = options;
   const counts = { repeats: 0, forgotten: 0 };
   if (sources.length < 2) return { counts, isFirst: () => true, state: () => ({}) };
 
   const places = new Map(sources.map((source, place) => [source, place]));
   const period = window / 2;
-  /** By period and text: lines each source has yet to show. No order of use: deleting the last of an LRUCache takes its size. */
-  const awaited = new LRUCache<string, number[]>({
+  const restored = restore(saved, sources);
+  const forgotten = createForgottenLines(sources.length, restored.forgotten);
+  counts.forgotten += restored.left;
+  /** By period and text. No order of use: deleting the last of an LRUCache takes its size. */
+  const awaited = new LRUCache<string, Awaited>({
     max,
-    dispose(missing, _, reason) {
-      if (reason === 'evict') counts.forgotten += Math.max(...missing);
+    dispose(line, key, reason) {
+      if (reason !== 'evict') return;
+      counts.forgotten += Math.max(...line.missing);
+      forgotten.add(line, periodOf(key));
     },
   });
-  const restored = restore(saved, sources);
-  counts.forgotten += restored.left;
-  for (const [key, missing] of restored.entries.toReversed()) awaited.set(key, missing);
+  for (const [key, line] of restored.entries.toReversed()) awaited.set(key, line);
 
   return {
     counts,
@@ -55,30 +63,37 @@ export function createDedup({ sources, saved, window = 60_000, max = 8192 }: Ded
       if (place === undefined) return true;
       const hash = hashOf(withoutEnvelope(text));
       const at = Math.floor(time / period);
-      if (wasAwaited(place, hash, at)) {
+      if (wasAwaited(place, hash, at) || (!countsForgotten && forgotten.take(place, at))) {
         counts.repeats++;
         return false;
       }
       const key = keyOf(at, hash);
-      let missing = awaited.peek(key);
-      if (missing === undefined) awaited.set(key, (missing = sources.map(() => 0)));
+      let line = awaited.peek(key);
+      if (line === undefined) awaited.set(key, (line = { by: place, missing: sources.map(() => 0) }));
+      const { missing } = line;
       for (let other = 0; other < missing.length; other++) if (other !== place) (missing[other] as number)++;
       return true;
     },
     state() {
-      const all = [...awaited.entries()].filter(isAwaited);
-      const left = all.slice(maxSaved).reduce((sum, [, missing]) => sum + Math.max(...missing), 0);
-      return { sources: [...sources], awaited: all.slice(0, maxSaved), left };
+      const all = [...awaited.entries()].filter(([, line]) => isAwaited(line));
+      const rest = all.slice(maxSaved);
+      const left = rest.reduce((sum, [, { missing }]) => sum + Math.max(...missing), 0);
+      return {
+        sources: [...sources],
+        awaited: all.slice(0, maxSaved).map(([key, { by, missing }]) => [key, missing, by]),
+        left,
+        forgotten: forgotten.state(rest.map(([key, line]) => [periodOf(key), line])),
+      };
     },
   };
 
   /** The earliest first: each source shows its lines in the order they were logged. */
   function wasAwaited(place: number, hash: string, at: number): boolean {
     for (let near = at - 2; near <= at + 2; near++) {
-      const key = keyOf(near, hash);
-      const missing = awaited.peek(key);
-      if (missing === undefined || missing[place] === 0) continue;
-      (missing[place] as number)--;
+      const line = awaited.peek(keyOf(near, hash));
+      if (line === undefined || line.missing[place] === 0) continue;
+      (line.missing[place] as number)--;
+      forgotten.noteRepeat(line.by, place);
       return true;
     }
     return false;
@@ -89,27 +104,42 @@ function keyOf(period: number, hash: string): string {
   return `${period}.${hash}`;
 }
 
-type Entry = [key: string, missing: number[]];
+function periodOf(key: string): number {
+  return Number(key.slice(0, key.indexOf('.')));
+}
 
-/** `left`: lines that there was no room for. The latest entry comes first, as it was saved. A source that is new waits for nothing. */
-function restore(saved: Json | undefined, sources: readonly string[]): { left: number; entries: Entry[] } {
-  const { sources: names, awaited, left } = (saved ?? {}) as Readonly<Record<string, Json>>;
-  if (!Array.isArray(names) || !Array.isArray(awaited)) return { left: 0, entries: [] };
+type Entry = [key: string, line: Awaited];
+
+interface Restored {
+  /** Lines that there was no room for. */
+  left: number;
+  /** The latest comes first, as it was saved. */
+  entries: Entry[];
+  /** As it was saved, if that was of the same sources. */
+  forgotten: Json | undefined;
+}
+
+/** A source that is new waits for nothing. */
+function restore(saved: Json | undefined, sources: readonly string[]): Restored {
+  const { sources: names, awaited, left, forgotten } = (saved ?? {}) as Readonly<Record<string, Json>>;
+  if (!Array.isArray(names) || !Array.isArray(awaited)) return { left: 0, entries: [], forgotten: undefined };
   const places = sources.map((source) => names.indexOf(source));
   const entries = (awaited as Json[]).flatMap((entry): Entry[] => {
-    const [key, old] = Array.isArray(entry) ? (entry as Json[]) : [];
+    const [key, old, first] = Array.isArray(entry) ? (entry as Json[]) : [];
     if (typeof key !== 'string' || !Array.isArray(old)) return [];
     const missing = places.map((place) => countOf((old as Json[])[place]));
-    return [[key, missing] as Entry].filter(isAwaited);
+    const line = { by: typeof first === 'number' ? places.indexOf(first) : -1, missing };
+    return isAwaited(line) ? [[key, line]] : [];
   });
-  return { left: countOf(left), entries };
+  const isSame = places.length === names.length && places.every((place, index) => place === index);
+  return { left: countOf(left), entries, forgotten: isSame ? forgotten : undefined };
 }
 
 function countOf(value: Json | undefined): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
-function isAwaited([, missing]: Entry): boolean {
+function isAwaited({ missing }: Awaited): boolean {
   return missing.some((count) => count > 0);
 }
 

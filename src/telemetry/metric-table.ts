@@ -31,7 +31,7 @@ export const metricTable = {
   ),
   forgottenLines: counter(
     'forgotten_lines_total',
-    'Lines that another source was to show, and that there was no room to wait for: they may be counted twice.',
+    'Lines that another source was to show, and that there was no room to wait for: each may be one line that was not counted.',
   ),
   sourceState: gauge('source_state', '1 for the state that a source is in, 0 for the others.', {
     source,

@@ -46,8 +46,7 @@ interface Place {
  * fails, and Pods are replaced by others with their addresses. Resolves to the exit status: 0 if all was counted once.
  *
  * The kernel's log is the machine's, so no other program of the machine may flood it: an agent keeps some thousand lines that one of
- * two sources has yet to show, counts those past that in forgotten_lines_total, and may count them twice. That this is why a run counted
- * too much is suspected, not proven.
+ * two sources has yet to show, counts those past that in forgotten_lines_total, and may count too few of them.
  */
 export async function soakAgents(minutes: number, seed: number): Promise<number> {
   console.log(`seed ${seed}`);
