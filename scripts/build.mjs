@@ -21,12 +21,17 @@ const embedData = {
   },
 };
 
+const { homepage, version } = JSON.parse(await readFile('package.json', 'utf8'));
+/** Where the documents of this version are; a checkout without a home has none. */
+const documents = homepage.includes('/OWNER/') ? undefined : `${homepage}/blob/v${version}`;
+
 /** @type {import('esbuild').BuildOptions & { write: false }} */
 const common = {
   bundle: true,
   // Less to read at start, and less memory.
   minify: true,
   platform: 'node',
+  define: { 'process.env.DOCS_URL_OF_RELEASE': JSON.stringify(documents) ?? 'undefined' },
   // As an ES module the same file takes 5 MB more memory: its text is kept in two bytes a character, and importing
   // `node:http` loads the fetch that comes with Node.js.
   format: 'cjs',

@@ -14,6 +14,7 @@ import { replay } from './commands/replay/replay.ts';
 import type { Streams } from './commands/streams.ts';
 import { version } from './config/config.ts';
 import { suggest } from './config/suggest.ts';
+import { docsUrlProblem, withAddresses } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
 
@@ -64,6 +65,8 @@ async function start(): Promise<void> {
 
 async function main([command, ...args]: string[]): Promise<number> {
   try {
+    const wrong = docsUrlProblem();
+    if (wrong !== undefined) streams.err(`kube-netfilter-tailer: ${wrong}\n`);
     if (command === 'help' || command === '--help' || command === '-h') return print(help);
     const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
     if (found !== undefined) return await found(args);
@@ -89,7 +92,7 @@ function print(text: string): 0 {
 
 async function run(args: string[]): Promise<number> {
   const loaded = readRunOptions(args);
-  if (loaded === 'help') return print(runHelp);
+  if (loaded === 'help') return print(withAddresses(runHelp));
   // The API client costs 30 MB of memory, which `replay` can do without.
   const { runAgent } = await import('./commands/run.ts');
   const status = await runAgent(loaded, isatty(1), stopSignal()).catch((error: Error) => {
@@ -102,7 +105,7 @@ async function run(args: string[]): Promise<number> {
 
 async function runDirectoryCommand(args: string[]): Promise<number> {
   const options = readDirectoryOptions(args);
-  if (options === 'help') return print(directoryHelp);
+  if (options === 'help') return print(withAddresses(directoryHelp));
   const { runDirectory } = await import('./commands/directory.ts');
   const status = await runDirectory(options, isatty(1), stopSignal()).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
@@ -126,7 +129,7 @@ function stopSignal(): AbortSignal {
 
 async function runDoctor(args: string[]): Promise<number> {
   const options = readDoctorOptions(args);
-  if (options === 'help') return print(doctorHelp);
+  if (options === 'help') return print(withAddresses(doctorHelp));
   const { doctor } = await import('./commands/doctor/doctor.ts');
   const status = await doctor(options, (text) => {
     try {
@@ -157,7 +160,7 @@ async function runReport(args: string[]): Promise<number> {
 
 async function runReplay(args: string[]): Promise<number> {
   const options = readReplayOptions(args);
-  if (options === 'help') return print(replayHelp);
+  if (options === 'help') return print(withAddresses(replayHelp));
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   return await replay(options, streams);
 }

@@ -1,3 +1,4 @@
+import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
@@ -82,7 +83,7 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       return [
         [
           'format',
-          `refused: a line of ${decision.format}, which is believed only from ${anyOf.format(decision.writers)}; this one names another writer (docs/formats.md#who-is-believed)`,
+          `refused: a line of ${decision.format}, which is believed only from ${anyOf.format(decision.writers)}; this one names another writer (${documentAt('docs/formats.md#who-is-believed')})`,
         ],
       ];
     case 'drop': {
@@ -162,7 +163,7 @@ function signRows(sign: Sign | undefined): Row[] {
     ['quote', quote],
     [
       'Event',
-      `none for one line: ${causeOf(code).reason} when it happens again (docs/causes/${code}-${causeOf(code).name}.md)`,
+      `none for one line: ${causeOf(code).reason} when it happens again (${documentAt(`docs/causes/${code}-${causeOf(code).name}.md`)})`,
     ],
   ];
 }

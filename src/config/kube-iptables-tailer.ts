@@ -1,4 +1,5 @@
 /** Variables of kube-iptables-tailer that still work here, and warnings for all of them. */
+import { documentAt } from './docs-url.ts';
 import type { Given, Layer } from './layer.ts';
 import { settingOf } from './settings.ts';
 import type { SettingName } from './schema.ts';
@@ -44,7 +45,7 @@ export const withoutSuccessor: Readonly<Record<string, string>> = {
   PACKET_DROP_LOG_TIME_LAYOUT: 'the forms of time stamps are known; timeZone is for those that name no zone',
 };
 
-const where = 'see docs/migrating.md';
+const where = `see ${documentAt('docs/migrating.md')}`;
 
 /** What these variables set here, with a warning for each. `own`: what is set in the ways of this program, which goes over it. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {

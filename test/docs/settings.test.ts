@@ -17,6 +17,8 @@ const others: Readonly<Record<string, string>> = {
   KUBERNETES_SERVICE_PORT: 'Kubernetes',
   MALLOC_ARENA_MAX: 'glibc',
   MAX_NODE: 'an example of a name with a typo',
+  DOCS_URL: 'src/config/docs-url.ts, for every command',
+  NODE_OPTIONS: 'Node.js',
   NO_COLOR: 'https://no-color.org',
   NODE_IMAGE: 'Dockerfile',
   POD_NAME: 'deploy/base/daemonset.yaml, for doctor',

@@ -1,4 +1,5 @@
 /** The summary at the end of `replay`. */
+import { documentAt } from '../../config/docs-url.ts';
 import { causeOf } from '../../incidents/catalogue/catalogue.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { alignColumns } from '../../events/describe.ts';
@@ -80,7 +81,7 @@ function dropDetails(statistics: Statistics, { lines }: RunTotals): string {
     [statistics.verdicts.rejected, 'rejected'],
     [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
   ]);
-  const hint = '; without a LOG rule nothing is logged: see docs/logging.md';
+  const hint = `; without a LOG rule nothing is logged: see ${documentAt('docs/logging.md')}`;
   return (parts === undefined ? '' : `, of these ${parts}`) + (lines > 0 && isSilent(statistics) ? hint : '');
 }
 
@@ -94,7 +95,7 @@ function notDrops(statistics: Statistics): string | undefined {
 function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
   return Object.entries(unrepeated).map(([code, count], i) => [
     i === 0 ? 'failures' : '',
-    `${code} ${number(count)}, part of no incident: no Event (${causeOf(code).title}: docs/causes/${code}-${causeOf(code).name}.md)`,
+    `${code} ${number(count)}, part of no incident: no Event (${causeOf(code).title}: ${documentAt(`docs/causes/${code}-${causeOf(code).name}.md`)})`,
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import { grantRights } from '../../../kubernetes/rights-file.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { parseListenAddress } from '../../../telemetry/listen-address.ts';
@@ -62,7 +63,7 @@ export async function checkAgent(
     if (failures.length > 0)
       return warning(
         `${summary}; ${failures.join('; ')}`,
-        "see the agent's log, and docs/metrics.md for what is counted",
+        `see the agent's log, and ${documentAt('docs/metrics.md')} for what is counted`,
       );
     return ok(summary);
   }

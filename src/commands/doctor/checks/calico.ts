@@ -1,3 +1,4 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints } from '../../../incidents/catalogue/diagnosis.ts';
 import { objectToPatch } from '../../../incidents/catalogue/felix-deletes-chains.ts';
 import { rightsFile } from '../../../kubernetes/rights-file.ts';
@@ -44,7 +45,7 @@ export function checkCalico({ felix, logPrefix, kubeProxyHere, prefixes }: Calic
     if (diagnose('KN102', facts, symptoms) === 'KN101')
       return problem(
         `bpfEnabled in FelixConfiguration ${settings.bpfFrom} lets Calico delete the chains of kube-proxy, which runs on this node`,
-        `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: docs/causes/KN101-felix-deletes-kube-proxy-chains.md`,
+        `kubectl patch felixconfiguration ${objectToPatch(settings)} --type=merge --patch='{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}'; other ways out: ${documentAt('docs/causes/KN101-felix-deletes-kube-proxy-chains.md')}`,
       );
     if (kubeProxyHere === undefined)
       return unknown('eBPF is on; whether kube-proxy runs here is not known', seeApiServer);

@@ -1,7 +1,10 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import { answersOf, type Check } from '../check.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { Rules } from '../rules/read-rules.ts';
 import { whyUnseen } from '../rules/unseen.ts';
+
+const page = documentAt('docs/causes/KN110-mixed-iptables-backends.md');
 
 /** Whether both backends of iptables have rules: the kernel asks both, and the programs of each see only their own. */
 export function checkIptablesBackends({ sets, saw, failures }: Rules, view: NetworkView): Check {
@@ -22,12 +25,9 @@ export function checkIptablesBackends({ sets, saw, failures }: Rules, view: Netw
     if (legacy.hasClusterChains && nft.hasClusterChains)
       return problem(
         `${counts}, and kube-proxy or Calico are in both`,
-        'let kube-proxy, Calico and the node use the same one: docs/causes/KN110-mixed-iptables-backends.md',
+        `let kube-proxy, Calico and the node use the same one: ${page}`,
       );
-    return warning(
-      counts,
-      'a packet passes both; if it should not be so: docs/causes/KN110-mixed-iptables-backends.md',
-    );
+    return warning(counts, `a packet passes both; if it should not be so: ${page}`);
   }
   if (!legacy.isKnown || !nft.isKnown)
     return unknown(

@@ -1,3 +1,4 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import type { SourceSetting } from '../../../config/config.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import type { Choice, KernelSource } from '../../../sources/auto.ts';
@@ -81,8 +82,7 @@ export function checkKernelSource(
   return isCertain ? ok(finding) : warning(finding, advice);
 }
 
-const advice =
-  "docs/sources.md has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container";
+const advice = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
 function when(time: Millis | undefined, present: Millis): string {
   return time === undefined ? 'at an unknown time' : ago(time, present);

@@ -1,3 +1,4 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { ago } from '../ago.ts';
 import { answersOf, type Check } from '../check.ts';
@@ -38,7 +39,7 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
   }
   return problem(
     'no rule of this node logs: lost packets leave no trace',
-    'put a rule with LOG before the one that drops; docs/logging.md has one for each set-up',
+    `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
   );
 
   /** A recent line shows that there is a rule. */

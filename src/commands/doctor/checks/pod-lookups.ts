@@ -1,3 +1,4 @@
+import { documentAt } from '../../../config/docs-url.ts';
 import type { Config } from '../../../config/config.ts';
 import { createDirectoryFinder } from '../../../directory/client.ts';
 import { countAll } from '../../../kubernetes/paged-list.ts';
@@ -41,7 +42,7 @@ export async function checkPodLookups(look: PodLookupsLook): Promise<Check> {
   if (used.length > 0) return ok(`by ${used.join(', then ')}${others}`);
   return warning(
     `Pods of other nodes are not found by their addresses${others}`,
-    'docs/lookups.md has a way for each kind of cluster',
+    `${documentAt('docs/lookups.md')} has a way for each kind of cluster`,
   );
 }
 
