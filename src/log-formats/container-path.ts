@@ -1,3 +1,4 @@
+import { sep } from 'node:path';
 import { isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 
 export interface PodName {
@@ -12,9 +13,12 @@ export interface ContainerName extends PodName {
   restarts: number;
 }
 
+/** Windows, where `replay` may run, takes both. */
+const separator = sep === '/' ? sep : /[/\\]/;
+
 /** From the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined if it is none of a container. */
 export function containerOf(path: string): ContainerName | undefined {
-  const [file = '', container, folder = ''] = path.split('/').toReversed();
+  const [file = '', container, folder = ''] = path.split(separator).toReversed();
   const pod = podOf(folder);
   const restarts = /^(\d{1,9})\.log$/.exec(file)?.[1];
   if (pod === undefined || container === undefined || container === '' || restarts === undefined) return undefined;

@@ -154,6 +154,7 @@ describe('refused at once, with advice', () => {
     ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
     ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
     ['kubectl', Buffer.from('\x7fELF\x02\x01')],
+    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
   ])('%s is no text', (name, bytes) => {
     const file = write(name, bytes);
     expect(refusal(file)).toBeInstanceOf(InputError);

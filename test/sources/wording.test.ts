@@ -108,6 +108,7 @@ describe('a saved log that is refused', () => {
     ['kern.log.bz2', Buffer.from('BZh91AY&SY'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
     ['logs.zip', Buffer.from('PK\x03\x04\x14\0'), 'is a zip archive: unpack it first'],
     ['kubectl', Buffer.from('\x7fELF\x02\x01'), 'is a program, not a log'],
+    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le'), 'is UTF-16: save it as UTF-8'],
     ['missing.log', undefined, 'no such file'],
     ['folder', undefined, 'is a folder; name the files in it'],
     ['system.journal/kern.log', undefined, 'a part of the path is not a folder'],

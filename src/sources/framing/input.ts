@@ -37,6 +37,8 @@ const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('BZh'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
   [Buffer.from('PK\x03\x04'), 'is a zip archive: unpack it first'],
   [Buffer.from('\x7fELF'), 'is a program, not a log'],
+  // What `>` of Windows PowerShell writes.
+  [Buffer.from([0xff, 0xfe]), 'is UTF-16: save it as UTF-8'],
 ];
 
 /** Opens a saved log. Throws an `InputError` when it is missing, a folder, or in a format that is no text. */
