@@ -62,7 +62,7 @@ describe.each(kustomizations)('%s', (file) => {
 
   test('has images of this version', () => {
     for (const image of kustomization.images ?? []) {
-      expect(image).toEqual({ name: 'kube-netfilter-tailer', newTag: expect.any(String) });
+      expect(image).toEqual({ name: 'SET-THE-IMAGE', newTag: expect.any(String) });
       expect([version, `${version}-journal`]).toContain(image.newTag);
     }
   });

@@ -13,6 +13,7 @@ export const chart = join(root, chartFolder);
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface Helm {
+  readonly path: string;
   /** From the project's folder; resolves whatever its exit code. `values` stand in a file. */
   readonly run: (args: readonly string[], values?: Values) => Promise<CommandResult>;
   /** Objects as text; rejects with what helm says. */
@@ -21,6 +22,9 @@ export interface Helm {
   readonly folder: string;
   readonly remove: () => Promise<void>;
 }
+
+/** A checkout names no image. */
+const image: Values = { image: { repository: 'kube-netfilter-tailer' } };
 
 /** How long `createHelm` may take: helm is built where it is not there yet. */
 export const HELM_WITHIN_MS = 900_000;
@@ -42,7 +46,12 @@ export async function createHelm(kubeconfig?: string): Promise<Helm> {
   };
 
   const run: Helm['run'] = async (args, values) => {
-    const given = values === undefined ? [] : ['--values', await fileOf(values)];
+    // Only what makes objects needs an image, and refuses to do without.
+    const files = [
+      ...(['template', 'install', 'upgrade', 'lint'].includes(args[0] ?? '') ? [image] : []),
+      ...(values === undefined ? [] : [values]),
+    ];
+    const given = (await Promise.all(files.map(fileOf))).flatMap((file) => ['--values', file]);
     return new Promise((resolve, reject) => {
       execFile(path, [...args, ...given], { cwd: root, env, maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
         if (error !== null && typeof error.code !== 'number') reject(error);
@@ -58,6 +67,7 @@ export async function createHelm(kubeconfig?: string): Promise<Helm> {
   }
 
   return {
+    path,
     run,
     folder,
     remove: () => rm(folder, { recursive: true, force: true }),

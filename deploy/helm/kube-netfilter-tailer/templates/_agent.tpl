@@ -6,14 +6,55 @@
 {{- define "kube-netfilter-tailer.image" -}}
 {{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
 {{- $default := ternary (printf "%s-journal" .Chart.AppVersion) .Chart.AppVersion (hasKey $preset "journal") }}
+{{- $repository := include "kube-netfilter-tailer.repository" . }}
 {{- with .Values.image }}
 {{- if not .digest }}
-{{- printf "%s:%s" .repository (.tag | default $default) }}
+{{- printf "%s:%s" $repository (.tag | default $default) }}
 {{- else if .tag }}
-{{- printf "%s:%s@%s" .repository .tag .digest }}
+{{- printf "%s:%s@%s" $repository .tag .digest }}
 {{- else }}
-{{- printf "%s@%s" .repository .digest }}
+{{- printf "%s@%s" $repository .digest }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* A registry of its own goes in place of the one that the repository names. */}}
+{{- define "kube-netfilter-tailer.repository" -}}
+{{- $registry := (.Values.global).imageRegistry | default .Values.image.registry }}
+{{- if not .Values.image.repository }}
+{{- fail "image.repository: is not set, and a checkout has no image of its own: build one (docs/deploy.md), push it, and --set image.repository=REGISTRY/kube-netfilter-tailer" }}
+{{- else if $registry }}
+{{- printf "%s/%s" $registry (regexReplaceAll `^([^/]*[.:\]][^/]*|localhost)/` .Values.image.repository "") }}
+{{- else }}
+{{- .Values.image.repository }}
+{{- end }}
+{{- end }}
+
+{{- /* Names and maps with a name are the same. */}}
+{{- define "kube-netfilter-tailer.imagePullSecrets" -}}
+{{- $names := list }}
+{{- range concat ((.Values.global).imagePullSecrets | default list) (.Values.imagePullSecrets | default list) (.Values.image.pullSecrets | default list) }}
+{{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name")) }}
+{{- end }}
+{{- range uniq $names }}
+- name: {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* Where docs/ is served, with a slash at the end; empty: nowhere that is known. */}}
+{{- define "kube-netfilter-tailer.docsUrl" -}}
+{{- with .Values.docsUrl | default .Values.prometheusRule.runbookBase }}
+{{- printf "%s/" (trimSuffix "/" .) }}
+{{- end }}
+{{- end }}
+
+{{- /* What is still understood, and has another name now; a sentence a line. */}}
+{{- define "kube-netfilter-tailer.renamed" -}}
+{{- if .Values.image.pullSecrets }}
+image.pullSecrets is now imagePullSecrets.
+{{- end }}
+{{- if .Values.prometheusRule.runbookBase }}
+prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of the agent, too.
 {{- end }}
 {{- end }}
 
@@ -71,12 +112,16 @@
 - name: AUDIT_OPT_OUT
   value: 'true'
 {{- end }}
+{{- with include "kube-netfilter-tailer.docsUrl" . }}
+- name: DOCS_URL
+  value: {{ . | quote }}
+{{- end }}
 {{- if $config }}
 - name: CONFIG_FILE
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "CONFIG_FILE" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}
@@ -158,7 +203,7 @@
 {{- $folder }}
 {{- end }}
 
-{{- define "kube-netfilter-tailer.securityContext" -}}
+{{- define "kube-netfilter-tailer.ownSecurityContext" -}}
 {{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
 privileged: {{ hasKey $preset "privileged" }}
 # The API server refuses false for a privileged container.
@@ -177,6 +222,23 @@ capabilities:
 appArmorProfile:
   type: Unconfined
 {{- end }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.securityContext" -}}
+{{- mergeOverwrite (include "kube-netfilter-tailer.ownSecurityContext" . | fromYaml) (deepCopy (.Values.securityContext | default dict)) | toYaml }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.podSecurityContext" -}}
+{{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml }}
+{{- /* Logs belong to root and may be read by nobody else. Root without capabilities owns files, and has no other rights. */}}
+{{- $own := dict "runAsUser" 0 "runAsGroup" 0 "seccompProfile" (dict "type" "RuntimeDefault") }}
+{{- with concat ($preset.groups | default list) (.Values.supplementalGroups | default list) | uniq }}
+{{- $_ := set $own "supplementalGroups" . }}
+{{- end }}
+{{- with .Values.seLinuxOptions | default $preset.seLinuxOptions }}
+{{- $_ := set $own "seLinuxOptions" (deepCopy .) }}
+{{- end }}
+{{- mergeOverwrite $own (deepCopy (.Values.podSecurityContext | default dict)) | toYaml }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.podAnnotations" -}}

@@ -37,6 +37,10 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.directoryLabels" -}}
+{{- include "kube-netfilter-tailer.added" (list (include "kube-netfilter-tailer.ownDirectoryLabels" .) "commonLabels" .Values.commonLabels) }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.ownDirectoryLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
 {{ include "kube-netfilter-tailer.directorySelectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -52,7 +56,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.priorityClassName" -}}
-{{- if .Values.priorityClass.create }}
+{{- if .Values.priorityClassName }}
+{{- .Values.priorityClassName }}
+{{- else if .Values.priorityClass.create }}
 {{- .Values.priorityClass.name | default (include "kube-netfilter-tailer.clusterName" .) }}
 {{- else }}
 {{- .Values.priorityClass.name }}
@@ -65,6 +71,10 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.labels" -}}
+{{- include "kube-netfilter-tailer.added" (list (include "kube-netfilter-tailer.ownLabels" .) "commonLabels" .Values.commonLabels) }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
 {{ include "kube-netfilter-tailer.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
