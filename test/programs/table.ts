@@ -2,7 +2,7 @@
  * What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test,
  * each of the others one script in samples/ or scripts/.
  */
-export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64', 'bare'] as const;
+export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64', 'bare', 'release'] as const;
 export type Use = (typeof uses)[number];
 
 /** Programs of one Debian package, and who needs them. */
@@ -49,8 +49,8 @@ export const table: readonly Row[] = [
   {
     package: 'tar',
     programs: ['tar'],
-    uses: ['unit', 'e2e', 'image', 'arm64'],
-    purpose: 'images, and archives of npm',
+    uses: ['unit', 'e2e', 'image', 'arm64', 'release'],
+    purpose: 'images, archives of npm and of releases',
   },
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
@@ -175,6 +175,7 @@ export const brought: Readonly<Record<string, string>> = {
 export const ofNoPackage: Readonly<Record<string, string>> = {
   kubectl: 'built by test/e2e/control-plane',
   helm: 'built by test/e2e/control-plane',
+  actionlint: 'built by test/e2e/control-plane',
   reset: 'written by test/e2e/docs/scripts.ts',
   'policy-rc.d': 'written by install.ts',
   nologin: 'the shell of a user in the image, which has none',

@@ -64,6 +64,16 @@ export const HELM_RECIPE: Recipe<'helm'> = {
   minutes: 3,
 };
 
+/** Checks the workflows; built when a test asks for it. */
+export const ACTIONLINT_RECIPE: Recipe<'actionlint'> = {
+  name: 'actionlint',
+  version: pinnedVersion('actionlint', 'github.com/rhysd/actionlint'),
+  moduleFolder: join(goFolder, 'actionlint'),
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+  ldflags: '-s -w',
+  minutes: 1,
+};
+
 /** Outside the repository, so that a clean checkout does not cost another ten minutes. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return cachePath(env, 'control-plane', `kubernetes-${KUBERNETES_VERSION}_etcd-${ETCD_VERSION}`);
@@ -75,6 +85,10 @@ export function kubeletServerCacheFolder(env: NodeJS.ProcessEnv): string {
   const digest = createHash('sha256');
   for (const name of readdirSync(folder).toSorted()) digest.update(readFileSync(join(folder, name)));
   return cachePath(env, 'kubelet-server', `kubernetes-${KUBERNETES_VERSION}_${digest.digest('hex').slice(0, 16)}`);
+}
+
+export function actionlintCacheFolder(env: NodeJS.ProcessEnv): string {
+  return cachePath(env, 'actionlint', ACTIONLINT_RECIPE.version);
 }
 
 export function helmCacheFolder(env: NodeJS.ProcessEnv): string {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
+  ACTIONLINT_RECIPE,
+  actionlintCacheFolder,
   cacheFolder,
   HELM_RECIPE,
   helmCacheFolder,
@@ -60,6 +62,13 @@ export async function ensureHelm(env: NodeJS.ProcessEnv = process.env): Promise<
   const folder = helmCacheFolder(env);
   await ensureBuilt(folder, [HELM_RECIPE]);
   return join(folder, HELM_RECIPE.name);
+}
+
+/** The same for actionlint. */
+export async function ensureActionlint(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const folder = actionlintCacheFolder(env);
+  await ensureBuilt(folder, [ACTIONLINT_RECIPE]);
+  return join(folder, ACTIONLINT_RECIPE.name);
 }
 
 async function ensureBuilt(folder: string, wanted: readonly Recipe[]): Promise<void> {

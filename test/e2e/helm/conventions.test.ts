@@ -79,8 +79,6 @@ test('commonLabels are on every object and every Pod, and change no selector', a
     expect.objectContaining({ team: 'network', tier: 'node' }),
     expect.objectContaining({ team: 'network' }),
   ]);
-  const selectors = (objects: readonly Manifest[]): unknown[] =>
-    objects.map((object) => (object as unknown as { spec?: { selector?: unknown } }).spec?.selector);
   expect(selectors(manifests)).toEqual(selectors(parseManifests(await helm.template(values))));
 });
 
@@ -163,6 +161,10 @@ test('older names of values still work, and the notes say the new ones', async (
   const { stdout: quiet } = await helm.run(['install', 'x', chart, '--dry-run=client']);
   expect(quiet).not.toContain('WARNING');
 });
+
+function selectors(objects: readonly Manifest[]): unknown[] {
+  return objects.map((object) => (object as unknown as { spec?: { selector?: unknown } }).spec?.selector);
+}
 
 function podsOf(manifest: Manifest): { imagePullSecrets?: unknown }[] {
   const { spec } = manifest as Manifest & { spec?: { template?: { spec: { imagePullSecrets?: unknown } } } };

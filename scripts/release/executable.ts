@@ -1,0 +1,72 @@
+// Single executables for Linux: Node.js with the bundle in it (https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html).
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Project, root } from './project.ts';
+import { pack, run } from './run.ts';
+
+export const processors = ['x64', 'arm64'] as const;
+export type Processor = (typeof processors)[number];
+
+/** Puts a file into an executable: what the documentation of Node.js names for it. */
+const postject = join(root, 'node_modules/postject/dist/cli.js');
+/** Of Node.js: what marks the place where it looks for a program in itself. */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+/** Fetches the Node.js of a processor that is not this machine's, at the version that package.json names. Returns its folder. */
+export function nodeOf(project: Project, processor: Processor, scratch: string): string {
+  const name = `node-linux-${processor}`;
+  const installed = join(root, 'node_modules', name);
+  if (existsSync(join(installed, 'bin/node'))) return installed;
+  const place = join(scratch, name);
+  mkdirSync(place, { recursive: true });
+  const [packed] = JSON.parse(
+    run('npm', ['pack', '--json', '--pack-destination', place, `${name}@${project.optionalDependencies[name]}`], place),
+  ) as [{ filename: string }];
+  run('tar', ['-xzf', packed.filename], place);
+  return join(place, 'package');
+}
+
+/** Writes `NAME-VERSION-linux-PROCESSOR.tar.gz` into a folder. Returns its path. */
+export function makeExecutable(
+  project: Project,
+  { processor, node, output, notices }: { processor: Processor; node: string; output: string; notices: string },
+): string {
+  const name = `${project.name}-${project.version}-linux-${processor}`;
+  const folder = join(output, name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  const executable = join(folder, project.name);
+  const blob = join(folder, 'program.blob');
+  const config = join(folder, 'sea.json');
+  const isOwn = processor === process.arch;
+  writeFileSync(
+    config,
+    JSON.stringify({
+      main: join(root, 'dist/kube-netfilter-tailer.cjs'),
+      output: blob,
+      disableExperimentalSEAWarning: true,
+      // Compiled code is of one processor; with it the program starts sooner.
+      useCodeCache: isOwn,
+      // Variables for other programs' Node.js are none of this one's.
+      execArgvExtension: 'none',
+    }),
+  );
+  // The program is compiled by the very Node.js that will run it.
+  run(isOwn ? join(node, 'bin/node') : process.execPath, ['--experimental-sea-config', config]);
+  copyFileSync(join(node, 'bin/node'), executable);
+  chmodSync(executable, 0o755);
+  run(process.execPath, [postject, executable, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse]);
+  rmSync(blob);
+  rmSync(config);
+  copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  const licences = [
+    readFileSync(notices, 'utf8'),
+    `Node.js ${project.optionalDependencies[`node-linux-${processor}`]}`,
+    readFileSync(join(node, 'LICENSE'), 'utf8'),
+  ];
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENCES.txt'), licences.join('\n\n'));
+  const archive = join(output, `${name}.tar.gz`);
+  pack(output, name, archive);
+  rmSync(folder, { recursive: true });
+  return archive;
+}

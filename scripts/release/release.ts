@@ -1,0 +1,110 @@
+/**
+ * Makes all of a release that needs no remote, into dist/release:
+ *
+ *   release.ts [--tag TAG] [--dry] [--processor PROCESSOR …] [--output FOLDER]
+ *
+ * --tag   what is released, v0.1.0; default: that of package.json
+ * --dry   a checkout that cannot be released yet only says why. Without it, it is refused and nothing is made.
+ */
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { preparePrograms } from '../../test/programs/path.ts';
+import { imageOf, makeChart } from './chart.ts';
+import { makeExecutable, nodeOf, processors } from './executable.ts';
+import { makeNpmPackage } from './npm-package.ts';
+import { makePlugin, sha256Of } from './plugin.ts';
+import { problemsOf, readProject, releaseNotes, root } from './project.ts';
+import { run } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    tag: { type: 'string' },
+    dry: { type: 'boolean', default: false },
+    // Of the executables; a release has all.
+    processor: { type: 'string', multiple: true, default: [...processors] },
+    output: { type: 'string', default: join(root, 'dist/release') },
+  },
+});
+try {
+  process.exitCode = await release();
+} catch (error) {
+  console.error(`release: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
+
+/** Returns the exit status. */
+async function release(): Promise<0 | 1> {
+  const project = readProject();
+  const problems = problemsOf(project, values.tag);
+  if (problems.length > 0 && !values.dry) {
+    console.error(['release: refused, nothing was made:', ...problems.map((each) => `  ${each}`)].join('\n'));
+    return 1;
+  }
+  await preparePrograms('release');
+  const made = make();
+  console.log(`Made in ${relative(process.cwd(), values.output)}/:\n\n${tableOf(made)}`);
+  console.log(`\nNot run here, because each needs a remote (docs/releasing.md):\n\n${remoteSteps().join('\n')}`);
+  if (problems.length > 0)
+    console.log(`\nA release of this checkout is refused:\n\n${problems.map((each) => `  ${each}`).join('\n')}`);
+  return 0;
+}
+
+/** Paths of all files that people download. */
+function make(): string[] {
+  const project = readProject();
+  const { output } = values;
+  rmSync(output, { recursive: true, force: true });
+  mkdirSync(output, { recursive: true });
+  run(process.execPath, ['scripts/build.mjs']);
+  const notices = join(output, 'THIRD-PARTY-LICENCES.txt');
+  run(process.execPath, ['scripts/image-licences.mjs', notices]);
+  const bill = join(output, `${project.name}-${project.version}.cdx.json`);
+  run(process.execPath, ['scripts/sbom.mjs', bill]);
+  const scratch = join(output, 'scratch');
+  const executables = processors
+    .filter((each) => values.processor.includes(each))
+    .map((processor) =>
+      makeExecutable(project, { processor, node: nodeOf(project, processor, scratch), output, notices }),
+    );
+  rmSync(scratch, { recursive: true, force: true });
+  const files = [
+    makeNpmPackage(project, output, notices),
+    ...executables,
+    makeChart(project, output),
+    ...makePlugin(project, output),
+    bill,
+  ];
+  rmSync(notices);
+  const sums = join(output, 'SHA256SUMS');
+  writeFileSync(sums, files.map((file) => `${sha256Of(file)}  ${basename(file)}\n`).join(''));
+  const notes = join(output, 'NOTES.md');
+  writeFileSync(notes, releaseNotes(project.version));
+  const expected = new Set([...files, sums, notes].map((file) => basename(file)));
+  const strays = readdirSync(output).filter((name) => !expected.has(name));
+  if (strays.length > 0) throw new Error(`left in ${output}: ${strays.join(', ')}`);
+  return [...files, sums, notes];
+}
+
+function tableOf(files: readonly string[]): string {
+  const width = Math.max(...files.map((file) => basename(file).length));
+  return files
+    .map((file) => `  ${basename(file).padEnd(width)}  ${sizeOf(file).padStart(10)}  sha256 ${sha256Of(file)}`)
+    .join('\n');
+}
+
+function sizeOf(file: string): string {
+  const { size } = statSync(file);
+  return size < 1024 * 1024 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+function remoteSteps(): string[] {
+  const image = imageOf(readProject());
+  return [
+    `  image       ${image}, both targets for amd64 and arm64 with SBOM and provenance: BuildKit, and a registry for its bases and for it`,
+    '  signatures  of images, chart and SHA256SUMS: cosign asks the identity of the workflow that runs',
+    `  chart       helm push to oci://${image.replace(/[^/]+$/, 'charts')}: a registry`,
+    '  npm         npm publish with provenance: the npm registry, and the identity of the workflow',
+    '  GitHub      the release with these files, and the pull request to the index of krew',
+  ];
+}

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sha256Of } from '../../../scripts/release/plugin.ts';
+import { root } from '../../deploy/manifests.ts';
+import { createHelm, HELM_WITHIN_MS, type Helm } from '../helm/helm.ts';
+import { ensureOldestNode } from './oldest-node.ts';
+
+/** The files of a release, made once, and each used as whoever downloads it would. */
+
+const start = promisify(execFile);
+let helm: Helm;
+let folder: string;
+let printed: string;
+
+beforeAll(async () => {
+  helm = await createHelm();
+  folder = join(helm.folder, 'release');
+  const args = ['scripts/release/release.ts', '--dry', '--processor', process.arch, '--output', folder];
+  ({ stdout: printed } = await start(process.execPath, args, { cwd: root }));
+}, HELM_WITHIN_MS);
+afterAll(() => helm.remove());
+
+test('what was made is listed with its checksum, and what was not is named', () => {
+  for (const name of readdirSync(folder))
+    expect(printed).toMatch(
+      new RegExp(`^  ${RegExp.escape(name)} +\\S+ [KM]iB  sha256 ${sha256Of(join(folder, name))}$`, 'm'),
+    );
+  for (const step of ['image', 'signatures', 'chart', 'npm', 'GitHub'])
+    expect(printed).toMatch(new RegExp(`^  ${step} `, 'm'));
+});
+
+test('SHA256SUMS has each file to download', () => {
+  const sums = readFileSync(join(folder, 'SHA256SUMS'), 'utf8');
+  const others = new Set(['SHA256SUMS', 'NOTES.md']);
+  const expected = readdirSync(folder).filter((name) => !others.has(name));
+  expect(sums.trim().split('\n').toSorted()).toEqual(
+    expected.map((name) => `${sha256Of(join(folder, name))}  ${name}`).toSorted(),
+  );
+});
+
+test('the npm package, installed without a network, replays every sample with this Node.js', async () => {
+  expect(await tried()).toMatch(/: \d+ samples replayed, 0 failed\n$/);
+});
+
+test('the npm package replays every sample with the oldest Node.js that package.json allows', async () => {
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const node = await ensureOldestNode();
+  const { stdout: version } = await start(node, ['--version']);
+  expect(version).toBe(`v${engines.node.replace('>=', '')}.0\n`);
+  expect(await tried(node)).toMatch(/: \d+ samples replayed, 0 failed\n$/);
+});
+
+test('the executable runs without Node.js, in a folder of its own', async () => {
+  await start('tar', ['-xzf', named('.tar.gz', 'linux')], { cwd: folder });
+  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const samples = join(root, 'samples');
+  const args = ['replay', '--pods', join(samples, 'cluster.json'), '--now', '2026-11-21T20:00:00Z', '--output', 'json'];
+  const { stdout } = await start(program, [...args, join(samples, 'policy-deny.log')], { cwd: '/', env: {} });
+  const { events } = JSON.parse(readFileSync(join(samples, 'policy-deny.expected.json'), 'utf8')) as {
+    events: unknown;
+  };
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual(events);
+});
+
+test('the chart names the image of the release, and needs no value to be set', async () => {
+  const { code, stdout } = await helm.run(['show', 'values', named('.tgz', 'chart')]);
+  expect(code).toBe(0);
+  expect(load(stdout)).toMatchObject({ image: { registry: 'ghcr.io', repository: 'owner/kube-netfilter-tailer' } });
+  const { stdout: rendered } = await start(helm.path, ['template', 'drops', named('.tgz', 'chart')]);
+  expect(rendered).toContain('image: "ghcr.io/owner/kube-netfilter-tailer:0.1.0-journal"');
+});
+
+test('the manifest of krew names the archive that was made, and what is in it', async () => {
+  const { spec } = load(readFileSync(join(folder, 'drops.yaml'), 'utf8')) as {
+    spec: { platforms: { uri: string; sha256: string; bin: string; files: { from: string }[] }[] };
+  };
+  const [platform] = spec.platforms;
+  const archive = join(folder, platform?.uri.replace(/^.*\//, '') ?? '');
+  const { stdout } = await start('tar', ['-tzf', archive]);
+  expect(platform).toMatchObject({ sha256: sha256Of(archive), bin: 'kubectl-drops' });
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(platform?.files.map(({ from }) => from) ?? ['']));
+});
+
+async function tried(node?: string): Promise<string> {
+  const env = { ...process.env, ...(node === undefined ? {} : { TRY_NODE: node }) };
+  const { stdout } = await start(
+    process.execPath,
+    ['scripts/release/try-package.mjs', join(folder, 'kube-netfilter-tailer-0.1.0.tgz')],
+    { cwd: root, env },
+  );
+  return stdout;
+}
+
+function named(ending: string, part: string): string {
+  return join(folder, readdirSync(folder).find((name) => name.endsWith(ending) && name.includes(part)) ?? '');
+}
