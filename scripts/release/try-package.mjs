@@ -30,6 +30,9 @@ try {
   }
   const { status, stderr } = program(['replay', join(folder, 'missing.log')]);
   if (status !== 1 || !stderr.includes('no such file')) failures.push(`a missing log ended with ${status}: ${stderr}`);
+  const absent = program(['report', 'rows.ndjson']);
+  if (absent.status !== 2 || !absent.stderr.includes('no part'))
+    failures.push(`report ended with ${absent.status}: ${absent.stderr}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
