@@ -7,6 +7,7 @@ const kernel = [
   'kube-proxy/**/*.test.ts',
   'logging/**/*.test.ts',
   'network/**/*.test.ts',
+  'policies/**/*.test.ts',
   'kernel.test.ts',
   'sources-kernel.test.ts',
 ];

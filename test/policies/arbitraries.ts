@@ -130,18 +130,22 @@ export const clusterPolicies = fc.oneof(
   }).map((spec) => baselineAdminNetworkPolicy(spec)),
 );
 
+/** Ports with names, none of which is there twice. */
+export const namedPorts = fc.uniqueArray(fc.record({ name: portName, port: portNumber, protocol }), {
+  selector: (each) => each.name + each.protocol,
+  maxLength: 2,
+});
+export const labelSets = fc.dictionary(key, value, { maxKeys: 2 });
+
 const pods: fc.Arbitrary<Pod> = fc
   .record({
     namespace: namespaceName,
     name: fc.constantFrom('one', 'two', 'three'),
-    labels: fc.dictionary(key, value, { maxKeys: 2 }),
+    labels: labelSets,
     address: fc.constantFrom('10.0.0.1', '10.0.0.2', '10.0.0.9', 'fd00::1', 'fd00::2'),
     node: fc.constantFrom('node-a', 'node-b'),
     hostNetwork: fc.constantFrom(false, false, false, true),
-    ports: fc.uniqueArray(fc.record({ name: portName, port: portNumber, protocol }), {
-      selector: (each) => each.name + each.protocol,
-      maxLength: 2,
-    }),
+    ports: namedPorts,
   })
   .map(({ address, ...given }) => pod({ ...given, addresses: [address] }));
 
@@ -175,9 +179,7 @@ function isSamePod({ source, destination }: Flow): boolean {
   return source.pod.name === destination.pod.name && source.pod.namespace === destination.pod.namespace;
 }
 
-export const namespaceLists: fc.Arbitrary<Namespace[]> = fc
-  .tuple(fc.dictionary(key, value, { maxKeys: 2 }), fc.dictionary(key, value, { maxKeys: 2 }))
-  .map(([x, y]) => [
-    { name: 'x', labels: x },
-    { name: 'y', labels: y },
-  ]);
+export const namespaceLists: fc.Arbitrary<Namespace[]> = fc.tuple(labelSets, labelSets).map(([x, y]) => [
+  { name: 'x', labels: x },
+  { name: 'y', labels: y },
+]);

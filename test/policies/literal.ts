@@ -37,7 +37,7 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
   const selecting = of('NetworkPolicy').filter(
     (policy) =>
       policy.metadata.namespace === own.pod.namespace &&
-      selected(policy.spec.podSelector ?? {}, own.pod.labels) &&
+      labelsSelected(policy.spec.podSelector ?? {}, own.pod.labels) &&
       typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress'),
   );
   if (selecting.length > 0) {
@@ -77,8 +77,11 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
 
   function labelled(pod: Pod | undefined, namespaces: Any, pods: Any): boolean {
     if (pod === undefined || pod.hostNetwork) return false;
-    if (namespaces !== undefined) return selected(namespaces, namespaceLabels(pod.namespace));
-    return selected(pods.namespaceSelector, namespaceLabels(pod.namespace)) && selected(pods.podSelector, pod.labels);
+    if (namespaces !== undefined) return labelsSelected(namespaces, namespaceLabels(pod.namespace));
+    return (
+      labelsSelected(pods.namespaceSelector, namespaceLabels(pod.namespace)) &&
+      labelsSelected(pods.podSelector, pod.labels)
+    );
   }
 
   function clusterRule(rule: Any): boolean {
@@ -126,8 +129,8 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
       const inNamespace =
         namespaceSelector === undefined
           ? peer.pod.namespace === namespace
-          : selected(namespaceSelector, namespaceLabels(peer.pod.namespace));
-      return inNamespace && (podSelector === undefined || selected(podSelector, peer.pod.labels));
+          : labelsSelected(namespaceSelector, namespaceLabels(peer.pod.namespace));
+      return inNamespace && (podSelector === undefined || labelsSelected(podSelector, peer.pod.labels));
     });
     return (ports.length === 0 || portMatches) && (peers.length === 0 || peerMatches);
   }
@@ -155,7 +158,10 @@ function typesOf({ policyTypes, egress }: Any): string[] {
   return egress !== undefined && egress.length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
 }
 
-function selected({ matchLabels = {}, matchExpressions = [] }: Any, labels: Record<string, string> = {}): boolean {
+export function labelsSelected(
+  { matchLabels = {}, matchExpressions = [] }: Any,
+  labels: Record<string, string> = {},
+): boolean {
   const expressions = [
     ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
     ...matchExpressions,

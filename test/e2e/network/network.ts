@@ -54,6 +54,8 @@ export interface Network {
   readonly send: (sending: Sending) => Promise<void>;
   /** The node's end of a Pod's veth. */
   readonly deviceOf: (pod: string) => string;
+  /** The network namespace of the node. */
+  readonly node: string;
   /** The network namespace of a Pod, for `ip netns exec`. */
   readonly namespaceOf: (pod: string) => string;
   readonly destroy: () => Promise<void>;
@@ -109,6 +111,7 @@ async function build(
       return sendPackets(from.namespace, { protocol, source, destination, port, sourcePorts: takePorts(count) });
     },
     deviceOf,
+    node,
     namespaceOf: (pod) => placeOf(pod).namespace,
     destroy: group.remove,
   };

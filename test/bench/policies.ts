@@ -1,0 +1,97 @@
+/**
+ * `npm run bench:policies`: what a verdict costs, in processor time, with more and more policies that select the Pod, and what compiled
+ * policies take of memory.
+ */
+import { alignColumns } from '../../src/events/describe.ts';
+import {
+  compilePolicy,
+  createEvaluator,
+  createPolicySet,
+  type Flow,
+  type Policy,
+} from '../../src/policies/policies.ts';
+import { namespace, networkPolicy, pod } from '../policies/objects.ts';
+
+const rows = [['what', 'figure']];
+
+/** None of them admits the connection but the last, so all are tried. */
+function policies(count: number, namespaceOf: (index: number) => string): object[] {
+  return Array.from({ length: count }, (_, index) =>
+    networkPolicy(
+      {
+        podSelector: { matchLabels: { app: 'postgres' } },
+        policyTypes: ['Ingress'],
+        ingress: [
+          {
+            from: [
+              { podSelector: { matchLabels: { app: `client-${index}` } } },
+              { ipBlock: { cidr: `10.${index % 250}.0.0/16`, except: [`10.${index % 250}.1.0/24`] } },
+            ],
+            ports: [{ protocol: 'TCP', port: index === count - 1 ? 5432 : 5433 }],
+          },
+          { from: [{ namespaceSelector: { matchLabels: { team: `team-${index}` } } }], ports: [{ port: 5432 }] },
+        ],
+      },
+      `policy-${String(index).padStart(6, '0')}`,
+      namespaceOf(index),
+    ),
+  );
+}
+
+const postgres = pod();
+const client = pod({ name: 'client', labels: { app: 'client-x' }, addresses: ['10.251.2.3'] });
+const flow: Flow = {
+  source: { kind: 'pod', pod: client, address: '10.251.2.3' },
+  destination: { kind: 'pod', pod: postgres, address: '10.65.1.4' },
+  protocol: 'TCP',
+  port: 5432,
+};
+const namespaces = [namespace('shop', { team: 'shop' })];
+
+for (const count of [10, 100, 1000]) {
+  const set = createPolicySet(compiled(policies(count, () => 'shop')));
+  const { verdict, trace } = createEvaluator({ policies: set, namespaces });
+  rows.push([`${count} policies: a verdict`, micros(() => verdict(flow, 'ingress'), 2_000_000 / count)]);
+  rows.push([
+    `${count} policies: a verdict on a Pod that is new`,
+    micros(
+      () => verdict({ ...flow, destination: { ...flow.destination, kind: 'pod', pod: pod() } }, 'ingress'),
+      200_000 / count,
+    ),
+  ]);
+  rows.push([`${count} policies: a trace`, micros(() => trace(flow, 'ingress'), 200_000 / count)]);
+}
+
+const objects = policies(20_000, (index) => `namespace-${index % 500}`);
+const json = JSON.stringify(objects).length;
+const before = heap();
+const started = process.cpuUsage();
+const kept = createPolicySet(compiled(objects));
+const { user, system } = process.cpuUsage(started);
+rows.push([
+  '20,000 policies: compiled',
+  `${((heap() - before) / 2 ** 20).toFixed(1)} MiB of heap (${(json / 2 ** 20).toFixed(1)} MiB of JSON)`,
+]);
+rows.push(['20,000 policies: to compile', `${((user + system) / 1000).toFixed(0)} ms`]);
+if (kept.size !== 20_000) throw new Error('policies are missing');
+console.log(alignColumns(rows).join('\n'));
+
+function compiled(given: readonly object[]): Policy[] {
+  return given.map(compilePolicy).filter((policy) => policy !== undefined);
+}
+
+/** Processor time of one call, the best of five rounds. */
+function micros(call: () => unknown, rounds: number): string {
+  const times = Array.from({ length: 5 }, () => {
+    const start = process.cpuUsage();
+    for (let round = 0; round < rounds; round++) call();
+    const { user: used, system: inKernel } = process.cpuUsage(start);
+    return (used + inKernel) / rounds;
+  });
+  return `${Math.min(...times).toFixed(2)} µs`;
+}
+
+function heap(): number {
+  for (let round = 0; round < 3; round++) globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}

@@ -1,0 +1,46 @@
+/**
+ * Sends one packet for each probe, from the network namespace in which it is started: `node prober.ts`. Reads a list of probes in each line of
+ * standard input, and writes a line when all of them have left.
+ */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+export interface Probe {
+  readonly protocol: 'TCP' | 'UDP';
+  readonly source: string;
+  readonly sourcePort: number;
+  readonly destination: string;
+  readonly port: number;
+}
+
+if (import.meta.main) {
+  process.stdout.write('ready\n');
+  for await (const line of createInterface({ input: process.stdin })) {
+    for (const probe of JSON.parse(line) as Probe[]) await (probe.protocol === 'TCP' ? sendSyn : sendDatagram)(probe);
+    process.stdout.write('sent\n');
+  }
+}
+
+async function sendDatagram({ source, sourcePort, destination, port }: Probe): Promise<void> {
+  const socket = createSocket('udp4');
+  socket.bind(sourcePort, source);
+  await once(socket, 'listening');
+  await new Promise<void>((resolve, reject) => {
+    socket.send('', port, destination, (error) => (error ? reject(error) : resolve()));
+  });
+  socket.close();
+}
+
+/** The SYN has left when connect(2) returns. */
+async function sendSyn({ source, sourcePort, destination, port }: Probe): Promise<void> {
+  const socket = connect({ host: destination, port, localAddress: source, localPort: sourcePort });
+  // Refused, where it was admitted: no Pod listens.
+  socket.on('error', () => {});
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  await nextTurn();
+  socket.destroy();
+  await closed;
+}
