@@ -81,7 +81,7 @@ export function createIngest(options: IngestOptions) {
     endsOf: ({ line, observation }) =>
       endsOf(observation, lists.directory, { time: line.time, exact: line.timeIsExact }),
     resume: (flow) => pipeline.resume(flow),
-    onFull: () => metrics.waitingOverflowPackets.add(1),
+    onFull: (packets) => metrics.waitingOverflowPackets.add(packets),
     now,
   });
   let pipeline = pipelineFor(config);
@@ -96,6 +96,7 @@ export function createIngest(options: IngestOptions) {
       repeats: {
         last: () => pipeline.repeats?.last(),
         again: (repeat, time) => pipeline.repeats?.again(repeat, time) === true,
+        flush: () => pipeline.repeats?.flush(),
       },
       lost: (...lost) => pipeline.lost(...lost),
     },

@@ -14,7 +14,7 @@ import { createJournal } from '../sources/journald/journal.ts';
 import { createKernelRing } from '../sources/kmsg/kernel-ring.ts';
 import { findProgramLogs, type ProgramLog } from '../sources/program-log/find-logs.ts';
 import { createFollowProgram } from '../sources/program-log/follow-program.ts';
-import type { Json, LineOrigin, Loss, Notice, Position, Source, SourceListener } from '../sources/source.ts';
+import type { Json, LineOrigin, Loss, Notice, Position, Repeats, Source, SourceListener } from '../sources/source.ts';
 import { createSourceDedup, type SourceDedup } from './source-dedup.ts';
 
 export interface OpenSourcesOptions {
@@ -135,10 +135,7 @@ function listenerOf(
       pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
     // What several sources may show is compared by its text.
-    repeats:
-      repeats === undefined || once.comparesKernel
-        ? undefined
-        : { last: repeats.last, again: (repeat, stamp) => repeats.again(repeat, timeOf(stamp)) },
+    repeats: repeats === undefined || once.comparesKernel ? undefined : byClock(repeats, clock),
     onLost(loss: Loss) {
       pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
       onLost(name, loss);
@@ -150,4 +147,20 @@ function listenerOf(
   function timeOf(stamp: Millis): Millis {
     return Math.min(clock.fromWall(stamp), clock.now());
   }
+}
+
+/** As `timeOf`, by clocks that are read once for all lines of one turn of the event loop. */
+function byClock(repeats: Repeats, clock: Clock): Repeats {
+  let read: { ahead: Millis; now: Millis } | undefined;
+  return {
+    last: repeats.last,
+    again(repeat, stamp) {
+      read ??= { ahead: -clock.fromWall(0), now: clock.now() };
+      return repeats.again(repeat, Math.min(stamp - read.ahead, read.now));
+    },
+    flush() {
+      read = undefined;
+      repeats.flush();
+    },
+  };
 }

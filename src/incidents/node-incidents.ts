@@ -38,7 +38,8 @@ export interface NodeIncidentsState {
 /** What is wrong with one node for longer than a moment: from lines to findings. */
 export interface NodeIncidents {
   take: (observation: ProgramRecord | ConntrackFull | NeighbourOverflow, line: LogLine) => void;
-  firewallDropped: (time: Millis) => void;
+  /** `drops`: so many, by default one. */
+  firewallDropped: (time: Millis, drops?: number) => void;
   tick: (now: Millis) => void;
   /** When `tick` has something to do; Infinity. */
   nextTick: () => Millis;
@@ -92,8 +93,8 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       }
       takeSign(signOf(observation), pod, time);
     },
-    firewallDropped(time) {
-      recent.noteFirewallDrop(time);
+    firewallDropped(time, drops = 1) {
+      recent.noteFirewallDrop(time, drops);
       confirmReload();
     },
     tick(now) {

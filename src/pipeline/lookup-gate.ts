@@ -1,10 +1,11 @@
 import type { Ends } from '../model/endpoint.ts';
-import type { LogLine, Millis } from '../model/log-line.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
 import { createTimer } from '../platform/timer.ts';
 import type { RemoteLookups } from '../resolving/lookups/remote.ts';
+import type { Alike } from './repeated-decisions.ts';
 import type { QueuedFlow, LookupQueue } from './lookup-queue.ts';
 
 export interface LookupGateOptions {
@@ -16,14 +17,14 @@ export interface LookupGateOptions {
   endsOf: (flow: QueuedFlow) => Ends;
   resume: (flow: QueuedFlow) => void;
   /** The queue is full: the packet is counted at once, with the owners that are known. */
-  onFull: () => void;
+  onFull: (lines: number) => void;
   now: () => Millis;
   /** Timers of the time that `now` is of; by default the process's. */
   schedule?: Schedule;
 }
 
 export interface LookupGate {
-  hold: (line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean;
+  hold: (alike: Alike, observation: PacketObservation | Martian, ends: Ends) => boolean;
   review: () => void;
   stop: () => void;
 }
@@ -41,11 +42,11 @@ export function createLookupGate(options: LookupGateOptions): LookupGate {
   let syncedAt: Millis | undefined;
 
   return {
-    hold(line, observation, ends) {
+    hold(alike, observation, ends) {
       // A later packet of a held flow must not overtake it, because the two would become two series.
-      if (isSynced() && !queue.has(line, observation) && !remote.startLookups(ends)) return false;
-      if (!queue.admit(line, observation, now())) {
-        onFull();
+      if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
+      if (!queue.admit(alike.line, observation, now(), alike)) {
+        onFull(alike.lines);
         return false;
       }
       timer.setEarliest(reviewInterval);

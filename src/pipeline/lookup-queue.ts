@@ -5,6 +5,7 @@ import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes.ts';
 import { weightOf } from './decision.ts';
+import type { Alike } from './repeated-decisions.ts';
 
 /** A flow that is held until its owner lookup completes. Plain JSON. */
 export interface QueuedFlow {
@@ -20,7 +21,13 @@ export interface QueuedFlow {
 
 /** Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows. The snapshot contains it. */
 export interface LookupQueue {
-  admit: (line: LogLine, observation: PacketObservation | Martian, now: Millis) => boolean;
+  /** `alike`: more lines than that one. */
+  admit: (
+    line: LogLine,
+    observation: PacketObservation | Martian,
+    now: Millis,
+    alike?: Pick<Alike, 'lines' | 'last'>,
+  ) => boolean;
   /** Whether packets of that flow wait here, so that a later one does not overtake them. */
   has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
   /** Lets out all that `may` agrees to, oldest first. */
@@ -45,21 +52,21 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       return [...waiting.values()];
     },
     has: (line, observation) => waiting.size > 0 && waiting.has(keyOf(line, observation)),
-    admit(line, observation, now) {
+    admit(line, observation, now, { lines, last } = { lines: 1, last: line.time }) {
       const key = keyOf(line, observation);
-      const weight = weightOf(observation);
+      const weight = weightOf(observation) * lines;
       const known = waiting.get(key);
       if (!known && waiting.size >= limit) return false;
       changes.changed(key);
       if (known) {
         known.weight += weight;
         known.first = Math.min(known.first, line.time);
-        known.last = Math.max(known.last, line.time);
+        known.last = Math.max(known.last, last);
         return true;
       }
       // A text may have 64 KiB, and all that it says is in the observation.
       const kept = { ...line, text: '' };
-      waiting.set(key, { line: kept, observation, weight, first: line.time, last: line.time, since: now });
+      waiting.set(key, { line: kept, observation, weight, first: line.time, last, since: now });
       return true;
     },
     release(may) {

@@ -5,8 +5,16 @@ import type { Martian, Suppressed } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { SeriesTable } from '../series/table.ts';
 import type { LineOrigin, Repeats } from '../sources/source.ts';
-import { createDecisions, type Decision, type DecisionOptions, type LostPacket, weightOf } from './decision.ts';
-import { createRepeatedDecisions } from './repeated-decisions.ts';
+import {
+  createDecisions,
+  type Decision,
+  type DecisionOptions,
+  type Decisions,
+  type LostPacket,
+  weightOf,
+} from './decision.ts';
+import { alikeUntil } from './alike-until.ts';
+import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { FlowMeaning } from './flow-cache.ts';
 import type { QueuedFlow } from './lookup-queue.ts';
 import type { Statistics } from './statistics.ts';
@@ -15,10 +23,12 @@ export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
   /** Called for each line that counts, before it is counted: what is due before `time` can be written. */
   advance: (node: string, time: Millis) => void;
+  /** Before then `advance` does nothing, whatever is counted in the second before; by default it never does. */
+  quietUntil?: (node: string) => Millis;
   series: (node: string) => SeriesTable;
   incidents: (node: string) => NodeIncidents;
   /** Asked about each lost packet that is no noise: true keeps it, uncounted, until its owners are looked up (`resume`). */
-  hold?: ((line: LogLine, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
+  hold?: ((alike: Alike, observation: PacketObservation | Martian, ends: Ends) => boolean) | undefined;
   onDrop?: ((drop: Drop) => void) | undefined;
   /** `onDrop` looks at what varies from line to line, too, so none is counted by its likeness to another. */
   everyLine?: boolean;
@@ -47,38 +57,53 @@ export interface Pipeline {
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { statistics, onDrop, hold, everyLine = false } = options;
+  const { statistics, everyLine = false, quietUntil } = options;
   const decisions = createDecisions(options);
-  const repeatedDecisions = createRepeatedDecisions(decisions.epochAt, (line, decision) => {
-    statistics.observed(line, decision.observation);
-    carryOut(line, decision);
+  const carryOut = createCarryingOut(options, decisions);
+  const repeatedDecisions = createRepeatedDecisions({
+    epochAt: decisions.epochAt,
+    alikeUntil: (decision, time) => alikeUntil(decision, time, quietUntil),
+    carryOut(decision, alike) {
+      statistics.observed(alike.line, decision.observation, alike.lines);
+      carryOut.decision(decision, alike);
+    },
   });
   return {
     take(line, origin) {
+      repeatedDecisions.flush();
       const decision = decisions.decide(line, origin);
       repeatedDecisions.decided(line, decision);
       if (decision === undefined) return;
       if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
-      carryOut(line, decision);
+      carryOut.decision(decision, { line, lines: 1, last: line.time });
     },
     repeats: everyLine ? undefined : repeatedDecisions,
     resume({ line, observation, weight, first, last }) {
+      repeatedDecisions.flush();
       const lost = decisions.lost(line, observation);
-      settle(line, lost, weight);
+      carryOut.settle(line, lost, weight, 1);
       if (lost.isIgnored) return;
-      report(lost.meaning, first, 1);
-      if (weight > 1) report(lost.meaning, last, weight - 1);
+      carryOut.report(lost.meaning, first, 1);
+      if (weight > 1) carryOut.report(lost.meaning, last, weight - 1);
     },
     lost(by, count, time) {
+      repeatedDecisions.flush();
       statistics.suppressed += count ?? 1;
-      suppress({ kind: 'suppressed', by, count, affects: 'everything' }, options.node ?? '', time);
+      carryOut.suppress({ kind: 'suppressed', by, count, affects: 'everything' }, options.node ?? '', time);
     },
   };
+}
 
-  function carryOut(line: LogLine, decision: Decision): void {
+/** What is decided becomes counts. */
+function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
+  const { statistics, onDrop, hold } = options;
+  return { decision: carryOut, settle, report, suppress };
+
+  function carryOut(decision: Decision, alike: Alike): void {
+    const { line, lines } = alike;
     switch (decision.kind) {
       case 'drop':
-        return takeDrop(line, decision);
+        return takeDrop(alike, decision);
       case 'incident':
         return takeIncident(line, decision);
       case 'gap':
@@ -88,7 +113,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         return;
       case 'no-drop': {
         const { observation } = decision;
-        const weight = weightOf(observation);
+        const weight = weightOf(observation) * lines;
         return options.onLogged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
       }
       case 'unparsable':
@@ -98,21 +123,29 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
-  function takeDrop(line: LogLine, lost: LostPacket): void {
+  function takeDrop(alike: Alike, lost: LostPacket): void {
+    const { line, lines, last } = alike;
     const { observation, meaning } = lost;
     if (meaning.noise === undefined) {
-      if (observation.kind === 'packet' && observation.enforcer === 'host-firewall')
-        options.incidents(meaning.node).firewallDropped(line.time);
-      if (hold?.(line, observation, meaning.ends)) return;
+      if (observation.kind === 'packet' && observation.enforcer === 'host-firewall') noteFirewall(meaning.node, alike);
+      if (hold?.(alike, observation, meaning.ends)) return;
     }
     const weight = weightOf(observation);
-    settle(line, lost, weight);
-    if (!lost.isIgnored) report(meaning, line.time, weight);
+    settle(line, lost, weight * lines, lines);
+    if (lost.isIgnored) return;
+    report(meaning, line.time, weight);
+    if (lines > 1) report(meaning, last, weight * (lines - 1));
   }
 
-  function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number): void {
+  function noteFirewall(node: string, { line, lines, last }: Alike): void {
+    const incidents = options.incidents(node);
+    incidents.firewallDropped(line.time);
+    if (lines > 1) incidents.firewallDropped(last, lines - 1);
+  }
+
+  function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {
     onDrop?.({ line, observation, meaning, weight });
-    statistics.resolved(meaning.ends, meaning.noise !== undefined, weight);
+    statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
   function report({ findings, node }: FlowMeaning, time: Millis, weight: number): void {

@@ -30,8 +30,9 @@ export interface Statistics {
   /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
   notKernel: number;
   nodeUnknown: number;
-  observed: (line: LogLine, observation: Observation) => void;
-  resolved: (ends: Ends, noise: boolean, weight: number) => void;
+  /** `lines`: so many said the same. */
+  observed: (line: LogLine, observation: Observation, lines?: number) => void;
+  resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
 }
 
 /** `onLost`: called with the ends of lost packets, noise apart. */
@@ -58,11 +59,11 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
   };
   return statistics;
 
-  function observed(line: LogLine, observation: Observation): void {
+  function observed(line: LogLine, observation: Observation, lines = 1): void {
     switch (observation.kind) {
       case 'packet':
-        statistics.verdicts[observation.verdict] += observation.repeat;
-        if (observation.verdict === 'logged') bump(statistics.loggedPrefixes, observation.prefix);
+        statistics.verdicts[observation.verdict] += observation.repeat * lines;
+        if (observation.verdict === 'logged') bump(statistics.loggedPrefixes, observation.prefix, lines);
         return;
       case 'unparsable': {
         statistics.unparsable++;
@@ -94,11 +95,12 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
     }
   }
 
-  function resolved(ends: Ends, noise: boolean, weight: number): void {
+  function resolved(ends: Ends, noise: boolean, weight: number, lines = 1): void {
     const { source, destination } = ends;
     if (ends.fromPodInterface || ends.toPodInterface) {
-      statistics.podInterfaces.seen++;
-      if (source.evidence === 'interface' || destination.evidence === 'interface') statistics.podInterfaces.known++;
+      statistics.podInterfaces.seen += lines;
+      if (source.evidence === 'interface' || destination.evidence === 'interface')
+        statistics.podInterfaces.known += lines;
     }
     if (noise) {
       statistics.noise += weight;
@@ -108,13 +110,13 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
     if (source.kind === 'pod' || destination.kind === 'pod' || ends.inner?.source.kind === 'pod')
       statistics.withPods += weight;
     else statistics.withoutPods += weight;
-    if (source.kind === 'unknown') bump(statistics.unresolved, source.address);
-    if (destination.kind === 'unknown') bump(statistics.unresolved, destination.address);
+    if (source.kind === 'unknown') bump(statistics.unresolved, source.address, lines);
+    if (destination.kind === 'unknown') bump(statistics.unresolved, destination.address, lines);
   }
 }
 
-function bump(counts: Map<string, number>, key: string): void {
+function bump(counts: Map<string, number>, key: string, by: number): void {
   const known = counts.get(key);
-  if (known !== undefined) counts.set(key, known + 1);
-  else if (counts.size < keep) counts.set(key, 1);
+  if (known !== undefined) counts.set(key, known + by);
+  else if (counts.size < keep) counts.set(key, by);
 }

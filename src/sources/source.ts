@@ -39,6 +39,8 @@ export interface Repeats {
   last: () => Repeat | undefined;
   /** Counts one more, logged at `time`. False: it has to be handed over, as what was found out no longer holds. */
   again: (repeat: Repeat, time: Millis) => boolean;
+  /** Whoever has called `again` calls this before its turn of the event loop ends: it counts what was only added up. */
+  flush: () => void;
 }
 
 /** Who is called by a source. All calls are synchronous; none is made after `stop`. */

@@ -118,7 +118,8 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
     messageOf,
     onWrite: (write) => writes.push(structuredClone(write)),
   });
-  const common = { objects, directory, series: recorder.series, advance: recorder.advance };
+  const nextDue = (name: string): number => recorder.series(name).nextDue();
+  const common = { objects, directory, series: recorder.series, advance: recorder.advance, nextDue };
   const incidents = createReplayIncidents({ ...common, felixOf: () => undefined });
   const pipeline: Pipeline = createPipeline({
     ...common,
@@ -128,6 +129,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
     programsAnywhere: true,
     includeNoise: false,
     advance: incidents.advance,
+    quietUntil: incidents.quietUntil,
     incidents: incidents.of,
   });
   let taken = 0;

@@ -109,7 +109,7 @@ describe('lines', () => {
 });
 
 describe('turns', () => {
-  test('a block at a time, without waiting, until all is read; then every 100 ms, as no change is reported', () => {
+  test('a block at a time, without waiting, until all is read; then after 20 ms, and every 100 ms, as no change is reported', () => {
     const { source, time } = prepare(written(mebibyte));
     source.start();
     const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
@@ -118,7 +118,7 @@ describe('turns', () => {
       [0, 524_288],
       [0, 786_432],
       [0, 1_048_576],
-      [0, 1_048_576],
+      [20, 1_048_576],
       [100, 1_048_576],
     ]);
   });

@@ -18,6 +18,8 @@ export interface ReplayIncidentsOptions {
   series: (node: string) => Pick<SeriesTable, 'count'>;
   /** Makes the writes of a node that are due before `time`. */
   advance: (node: string, time: Millis) => void;
+  /** When the next write of a node is due. */
+  nextDue: (node: string) => Millis;
 }
 
 /** The agent looks as often for what is due. */
@@ -38,6 +40,8 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
   return {
     of: (node: string): NodeIncidents => stateOf(node).incidents,
     advance,
+    /** Before then `advance` does nothing, whatever is counted in the second before. */
+    quietUntil: (node: string): Millis => (nodes.has(node) ? -Infinity : options.nextDue(node)),
     /** The end of the logs ends no incident, but Pod notices that are still due are written. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes)

@@ -63,6 +63,7 @@ export async function readLog(input: Input, clock: ClockOptions, target: LogTarg
     if (reader !== undefined) {
       reader.scanner.end();
       reader.finish();
+      target.pipeline.repeats?.flush();
       totals.lines += reader.scanner.counts.lines;
       totals.bytes += reader.scanner.counts.bytes;
     }

@@ -50,6 +50,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     felixOf: (node) => felixOf(snapshot, node),
     series: recorder.series,
     advance: recorder.advance,
+    nextDue: (node) => recorder.series(node).nextDue(),
   });
   const pipeline = createPipeline({
     prefixes: createPrefixTable(options.prefixes),
@@ -59,6 +60,7 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     programsAnywhere: true,
     includeNoise: options.includeNoise,
     advance: incidents.advance,
+    quietUntil: incidents.quietUntil,
     series: recorder.series,
     incidents: incidents.of,
     nodeOfLog: incidents.nodeOfLog,

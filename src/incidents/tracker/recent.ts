@@ -49,13 +49,13 @@ export function createRecent(restored?: RecentState) {
     get ebpf(): boolean | undefined {
       return ebpf;
     },
-    noteFirewallDrop(time: Millis): void {
+    noteFirewallDrop(time: Millis, drops = 1): void {
       // Almost always the last; logs may be a little out of order among each other.
       const run = runs.findLast(({ first, last }) => time >= first - pause && time <= last + pause);
-      if (run === undefined) return begin(time);
+      if (run === undefined) return begin(time, drops);
       run.first = Math.min(run.first, time);
       run.last = Math.max(run.last, time);
-      run.drops++;
+      run.drops += drops;
     },
     /** When the host's firewall began to drop, if that was within a minute of `at` and rare in the hour before. */
     firewallDropsSince(at: Millis): Millis | undefined {
@@ -67,9 +67,9 @@ export function createRecent(restored?: RecentState) {
     state: (): RecentState => structuredClone({ backends, runs, ...(ebpf !== undefined && { ebpf }) }),
   };
 
-  function begin(time: Millis): void {
+  function begin(time: Millis, drops: number): void {
     const place = runs.findLastIndex(({ last }) => last < time) + 1;
-    runs.splice(place, 0, { first: time, last: time, drops: 1 });
+    runs.splice(place, 0, { first: time, last: time, drops });
     if (runs.length > runLimit) runs.shift();
   }
 }

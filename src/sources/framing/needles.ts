@@ -1,65 +1,105 @@
 export interface NeedleSearch {
-  /** Position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`. */
-  next: (bytes: Uint8Array, from: number, end: number) => number;
+  /**
+   * Position of the next needle at or after `from` and wholly before `end`, or -1. Each block begins with `reset`, and is asked about from its
+   * beginning on, with the same `end`.
+   */
+  next: (bytes: Buffer, from: number, end: number) => number;
   reset: () => void;
 }
 
 /** Shorter needles than this are searched one by one, longer ones all together in strides of up to this less one. */
 const stride = 8;
 
+/** What is nearer is found before a call of native code returns. */
+const near = 128;
+
 /**
- * Wu and Manber, "A fast algorithm for multi-pattern searching", 1994, with blocks of two bytes. A regular expression of the same
- * alternatives reads every byte once for each, and was the slowest part of the whole pipeline (`npm run bench`).
+ * Short needles are searched first: they are in most lines that matter, and natively the rest of a block is passed over in no time. Long ones are
+ * searched up to there only. A regular expression of the same alternatives reads every byte once for each (`npm run bench`).
  * Literals are latin1 and at least two characters.
  */
 export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
   let searches = prepared.get(literals);
   if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
-  /** Where each search stands; -1 for nothing left in this block. */
-  const found = searches.map(() => -2);
+  const { short, long, longest } = searches;
+  /** Where each search of a short one stands; -1 for nothing left in this block, -2 for not begun. */
+  const found = short.map(() => -2);
+  /** The next long one, if that is known, and up to where none begins. */
+  let nextLong = -1;
+  let searched = 0;
+  /** Of the block what is to be searched: native code has no other way to know where to end. */
+  let view: Buffer | undefined;
 
   return {
-    reset: () => void found.fill(-2),
+    reset() {
+      found.fill(-2);
+      nextLong = -1;
+      searched = 0;
+      view = undefined;
+    },
     next(bytes, from, end) {
+      view ??= bytes.subarray(0, end);
       let nearest = -1;
-      for (let i = 0; i < searches.length; i++) {
+      for (let i = 0; i < short.length; i++) {
         let at = found[i] as number;
-        if (at !== -1 && at < from) found[i] = at = (searches[i] as Find)(bytes, from, end);
+        if (at !== -1 && at < from) found[i] = at = (short[i] as FindShort)(view, from);
         if (at !== -1 && (nearest === -1 || at < nearest)) nearest = at;
       }
-      return nearest;
+      if (nextLong < from && long !== undefined) nextLong = findLong(view, from, nearest);
+      return nextLong >= 0 && (nextLong < nearest || nearest === -1) ? nextLong : nearest;
     },
   };
+
+  /** One that begins before `before`. */
+  function findLong(bytes: Buffer, from: number, before: number): number {
+    const begin = Math.max(from, searched);
+    const end = before === -1 ? bytes.length : Math.min(bytes.length, before + longest - 1);
+    if (begin >= end) return -1;
+    const at = (long as FindLong)(bytes, begin, end);
+    if (at === -1) searched = before === -1 ? end : Math.max(begin, before);
+    return at;
+  }
+}
+
+interface Searches {
+  short: FindShort[];
+  long: FindLong | undefined;
+  longest: number;
 }
 
 /** 64 KiB for each list of literals, and a node may have hundreds of logs. */
-const prepared = new WeakMap<readonly string[], Find[]>();
+const prepared = new WeakMap<readonly string[], Searches>();
 
-function prepare(literals: readonly string[]): Find[] {
+function prepare(literals: readonly string[]): Searches {
   const needles = literals.map((literal) => Buffer.from(literal, 'latin1'));
-  const searches = needles.filter((each) => each.length < stride).map((each) => oneNeedle(each));
   const long = needles.filter((each) => each.length >= stride);
-  if (long.length > 0) searches.push(manyNeedles(long));
-  return searches;
+  return {
+    short: needles.filter((each) => each.length < stride).map((each) => oneNeedle(each)),
+    long: long.length > 0 ? manyNeedles(long) : undefined,
+    longest: Math.max(...long.map(({ length }) => length)),
+  };
 }
 
-type Find = (bytes: Uint8Array, from: number, end: number) => number;
+type FindShort = (bytes: Buffer, from: number) => number;
+type FindLong = (bytes: Buffer, from: number, end: number) => number;
 
-/** Boyer and Moore's bad character rule (Horspool): enough for one short needle. */
-function oneNeedle(needle: Uint8Array): Find {
+/** Boyer and Moore's bad character rule (Horspool), and native code for what is farther away. */
+function oneNeedle(needle: Buffer): FindShort {
   const { length } = needle;
   const shifts = new Uint8Array(256).fill(length);
   for (let i = 0; i < length - 1; i++) shifts[needle[i] as number] = length - 1 - i;
   const last = needle[length - 1] as number;
-  return (bytes, from, end) => {
-    for (let at = from + length - 1; at < end; at += shifts[bytes[at] as number] as number) {
+  return (bytes, from) => {
+    const stop = Math.min(bytes.length, from + near);
+    for (let at = from + length - 1; at < stop; at += shifts[bytes[at] as number] as number) {
       if (bytes[at] === last && standsAt(bytes, needle, at - length + 1)) return at - length + 1;
     }
-    return -1;
+    return stop === bytes.length ? -1 : bytes.indexOf(needle, stop - length + 1);
   };
 }
 
-function manyNeedles(needles: readonly Uint8Array[]): Find {
+/** Wu and Manber, "A fast algorithm for multi-pattern searching", 1994, with blocks of two bytes. */
+function manyNeedles(needles: readonly Uint8Array[]): FindLong {
   /** How far the window may move on when its last two bytes are these; 0 where a needle's first `stride` bytes may end. */
   const shifts = new Uint8Array(65_536).fill(stride - 1);
   const endingWith = new Map<number, Uint8Array[]>();

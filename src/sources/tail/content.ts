@@ -8,14 +8,17 @@ export interface Content {
   readonly isBusy: boolean;
   /** Bytes to read up to, as far as known now. Throws the system's error. */
   size: () => number;
-  /** Asks for one block from that byte on. Either `onBlock` follows, perhaps in several pieces, or `onError`, or there was nothing. */
+  /** Asks for what stands from that byte on, or some of it. Either `onBlock` follows, perhaps in several pieces, or `onError`, or there was nothing. */
   read: (from: number) => void;
   /** The listener is not called after that. The file itself stays open. */
   close: () => void;
 }
 
 export interface ContentListener {
+  /** A block is valid only during the call. */
   onBlock: (block: Buffer) => void;
+  /** After the last call of `onBlock` in one turn of the event loop. */
+  onTurn: () => void;
   onError: (error: unknown) => void;
   /** A hint: there may be more to read. */
   onChange: () => void;

@@ -8,7 +8,7 @@ import { type Source, type SourceListener, systemTiming } from '../source.ts';
 import type { RotatedLogOptions } from './followed-log.ts';
 import { createRotatedLog } from './rotated-log.ts';
 
-export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'onLost' | 'onNotice'> {
+export interface FollowFileOptions extends Omit<RotatedLogOptions, 'onLine' | 'onTurn' | 'onLost' | 'onNotice'> {
   needles: readonly string[];
   listener: SourceListener;
   /** How stamps without a zone are read. Default: UTC. */
@@ -24,7 +24,15 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
   const clockAt = createClockOfNow(zone);
   let lastTime: Millis | undefined;
 
-  return createRotatedLog({ ...options, timing, onLine, takeBytes: repeated?.take, onLost, onNotice });
+  return createRotatedLog({
+    ...options,
+    timing,
+    onLine,
+    takeBytes: repeated?.take,
+    onTurn: listener.repeats?.flush,
+    onLost,
+    onNotice,
+  });
 
   function onLine(raw: string, number: number, cut: boolean): void {
     const present = timing.wall();

@@ -12,6 +12,8 @@ export interface RotatedLogOptions extends Pick<SourceListener, 'onLost' | 'onNo
   /** As in `createScanner`; lines are numbered in their file, from where reading began. */
   onLine: ScannerOptions['onLine'];
   takeBytes?: ScannerOptions['takeBytes'];
+  /** All lines of one turn of the event loop were handed over. */
+  onTurn?: (() => void) | undefined;
   timing?: Timing;
   openContent?: OpenContent;
 }

@@ -27,7 +27,9 @@ export interface LogFile {
 export interface LogFileOptions extends FileReaderOptions {
   openContent: OpenContent;
   now: () => Millis;
-  onRead: () => void;
+  onRead: (file: LogFile) => void;
+  /** As in `RotatedLogOptions`. */
+  onTurn?: (() => void) | undefined;
   onChange: () => void;
   onMoved: () => void;
   /** The first bytes came to a file that had none. */
@@ -45,7 +47,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
   let isClosed = false;
   let size = place.offset;
   const open = isPacked ? openPackedContent : options.openContent;
-  const content = open(log, { onBlock: take, onError: fail, onChange, onMoved });
+  const content = open(log, { onBlock: take, onTurn: endTurn, onError: fail, onChange, onMoved });
 
   const file = {
     log,
@@ -102,7 +104,11 @@ export function createLogFile(options: LogFileOptions): LogFile {
     if (isBegun) options.onBegun();
     reader.take(block);
     file.lastRead = now();
-    if (!isClosed) options.onRead();
+  }
+
+  function endTurn(): void {
+    options.onTurn?.();
+    if (!isClosed) options.onRead(file);
   }
 
   function fail(error: unknown): void {

@@ -12,7 +12,7 @@ import type { Report } from './report.ts';
 
 export interface OpenFilesOptions extends Pick<
   LogFileOptions,
-  'needles' | 'onLine' | 'takeBytes' | 'now' | 'openContent' | 'onMoved' | 'onBegun'
+  'needles' | 'onLine' | 'takeBytes' | 'onTurn' | 'now' | 'openContent' | 'onMoved' | 'onBegun'
 > {
   path: string;
   order: ReadingOrder;
@@ -40,9 +40,10 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
   const common = {
     ...options,
     onTooLong: (line: number) => report.tooLong(line, order.counts.tooLong),
-    onRead() {
+    onRead({ size, reader }: LogFile) {
       report.well();
-      turns.set(0);
+      // What is written in small pieces is read together.
+      turns.set(size > reader.offset ? 0 : coalescing);
     },
     onChange: () => turns.setEarliest(coalescing),
     onOverwritten: startOver,

@@ -8,7 +8,7 @@ import type { OpenLog } from './open-log.ts';
 const borrowed = { open, read, close: (_: number, done: () => void): void => done() };
 
 /** A rotated and packed (gzip) file, read in one go; offsets are of the packed bytes. It is packed once, so it never changes. */
-export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange }: ContentListener): Content {
+export function openPackedContent({ fd }: OpenLog, { onBlock, onTurn, onError, onChange }: ContentListener): Content {
   let stop: (() => void) | undefined;
   let size = Infinity;
 
@@ -41,7 +41,9 @@ export function openPackedContent({ fd }: OpenLog, { onBlock, onError, onChange 
         if (stop !== end) return;
         const unread = block.subarray(Math.max(0, Math.min(block.length, from - at)));
         at += block.length;
-        if (unread.length > 0) onBlock(unread);
+        if (unread.length === 0) return;
+        onBlock(unread);
+        onTurn();
       });
       unpacked.on('end', () => {
         if (stop !== end) return;

@@ -1,30 +1,31 @@
-import { fstatSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import { Tail } from 'tail';
+import type { Millis } from '../../model/log-line.ts';
 import type { Content, ContentListener } from './content.ts';
 import type { OpenLog } from './open-log.ts';
 
-/** Asked for at a time. It comes in pieces of 64 KiB, between which other work has its turn. */
-const blockSize = 4 * 1024 * 1024;
+/** One for all: a block is done with before the next one is read. */
+const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Reads through the descriptor (/proc/self/fd/N), so renaming does not matter; `tail` would lose lines (docs/decisions.md). */
+/** Of the processor's time; then other work has its turn. */
+const longestTurn: Millis = 4;
+
+/** Reads a descriptor, so renaming does not matter; what is used of `tail` is that it watches the file (docs/decisions.md). */
 class PinnedTail extends Tail implements Content {
   // Set after the constructor of Tail, which calls methods below already.
   declare private readonly listener: ContentListener | undefined;
   declare private readonly fd: number;
-  declare private handedOver: number;
+  declare private isReading: boolean;
   declare private isClosed: boolean;
   declare private isOpen: boolean;
 
   constructor({ fd }: OpenLog, listener: ContentListener) {
     super(`/proc/self/fd/${fd}`, { separator: null, fromBeginning: true, follow: false });
-    // Blocks come as bytes then.
-    this.encoding = undefined;
     this.fd = fd;
     this.listener = listener;
-    this.handedOver = this.currentCursorPos = 0;
+    this.isReading = false;
     this.isClosed = false;
     this.isOpen = true;
-    this.on('line', (block: Buffer) => this.handOver(block));
     this.on('error', (error: unknown) => {
       if (!this.isClosed) listener.onError(error);
     });
@@ -36,18 +37,22 @@ class PinnedTail extends Tail implements Content {
   }
 
   get isBusy(): boolean {
-    return this.queue.length > 0 && this.handedOver < this.currentCursorPos;
+    return this.isReading;
   }
 
   size(): number {
     return fstatSync(this.fd).size;
   }
 
+  /** What is in the page cache is there sooner than a thread would have it; a turn is as short as that of other work. */
   read(from: number): void {
-    if (this.isClosed || this.isBusy) return;
-    // The last block may have ended early: the file was cut off meanwhile.
-    this.handedOver = this.currentCursorPos = from;
-    super.change();
+    if (this.isClosed || this.isReading) return;
+    this.isReading = true;
+    try {
+      this.readTurn(from);
+    } finally {
+      this.isReading = false;
+    }
   }
 
   close(): void {
@@ -67,8 +72,27 @@ class PinnedTail extends Tail implements Content {
     // Begun by `observe`, once this object is complete.
   }
 
-  protected override latestPosition(): number {
-    return Math.min(this.size(), this.currentCursorPos + blockSize);
+  private readTurn(from: number): void {
+    const began = processorTime();
+    let at = from;
+    for (let isDone = false; !isDone;) {
+      const count = this.readBlock(at);
+      if (count === 0) break;
+      at += count;
+      this.listener?.onBlock(buffer.subarray(0, count));
+      isDone = count < buffer.length || this.isClosed || processorTime() - began >= longestTurn;
+    }
+    if (at > from) this.listener?.onTurn();
+  }
+
+  /** 0 at the end of the file, and when it cannot be read, which the listener knows then. */
+  private readBlock(from: number): number {
+    try {
+      return readSync(this.fd, buffer, 0, buffer.length, from);
+    } catch (error) {
+      this.listener?.onError(error);
+      return 0;
+    }
   }
 
   /** Without more of the kernel's watches (fs.inotify.max_user_watches) the file is looked at by whoever reads it. */
@@ -85,12 +109,12 @@ class PinnedTail extends Tail implements Content {
     this.watcher?.close();
     this.watcher = undefined;
   }
+}
 
-  private handOver(block: Buffer): void {
-    if (this.isClosed) return;
-    this.handedOver += block.length;
-    this.listener?.onBlock(block);
-  }
+/** Of this thread: while it waits for a processor, nothing is read. */
+function processorTime(): Millis {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Throws the system's error. */

@@ -79,6 +79,7 @@ function quietPipeline(): Pipeline {
     felixOf: () => undefined,
     series: () => series,
     advance: () => {},
+    nextDue: () => Infinity,
   });
   return createPipeline({
     prefixes: createPrefixTable(),

@@ -72,6 +72,7 @@ function writesOf(what: string, script: Script): string[] {
     felixOf: () => ({ kind: 'absent' }),
     series: recorder.series,
     advance: recorder.advance,
+    nextDue: (name) => recorder.series(name).nextDue(),
   });
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),

@@ -44,7 +44,7 @@ interface Options extends ContentsOptions {
   onClose?: () => void;
 }
 
-function open({ fd }: OpenLog, { onBlock, onError }: ContentListener, options: Options): Content {
+function open({ fd }: OpenLog, { onBlock, onTurn, onError }: ContentListener, options: Options): Content {
   const { blockSize = usualBlock, isWatched = false, schedule, onClose } = options;
   let isClosed = false;
   let cancel: (() => void) | undefined;
@@ -77,6 +77,8 @@ function open({ fd }: OpenLog, { onBlock, onError }: ContentListener, options: O
     } catch (error) {
       return onError(error);
     }
-    if (count > 0 && !isClosed) onBlock(block.subarray(0, count));
+    if (count === 0 || isClosed) return;
+    onBlock(block.subarray(0, count));
+    onTurn();
   }
 }

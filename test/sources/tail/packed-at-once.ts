@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import type { OpenContent } from '../../../src/sources/tail/content.ts';
 
 /** As `openPackedContent`, but read as soon as it is asked to. */
-export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onError, onChange }) => {
+export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onTurn, onError, onChange }) => {
   let size = Infinity;
   let isClosed = false;
   return {
@@ -18,7 +18,10 @@ export const openPackedAtOnce: OpenContent = ({ fd }, { onBlock, onError, onChan
         return onError(error);
       }
       size = content.length;
-      if (size > from) onBlock(content.subarray(from));
+      if (size > from) {
+        onBlock(content.subarray(from));
+        onTurn();
+      }
       if (!isClosed) onChange();
     },
     close: () => void (isClosed = true),

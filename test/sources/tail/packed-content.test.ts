@@ -35,6 +35,7 @@ async function readAll(log: OpenLog, from: number): Promise<{ text: string; erro
         size = content.size();
         resolve(undefined);
       },
+      onTurn: () => {},
       onMoved: () => {},
     });
     expect([content.isWatched, content.isBusy, content.size()]).toStrictEqual([true, false, Infinity]);
@@ -95,6 +96,7 @@ test('closed within a block: nothing more is handed over', async () => {
       },
       onError: () => void events.push('error'),
       onChange: () => void events.push('change'),
+      onTurn: () => {},
       onMoved: () => {},
     });
     content.read(0);
@@ -152,6 +154,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
       onTooLong: (line) => void events.push(`line ${line} is too long`),
       onRead: () => void (most = Math.max(most, process.memoryUsage.rss() - before)),
       onChange: () => resolve(events),
+      onTurn: () => {},
       onMoved: () => {},
       onBegun: () => {},
       onOverwritten: () => resolve([...events, 'overwritten']),
@@ -168,7 +171,7 @@ test.each(['read', 'closed'])('when it was %s, its descriptor is still that of i
   const log = written(gzipSync('a\n'.repeat(mebibyte)));
   if (what === 'read') await readAll(log, 0);
   else {
-    const content = openPackedContent(log, { onBlock() {}, onError() {}, onChange() {}, onMoved() {} });
+    const content = openPackedContent(log, { onBlock() {}, onTurn() {}, onError() {}, onChange() {}, onMoved() {} });
     content.read(0);
     content.close();
   }

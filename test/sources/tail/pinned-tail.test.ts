@@ -18,6 +18,7 @@ interface Opened {
   errors: unknown[];
   changes: () => number;
   moves: () => number;
+  turns: () => number;
   text: () => string;
 }
 
@@ -26,7 +27,7 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
   writeFileSync(file, written);
   const log = openLog(file) as OpenLog;
   const [blocks, errors]: [Buffer[], unknown[]] = [[], []];
-  let [changes, moves] = [0, 0];
+  let [changes, moves, turns] = [0, 0, 0];
   const content: Content = openPinnedTail(log, {
     onBlock(block) {
       blocks.push(Buffer.from(block));
@@ -34,6 +35,7 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
     },
     onError: (error) => void errors.push(error),
     onChange: () => void changes++,
+    onTurn: () => void turns++,
     onMoved: () => void moves++,
   });
   let isClosed = false;
@@ -43,7 +45,7 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
     closeLog(log);
   });
   const text = (): string => Buffer.concat(blocks).toString();
-  return { file, log, content, blocks, errors, changes: () => changes, moves: () => moves, text };
+  return { file, log, content, blocks, errors, changes: () => changes, moves: () => moves, turns: () => turns, text };
 }
 
 /** As soon as that does not throw any more. */
@@ -54,45 +56,40 @@ function descriptors(): number {
 }
 
 describe('reads', () => {
-  test('what is there, from where it is asked to, as bytes', async () => {
-    const { content, text, blocks, errors } = opened(Buffer.from('abc\u00ff\0\nIN=ä\n'));
+  test('what is there, from where it is asked to, as bytes, and says that this was its turn', () => {
+    const wasBusy: boolean[] = [];
+    const { content, text, turns, errors } = opened(Buffer.from('abc\u00ff\0\nIN=ä\n'), ({ isBusy }) => {
+      wasBusy.push(isBusy);
+    });
     expect([content.isWatched, content.isBusy, content.size()]).toStrictEqual([true, false, 13]);
     content.read(3);
-    expect(content.isBusy).toBe(true);
-    await until(() => expect(content.isBusy).toBe(false));
     expect(text()).toBe('\u00ff\0\nIN=ä\n');
-    expect(blocks.every((block) => Buffer.isBuffer(block))).toBe(true);
-    expect(errors).toStrictEqual([]);
+    expect([wasBusy, content.isBusy, turns(), errors]).toStrictEqual([[true], false, 1, []]);
   });
 
-  test('nothing at the end, and is not busy then', () => {
-    const { content, blocks } = opened('abc');
+  test('nothing at the end, and had no turn then', () => {
+    const { content, blocks, turns } = opened('abc');
     content.read(3);
-    expect([content.isBusy, blocks.length]).toStrictEqual([false, 0]);
+    expect([content.isBusy, blocks.length, turns()]).toStrictEqual([false, 0, 0]);
   });
 
-  test('no more than 4 MiB at a time, and not again while it is busy', async () => {
-    const size = 4 * 1024 * 1024;
-    const { content, blocks } = opened(Buffer.alloc(size + 10, 'x'));
-    content.read(0);
-    content.read(0);
-    await until(() => expect(content.isBusy).toBe(false));
-    const length = (): number => blocks.reduce((sum, block) => sum + block.length, 0);
-    expect(length()).toBe(size);
-    content.read(size);
-    await until(() => expect(content.isBusy).toBe(false));
-    expect(length()).toBe(size + 10);
-  });
-
-  test('on when it is asked to within the last piece of a block', async () => {
-    let isFirst = true;
-    const { content, text } = opened('IN=1\n', (it) => {
-      if (isFirst) appendFileSync(path(`${files}.log`), 'IN=2\n');
-      isFirst = false;
-      it.read(text().length);
+  test('on until its time is over, and the rest when it is asked again', () => {
+    const size = 10 * 1024 * 1024;
+    const { content, blocks, turns } = opened(Buffer.alloc(size, 'x'), () => {
+      const began = performance.now();
+      while (performance.now() - began < 5);
     });
+    const length = (): number => blocks.reduce((sum, block) => sum + block.length, 0);
     content.read(0);
-    await until(() => expect(text()).toBe('IN=1\nIN=2\n'));
+    expect([length(), turns()]).toStrictEqual([64 * 1024, 1]);
+    content.read(size - 10);
+    expect([length(), turns()]).toStrictEqual([64 * 1024 + 10, 2]);
+  });
+
+  test('no other block while one is handed over', () => {
+    const { content, text } = opened('IN=1\nIN=2\n', (it) => it.read(5));
+    content.read(0);
+    expect(text()).toBe('IN=1\nIN=2\n');
   });
 });
 
@@ -129,7 +126,7 @@ describe('notices', () => {
 });
 
 describe('a file that is cut off', () => {
-  test('while a block is in flight: it ends early, and can be read again', async () => {
+  test('between two blocks: it ends early, and can be read again', () => {
     let isCut = false;
     const size = 3 * 1024 * 1024;
     const { file, content, blocks, errors, text } = opened(Buffer.alloc(size, 'x'), () => {
@@ -137,22 +134,13 @@ describe('a file that is cut off', () => {
       isCut = true;
     });
     content.read(0);
-    await until(() => expect(content.isBusy).toBe(false));
-    expect(blocks.reduce((sum, block) => sum + block.length, 0)).toBeLessThan(size);
+    expect(blocks.map(({ length }) => length)).toStrictEqual([64 * 1024]);
     expect(content.size()).toBe(0);
     blocks.length = 0;
     appendFileSync(file, 'IN=1\n');
     content.read(0);
-    await until(() => expect(text()).toBe('IN=1\n'));
+    expect(text()).toBe('IN=1\n');
     expect(errors).toStrictEqual([]);
-  });
-
-  test('between asking and reading: nothing comes', async () => {
-    const { file, content, blocks } = opened('IN=1\n');
-    content.read(0);
-    truncateSync(file);
-    await until(() => expect(content.isBusy).toBe(false));
-    expect(blocks).toStrictEqual([]);
   });
 });
 
@@ -169,18 +157,13 @@ describe('closed', () => {
     expect(content.isBusy).toBe(false);
   });
 
-  test('errors are not handed over any more; they are before', async () => {
+  test('errors are not handed over any more; they are before', () => {
     for (const isClosed of [true, false]) {
-      const { content, log, errors, blocks } = opened('IN=1\n');
-      const before = descriptors();
-      content.read(0);
-      if (isClosed) content.close();
-      // What it reads is opened later, by this number.
+      const { content, log, errors, blocks, turns } = opened('IN=1\n');
       closeLog(log);
-      if (isClosed) await until(() => expect(descriptors()).toBeLessThan(before));
-      else await until(() => expect(errors).toHaveLength(1));
-      await new Promise((resolve) => void setImmediate(resolve));
-      expect([errors.length, blocks.length]).toStrictEqual([isClosed ? 0 : 1, 0]);
+      if (isClosed) content.close();
+      content.read(0);
+      expect([errors.length, blocks.length, turns()]).toStrictEqual([isClosed ? 0 : 1, 0, 0]);
       log.fd = -1;
     }
   });
@@ -210,7 +193,7 @@ describe('closed', () => {
       import { openPinnedTail } from '${folder}pinned-tail.ts';
       const log = openLog('${file}');
       const nothing = () => {};
-      const content = openPinnedTail(log, { onBlock: end, onError: nothing, onChange: nothing, onMoved: nothing });
+      const content = openPinnedTail(log, { onBlock: end, onTurn: nothing, onError: nothing, onChange: nothing, onMoved: nothing });
       content.read(0);
       function end(block) {
         console.log(String(block));
