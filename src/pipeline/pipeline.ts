@@ -133,8 +133,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
     const weight = weightOf(observation);
     settle(line, lost, weight * lines, lines);
     if (lost.isIgnored) return;
-    report(meaning, line.time, weight);
-    if (lines > 1) report(meaning, last, weight * (lines - 1));
+    report(meaning, line.time, weight * lines, last);
   }
 
   function noteFirewall(node: string, { line, lines, last }: Alike): void {
@@ -148,9 +147,9 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
-  function report({ findings, node }: FlowMeaning, time: Millis, weight: number): void {
+  function report({ findings, node }: FlowMeaning, time: Millis, weight: number, last = time): void {
     options.advance(node, time);
-    for (const finding of findings) options.series(node).count(finding, time, weight);
+    for (const finding of findings) options.series(node).count(finding, time, weight, last);
   }
 
   function takeIncident(line: LogLine, { observation, node }: Decision & { kind: 'incident' }): void {

@@ -30,7 +30,7 @@ export interface Statistics {
   /** Lines in a format that their writer may not write: a packet as the kernel prints it, from sshd. */
   notKernel: number;
   nodeUnknown: number;
-  /** `lines`: so many said the same. */
+  /** `lines`: so many were alike. */
   observed: (line: LogLine, observation: Observation, lines?: number) => void;
   resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
 }

@@ -36,10 +36,10 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     suppress,
   };
 
-  /** Adds `weight` packets to the series of a finding. */
-  function count(finding: Finding, time: Millis, weight = 1): void {
+  /** Adds `weight` packets to the series of a finding, from `time` to `last`, in which no window ends. */
+  function count(finding: Finding, time: Millis, weight = 1, last = time): void {
     revision++;
-    countOne(finding, time, weight);
+    countOne(finding, time, weight, last);
     if (held.scans.takeBegun()) joinUnpublished();
   }
 
@@ -56,8 +56,8 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
   }
 
   /** Gives the series that it was counted in. */
-  function countOne(finding: Finding, time: Millis, weight: number): Series | undefined {
-    const series = open.of(finding, time);
+  function countOne(finding: Finding, time: Millis, weight: number, last = time): Series | undefined {
+    const series = open.of(finding, time, last);
     // The packets of a scan that are counted on the node are counted on Pods, too.
     const isCounted = finding.details.kind === 'scan';
     if (series === undefined) {
@@ -67,12 +67,12 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
     const { details } = series.finding;
     if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
-    add(series, finding, time, weight);
+    add(series, finding, weight, time, last);
     const refused = noteOthers(series, finding);
     if (refused !== undefined) held.scans.joined(series, refused);
     onCounted(series, time);
     const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
-    if (stranger !== undefined) countOne(stranger, time, weight);
+    if (stranger !== undefined) countOne(stranger, time, weight, last);
     return series;
   }
 
@@ -91,10 +91,10 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
   }
 }
 
-function add(series: Series, finding: Finding, time: Millis, weight: number): void {
+function add(series: Series, finding: Finding, weight: number, time: Millis, last: Millis): void {
   series.count += weight;
-  if (time > series.last) series.last = time;
-  else if (time < series.first) series.first = time;
+  if (last > series.last) series.last = last;
+  if (time < series.first) series.first = time;
   // An incident is published as it is known now, not as it began.
   if (finding.details.kind === 'incident') series.finding = finding;
 }

@@ -30,14 +30,23 @@ export function createOpenSeries({ limits, restored, changes }: OpenSeriesOption
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
+  /** What a finding that comes again was counted in, as long as no series comes or goes. */
+  let latest = new WeakMap<Finding, { series: Series; version: number }>();
 
   return {
     held,
-    /** The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. */
-    of(finding: Finding, time: Millis): Series | undefined {
-      if (time > clock) clock = time;
+    /**
+     * The series that a finding counts in from `time` to `last`, in which no window ends; a new one with a count of 0 where there is none;
+     * undefined past the total.
+     */
+    of(finding: Finding, time: Millis, last: Millis): Series | undefined {
+      if (last > clock) clock = last;
       if (clock >= nextSweep) sweep();
-      return openOne(finding.identity) ?? open(finding, time);
+      const known = latest.get(finding);
+      if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
+      const series = openOne(finding.identity) ?? open(finding, time);
+      if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
+      return series;
     },
     /** It is counted as something else from now. */
     forget(series: Series): void {
@@ -85,6 +94,7 @@ export function createOpenSeries({ limits, restored, changes }: OpenSeriesOption
 
   function sweep(): void {
     nextSweep = clock + windowLength / 4;
+    latest = new WeakMap();
     held.sweep(clock);
     slots.sweep(clock);
   }

@@ -15,13 +15,19 @@ export function createScans(restored: Iterable<Series>) {
   /** Peers that one more object would make scanners, or that are: while there are none, no packet is looked at. */
   let suspects = 0;
   let hasBegun = false;
+  let version = 0;
   /** The identity as a peer, by object. */
   const identities = new LRUCache<string, string>({ max: podsKnown });
   for (const series of restored) add(series);
 
   return {
+    /** Another number whenever a series has come or gone, or has one more peer: `roleIn` may have another answer. */
+    get version(): number {
+      return version;
+    },
     add,
     remove(series: Series): void {
+      version++;
       const object = objectKey(series.finding.regarding);
       for (const identity of refusedBy(series)) {
         const objects = refusals.get(identity);
@@ -33,6 +39,7 @@ export function createScans(restored: Iterable<Series>) {
     },
     /** One more peer is counted in the series that an object has for scans. */
     joined(series: Series, peer: Endpoint): void {
+      version++;
       note(peer.identity, objectKey(series.finding.regarding));
       if (refusals.get(peer.identity)?.size === manyObjects + 1) hasBegun = true;
     },
@@ -65,6 +72,7 @@ export function createScans(restored: Iterable<Series>) {
   }
 
   function add(series: Series): void {
+    version++;
     const { details, regarding } = series.finding;
     for (const identity of refusedBy(series)) note(identity, objectKey(regarding));
     if (details.kind === 'flow' && isTry(details)) know(details.peer);

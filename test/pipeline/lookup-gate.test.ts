@@ -33,6 +33,8 @@ interface Rig {
   lookupGate: LookupGate;
   /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
   read: (host: number, port?: number) => void;
+  /** Counts as many lines more that repeat the one that was read last. */
+  repeat: (lines: number) => void;
   /** The lists of Pods are there. */
   sync: () => void;
   /** A look-up has come back. */
@@ -77,7 +79,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
       waits.push(Date.now() - Math.max(flow.since, syncedAt));
       pipeline.resume(flow);
     },
-    onFull: () => void full++,
+    onFull: (lines) => void (full += lines),
     now: Date.now,
   });
   const pipeline: Pipeline = createPipeline({
@@ -98,6 +100,12 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     waits,
     asked,
     read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
+    repeat(lines) {
+      const { repeats } = pipeline;
+      const repeat = repeats?.last();
+      for (let i = 0; i < lines; i++) if (repeat !== undefined) repeats?.again(repeat, Date.now() + i);
+      repeats?.flush();
+    },
     sync() {
       if (syncedAt < Infinity) return;
       syncedAt = Date.now();
@@ -138,6 +146,25 @@ test('what is known is counted at once', () => {
 });
 
 describe('what is looked up', () => {
+  test('waits with all lines that repeat it, and is counted with them', () => {
+    const one = rig();
+    one.read(7);
+    one.repeat(5);
+    expect([one.counted(), one.queue.flows.map(({ weight, first, last }) => [weight, first, last])]).toEqual([
+      [],
+      [[6, nine, nine + 4]],
+    ]);
+    one.answer(7);
+    expect(one.counted()).toEqual(['203.0.113.7 80 x6']);
+  });
+
+  test('with lines that repeat it, is counted at once where the queue is full', () => {
+    const one = rig({ limit: 1 });
+    for (const host of [7, 8]) one.read(host);
+    one.repeat(5);
+    expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
+  });
+
   test('waits for its answer, and is counted as soon as it is there', () => {
     const one = rig();
     for (const host of [7, 7, 8]) one.read(host);

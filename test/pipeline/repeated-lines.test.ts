@@ -10,6 +10,8 @@ import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { objectKey, podRef } from '../../src/model/endpoint.ts';
+import { windowOf } from '../../src/series/window.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { cluster, clock, node, pod } from '../builders.ts';
 import { printedLine } from '../properties/arbitraries.ts';
@@ -63,6 +65,9 @@ const envelopes: readonly Envelope[] = [
   () => '',
 ];
 
+/** An hour of the Pod's Events ends soon. */
+const shortBeforeHour = windowOf(clock('09:00:00'), objectKey(podRef(pod()))).end - 4000;
+
 const step = fc.record({
   /** Which of the log's texts. */
   text: fc.nat(2),
@@ -88,12 +93,13 @@ const log = fc.record({
   envelope: fc.constantFrom(...envelopes),
   blockSize: fc.constantFrom(64, 1000, 65_536),
   node: fc.constantFrom(undefined, 'node-a'),
+  start: fc.constantFrom(clock('09:00:00'), shortBeforeHour),
 });
 
 type Log = typeof log extends fc.Arbitrary<infer T> ? T : never;
 
-function written({ texts, steps, envelope }: Log): Buffer {
-  let at = clock('09:00:00');
+function written({ texts, steps, envelope, start }: Log): Buffer {
+  let at = start;
   const lines = steps.map((each) => {
     at += each.seconds * 1000;
     let next = 0;
@@ -145,7 +151,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
   };
   await readLog(
     input,
-    { latest: clock('09:30:00') },
+    { latest: clock('12:00:00') },
     {
       pipeline: {
         take(each: LogLine, origin) {

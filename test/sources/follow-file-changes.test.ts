@@ -214,7 +214,7 @@ describe('truncated', () => {
     writeFileSync(file, content);
     time.advance(200);
     expect(texts()).toStrictEqual(['IN=1', 'IN=2', ...content.split('\n').slice(0, -1)]);
-    expect(losses).toMatchObject([{ count: undefined, unit: 'bytes', time: noon + 100 }]);
+    expect(losses).toMatchObject([{ count: undefined, unit: 'bytes', time: noon + 20 }]);
     expect(source.position).toMatchObject({ files: [{ offset: content.length }] });
     time.advance(10_000);
     expect(losses).toHaveLength(1);

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Finding } from '../../src/model/finding.ts';
+import { objectKey } from '../../src/model/endpoint.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowOf } from '../../src/series/window.ts';
+import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { stateOf } from './state-of.ts';
+
+const targets = Array.from({ length: 11 }, (_, number) => podRef(`web-${number}`));
+const peers = [
+  externalEnd({ address: '203.0.113.1', identity: '203.0.113.1' }),
+  podEnd({ identity: 'Pod/shop/worker' }),
+];
+
+/** Enough for scans, for objects without a place, and for peers past their share. */
+const findings: Finding[] = targets.flatMap((regarding) =>
+  peers.flatMap((peer) =>
+    [80, 81, 82, 83, 84].map((port) =>
+      finding({
+        identity: `${objectKey(regarding)} ${peer.identity} ${port}`,
+        regarding,
+        related: peer.object,
+        details: flow({ port, peer }),
+      }),
+    ),
+  ),
+);
+
+/** A little before a window of the first ends. */
+const start = windowOf(nine, objectKey(targets[0] as Finding['regarding'])).end - 20_000;
+
+const step = fc.record({
+  finding: fc.nat(),
+  seconds: fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1, 1, 5, 5, 900),
+  lines: fc.integer({ min: 1, max: 3 }),
+  written: fc.nat(20).map((number) => number === 0),
+});
+
+/** Few of them, so that they come again while none other comes for the first time; a scan; or all. */
+const some = fc.oneof(
+  fc.subarray(findings, { minLength: 2, maxLength: 12 }),
+  fc.constant(
+    findings.filter(({ details }) => details.kind === 'flow' && details.port === 80 && details.peer === peers[0]),
+  ),
+  fc.constant(findings),
+);
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+function tableOf(counted: readonly Finding[], steps: readonly Step[], isSame: boolean): SeriesTable {
+  const table = createSeriesTable({ limits: { perObject: 4, perPeer: 2, total: 60 } });
+  let time = start;
+  for (const { finding: index, seconds, lines, written } of steps) {
+    time += seconds * 1000;
+    const one = counted[index % counted.length] as Finding;
+    table.count(isSame ? one : { ...one }, time, lines);
+    if (!written) continue;
+    for (const series of table.takeAll(time, () => true)) {
+      const { count, suppressed, published } = series;
+      table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: time });
+    }
+  }
+  return table;
+}
+
+test('a finding that comes again counts as one that is equal to it', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(some, fc.array(step, { minLength: 20, maxLength: 250 }), (counted, steps) => {
+      expect(stateOf(tableOf(counted, steps, true))).toEqual(stateOf(tableOf(counted, steps, false)));
+    }),
+    { numRuns: 200 },
+  );
+});
