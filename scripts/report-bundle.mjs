@@ -13,10 +13,27 @@ export const withoutReport = {
 
 export const reportFile = 'kube-netfilter-tailer-report.cjs';
 
+/**
+ * The script and the style of the page, which the sources make when they need them.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const embedPage = {
+  name: 'embed-page',
+  setup(build) {
+    build.onLoad({ filter: /[/\\]report[/\\]page[/\\]assets\.ts$/ }, async () => {
+      const { pageAssets } = await import('../src/report/page/assets.ts');
+      const assets = JSON.stringify(await pageAssets());
+      return { contents: `const assets = ${assets};\nexport const pageAssets = () => Promise.resolve(assets);` };
+    });
+  },
+};
+
 /** @type {import('esbuild').BuildOptions} */
 export const reportOptions = {
   entryPoints: ['src/commands/report.ts'],
   outfile: `dist/${reportFile}`,
+  plugins: [embedPage],
   // 70 MB of native code, which npm installs where there is some for the platform.
   external: ['@duckdb/node-api'],
 };

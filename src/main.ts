@@ -144,7 +144,7 @@ async function runDoctor(args: string[]): Promise<number> {
 }
 
 async function runReport(args: string[]): Promise<number> {
-  const options = readReportOptions(args);
+  const options = readReportOptions(args, isatty(1));
   if (options === 'help') return print(reportHelp);
   const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException) => {
     // The last one is what a single executable reports, which has no files beside it.

@@ -7,6 +7,7 @@ import { printableJson } from '../platform/printable.ts';
 import { aggregate, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine, ReportError } from './engine.ts';
 import type { Pair, Report } from './model.ts';
+import { pageHtml } from './page/page.ts';
 import { readIncidents } from './read/incidents.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine } from './texts/csv.ts';
@@ -15,7 +16,7 @@ import { tableText } from './texts/table.ts';
 
 export { ReportError } from './engine.ts';
 
-export const reportOutputs = ['table', 'csv', 'json', 'markdown'] as const;
+export const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
 export type ReportOutput = (typeof reportOutputs)[number];
 
 export interface ReportOptions {
@@ -86,6 +87,9 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
 
 async function write(engine: Engine, report: Report, output: ReportOutput, out: (text: string) => void): Promise<void> {
   switch (output) {
+    case 'html':
+      out(await pageHtml(engine, report));
+      break;
     case 'table':
       out(tableText(report));
       break;

@@ -18,7 +18,7 @@ test('rows that replay prints are read from standard input', async () => {
 
 test('broken rows are named on standard error, and the exit status is 1', async () => {
   const file = write('broken.ndjson', `${linesOf([row(1)])}{\n`);
-  const { status, err, out } = await program(['report', file]);
+  const { status, err, out } = await program(['report', '-o', 'table', file]);
   expect({ status, place: err.split(': ')[0] }).toEqual({ status: 1, place: `${file}:2` });
   expect(out).toMatch(/^Packets +1$/m);
 });
@@ -30,7 +30,7 @@ test('without a row to read the exit status is 2, and nothing is printed', async
 test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {
   const file = write('rows.ndjson', linesOf([row(1), row(2)]));
   const db = path('audit.duckdb');
-  expect(await program(['report', '--db', db, file])).toMatchObject({ status: 0 });
+  expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 0 });
   const instance = await DuckDBInstance.create(db, { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   const found = await connection.runAndReadAll(
@@ -41,11 +41,14 @@ test('--db leaves a database with the rows, their names and pairs; it replaces n
   ]);
   connection.closeSync();
   instance.closeSync();
-  expect(await program(['report', '--db', db, file])).toMatchObject({ status: 2, out: '' });
+  expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 2, out: '' });
 });
 
 test('what is written meanwhile is removed', async () => {
   mkdirSync(path('tmp'));
-  const { status } = await program(['report', '-'], { stdin: linesOf([row(1)]), env: { TMPDIR: path('tmp') } });
+  const { status } = await program(['report', '-o', 'json', '-'], {
+    stdin: linesOf([row(1)]),
+    env: { TMPDIR: path('tmp') },
+  });
   expect({ status, left: readdirSync(path('tmp')) }).toEqual({ status: 0, left: [] });
 });

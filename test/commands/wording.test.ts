@@ -105,15 +105,25 @@ describe('report', () => {
     [[], 'no ROWS are named; - reads standard input'],
     [
       ['a.ndjson', '-o', 'markdwn'],
-      '--output markdwn: must be one of table, markdown, csv, json; did you mean markdown?',
+      '--output markdwn: must be one of html, table, markdown, csv, json; did you mean markdown?',
     ],
-    [['a.ndjson', '-o', 'yaml'], '--output yaml: must be one of table, markdown, csv, json'],
+    [['a.ndjson', '-o', 'yaml'], '--output yaml: must be one of html, table, markdown, csv, json'],
     [['-', '--baseline', '-'], 'standard input (-) can be read only once'],
     [['a.ndjson', '--basline=b'], '--basline: there is no such option; did you mean --baseline?'],
     [['a.ndjson', '--db'], '--db: has no value'],
   ])('says what is wrong with %j', (args, problem) => {
-    expect(() => readReportOptions(args)).toThrow(new UsageError([problem], 'report'));
+    expect(() => readReportOptions(args, false)).toThrow(new UsageError([problem], 'report'));
   });
+});
+
+test('report does not print the page on a terminal', () => {
+  expect(() => readReportOptions(['a.ndjson'], true)).toThrow(
+    new UsageError(
+      ['--output html: write the page to a file (report … > report.html), or take --output table'],
+      'report',
+    ),
+  );
+  expect(readReportOptions(['a.ndjson', '-o', 'csv'], true)).toMatchObject({ output: 'csv' });
 });
 
 describe('config', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { reportOutputs as texts } from '../../src/report/report.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { gap, hostileRows, linesOf, printed, row, writer } from './scene.ts';
 
@@ -38,6 +37,7 @@ function scene(): { rows: string[]; baseline: string[]; events: string[] } {
   };
 }
 
+const texts = ['table', 'csv', 'json', 'markdown'] as const;
 const endings = { table: 'txt', csv: 'csv', json: 'json.txt', markdown: 'md' } as const;
 
 test.each(texts)('a report as %s', async (output) => {

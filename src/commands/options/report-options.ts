@@ -3,7 +3,7 @@ import { nearest } from '../../config/suggest.ts';
 import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 
-const outputs = ['table', 'markdown', 'csv', 'json'] as const;
+const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const;
 
 export interface ReportCommandOptions {
   rows: string[];
@@ -19,17 +19,18 @@ export const reportHelp = `Usage: kube-netfilter-tailer report ROWS...
 A report on rows of the audit (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline.
 ROWS are files of NDJSON or patterns in quotes; .gz and .zst are unpacked; - is standard input.
 
-  kube-netfilter-tailer report '/var/log/audit/*.ndjson*'
-  kube-netfilter-tailer report --baseline before.ndjson after.ndjson
-  kube-netfilter-tailer replay --pods cluster.json -o audit kern.log | kube-netfilter-tailer report -
+  kube-netfilter-tailer report '/var/log/audit/*.ndjson*' > report.html
+  kube-netfilter-tailer report --baseline before.ndjson after.ndjson > changes.html
+  kube-netfilter-tailer replay --pods cluster.json -o audit kern.log | kube-netfilter-tailer report --output table -
 
 What to read
   --baseline ROWS          rows to compare with: what appeared, what vanished; may be repeated
-  --events FILE            Events as JSON, of replay or kubectl, whose incidents are listed; may be repeated
+  --events FILE            Events as JSON, of replay or kubectl, whose incidents are marked; may be repeated
   --include-noise          take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too
 
 What to show
-  -o, --output FORMAT      table     for a terminal (default)
+  -o, --output FORMAT      html      one page that needs no network (default)
+                           table     for a terminal
                            markdown  for a ticket
                            csv       every pair of source, destination and service, for a spreadsheet
                            json      all sums, and every pair
@@ -44,10 +45,10 @@ Exit status
 `;
 
 /** Reads the arguments after `report`. Throws a `UsageError` that lists all that is wrong. */
-export function readReportOptions(args: readonly string[]): ReportCommandOptions | 'help' {
+export function readReportOptions(args: readonly string[], isTerminal: boolean): ReportCommandOptions | 'help' {
   const { values, last, switches, operands, problems } = parseOptions(args, forms, true);
   if (switches.has('help')) return 'help';
-  const given = last('output') ?? 'table';
+  const given = last('output') ?? 'html';
   const output = outputs.find((each) => each === given);
   if (output === undefined) {
     const meant = nearest(given, outputs);
@@ -59,12 +60,14 @@ export function readReportOptions(args: readonly string[]): ReportCommandOptions
   if (operands.length === 0) problems.push('no ROWS are named; - reads standard input');
   if ([...operands, ...baseline].filter((name) => name === '-').length > 1)
     problems.push('standard input (-) can be read only once');
+  if (output === 'html' && isTerminal)
+    problems.push('--output html: write the page to a file (report … > report.html), or take --output table');
   if (problems.length > 0) throw new UsageError(problems, 'report');
   return {
     rows: [...operands],
     baseline,
     events: [...(values['events'] ?? [])],
-    output: output ?? 'table',
+    output: output ?? 'html',
     db: last('db'),
     includeNoise: switches.has('include-noise'),
   };

@@ -1,0 +1,40 @@
+/** The script and the style of the page. From source esbuild makes them when they are needed; the build puts them in here instead. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+export interface PageAssets {
+  script: string;
+  style: string;
+  /** As HTML. */
+  licences: string;
+}
+
+export async function pageAssets(): Promise<PageAssets> {
+  const folder = join(import.meta.dirname, 'client');
+  const { outputFiles } = await build({
+    entryPoints: [join(folder, 'main.ts'), join(folder, 'style.css')],
+    outdir: 'page',
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: ['chrome120', 'firefox120', 'safari17'],
+    legalComments: 'none',
+    logLevel: 'warning',
+    write: false,
+  });
+  const contentOf = (ending: string): string =>
+    outputFiles.find(({ path }) => path.endsWith(ending))?.text.trim() ?? '';
+  return { script: contentOf('.js'), style: contentOf('.css'), licences: await licencesHtml() };
+}
+
+/** Whoever passes the page on passes these on. */
+async function licencesHtml(): Promise<string> {
+  const packages = join(import.meta.dirname, '../../../node_modules');
+  const texts = ['echarts', 'zrender', 'tabulator-tables'].map(async (name) => {
+    const read = (file: string): Promise<string> => readFile(join(packages, name, file), 'utf8');
+    const { version } = JSON.parse(await read('package.json')) as { version: string };
+    return `${name} ${version}\n\n${await read('LICENSE')}`;
+  });
+  return (await Promise.all(texts)).join('\n\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}

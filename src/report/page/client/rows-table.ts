@@ -1,0 +1,170 @@
+/** The single rows: Tabulator shows a page of those that meet the conditions. */
+import {
+  AjaxModule,
+  FormatModule,
+  PageModule,
+  ResizeColumnsModule,
+  ResizeTableModule,
+  SortModule,
+  Tabulator,
+} from 'tabulator-tables';
+import type { PageData, RowColumn } from '../row-format.ts';
+import { element, numberText, type Rows, timeText } from './page-data.ts';
+import { type Chip, type Conditions, selectRows, sortRows } from './selection.ts';
+
+Tabulator.registerModule([AjaxModule, FormatModule, PageModule, ResizeColumnsModule, ResizeTableModule, SortModule]);
+
+export interface RowsTable {
+  /** Puts conditions in the place of those of the same kind, and shows the rows. */
+  show: (chips: readonly Chip[]) => void;
+}
+
+interface Request {
+  page: number;
+  size: number;
+  sort?: { field: RowColumn; dir: 'asc' | 'desc' }[];
+}
+
+const pageSize = 50;
+
+export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): RowsTable {
+  const conditions: Conditions = { chips: [], search: '', action: '', service: '' };
+  let [order, selected]: [string, Uint32Array] = ['', new Uint32Array()];
+
+  const answer = ({ page, size, sort }: Request): { last_page: number; data: Record<string, string>[] } => {
+    const by = { column: sort?.[0]?.field ?? 'at', isDescending: (sort?.[0]?.dir ?? 'desc') === 'desc' } as const;
+    const asked = JSON.stringify([conditions, by]);
+    if (asked !== order) {
+      selected = selectRows(rows, conditions);
+      sortRows(rows, selected, by);
+      order = asked;
+    }
+    say(selected.length, count, all);
+    const shown = [...selected.subarray((page - 1) * size, page * size)].map((row) => objectOf(rows, row));
+    return { last_page: Math.max(1, Math.ceil(selected.length / size)), data: shown };
+  };
+
+  const table = new Tabulator('#rows-table', {
+    ...columnsOf(),
+    layout: 'fitDataStretch',
+    placeholder: 'No record meets all conditions.',
+    pagination: true,
+    paginationMode: 'remote',
+    paginationSize: pageSize,
+    sortMode: 'remote',
+    initialSort: [{ column: 'at', dir: 'desc' }],
+    // Nothing is fetched: the function below has all rows.
+    ajaxURL: 'rows',
+    ajaxRequestFunc: async (_url, _config, params: Request) => answer(params),
+  });
+  table.on('tableBuilt', () => arrange());
+  const refresh = (): void => void table.setPage(1);
+  const drawChips = (): void => {
+    element('chips').replaceChildren(
+      ...conditions.chips.map((chip) => {
+        const button = Object.assign(document.createElement('button'), {
+          type: 'button',
+          textContent: `${chip.label} ×`,
+        });
+        button.setAttribute('aria-label', `Remove the condition ${chip.label}`);
+        button.addEventListener('click', () => {
+          conditions.chips = conditions.chips.filter((each) => each !== chip);
+          drawChips();
+          refresh();
+        });
+        return button;
+      }),
+    );
+  };
+  listen(rows, conditions, refresh);
+  return {
+    show(chips) {
+      const replaced = new Set(chips.map(({ id }) => (id === 'time' ? 'time' : 'pair')));
+      const kept = conditions.chips.filter(({ id }) => !replaced.has(id === 'time' ? 'time' : 'pair'));
+      conditions.chips = [...kept, ...chips];
+      drawChips();
+      refresh();
+      element('rows').scrollIntoView({
+        behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth',
+      });
+    },
+  };
+}
+
+/** Tabulator's roles, put right: a grid has rows only, and what scrolls can have the focus. */
+function arrange(): void {
+  const root = element('rows-table');
+  root.removeAttribute('aria-owns');
+  root.setAttribute('aria-label', 'Records');
+  root.querySelector('.tabulator-tableholder')?.setAttribute('role', 'rowgroup');
+  root.querySelector('.tabulator-table')?.setAttribute('role', 'presentation');
+  const footer = root.querySelector('.tabulator-footer');
+  if (footer !== null) root.after(footer);
+}
+
+function columnsOf(): {
+  columns: { title: string; field: RowColumn; hozAlign?: 'right'; headerHozAlign?: 'right'; widthGrow?: number }[];
+} {
+  const right = { hozAlign: 'right', headerHozAlign: 'right' } as const;
+  return {
+    columns: [
+      { title: 'Time (UTC)', field: 'at' },
+      { title: 'Outcome', field: 'action' },
+      { title: 'Source', field: 'from' },
+      { title: 'Source address', field: 'fromAddress' },
+      { title: 'Destination', field: 'to' },
+      { title: 'Destination address', field: 'toAddress' },
+      { title: 'Service', field: 'service' },
+      { title: 'Packets', field: 'packets', ...right },
+      { title: 'Rule', field: 'rule' },
+      { title: 'Node', field: 'node' },
+    ],
+  };
+}
+
+function objectOf({ columns, texts }: Rows, row: number): Record<string, string> {
+  const names = Object.entries(texts).map(([name, all]) => [name, all[columns[name as RowColumn][row] ?? 0] ?? '']);
+  const [at = 0, packets = 0] = [columns.at[row], columns.packets[row]];
+  return {
+    ...Object.fromEntries(names),
+    at: new Date(at).toISOString().slice(0, 19).replace('T', ' '),
+    packets: numberText(packets),
+  };
+}
+
+function say(found: number, count: number, all: number): void {
+  const left =
+    all > count
+      ? ` This page has ${numberText(count)} of ${numberText(all)} records: of each pair the latest. The sums above are of all.`
+      : '';
+  element('rows-text').textContent = `${numberText(found)} ${found === 1 ? 'record' : 'records'}.${left}`;
+}
+
+function listen(rows: Rows, conditions: Conditions, refresh: () => void): void {
+  const search = element('search') as HTMLInputElement;
+  let timer = 0;
+  search.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      conditions.search = search.value;
+      refresh();
+    }, 150);
+  });
+  for (const [id, column] of [
+    ['outcome', 'action'],
+    ['service', 'service'],
+  ] as const) {
+    const select = element(id) as HTMLSelectElement;
+    for (const name of rows.texts[column].toSorted().slice(0, 500)) select.add(new Option(name, name));
+    select.addEventListener('change', () => {
+      conditions[column] = select.value;
+      refresh();
+    });
+  }
+  element('filters').addEventListener('submit', (event) => event.preventDefault());
+}
+
+/** A condition for an interval of the time line. */
+export function timeChip(first: number, last: number): Chip {
+  return { id: 'time', label: `${timeText(first)} to ${timeText(last)}`, span: [first, last] };
+}

@@ -1,0 +1,70 @@
+/** Which rows are shown, and in which order. */
+import type { RowColumn, TextColumn } from '../row-format.ts';
+import type { Rows } from './page-data.ts';
+
+/** One condition, which the reader can take away. */
+export interface Chip {
+  id: 'from' | 'to' | 'time';
+  label: string;
+  /** Names that a column may have; `not`: all others. */
+  column?: TextColumn;
+  names?: readonly string[];
+  not?: boolean;
+  /** Begin (included) and end (excluded). */
+  span?: readonly [number, number];
+}
+
+export interface Conditions {
+  chips: Chip[];
+  search: string;
+  action: string;
+  service: string;
+}
+
+export interface Order {
+  column: RowColumn;
+  isDescending: boolean;
+}
+
+const searched: readonly TextColumn[] = ['from', 'to', 'service', 'rule', 'node', 'fromAddress', 'toAddress'];
+
+/** Numbers of the rows that meet all conditions. */
+export function selectRows(rows: Rows, { chips, search, action, service }: Conditions): Uint32Array {
+  const tests: ((row: number) => boolean)[] = [];
+  const one = (column: TextColumn, isMeant: (text: string) => boolean): void => {
+    const allowed = rows.texts[column].map(isMeant);
+    const places = rows.columns[column];
+    tests.push((row) => allowed[places[row] ?? 0] === true);
+  };
+  if (action !== '') one('action', (text) => text === action);
+  if (service !== '') one('service', (text) => text === service);
+  for (const { column, names, not = false, span } of chips) {
+    const set = new Set(names);
+    if (column !== undefined) one(column, (text) => set.has(text) !== not);
+    const { at } = rows.columns;
+    if (span !== undefined) tests.push((row) => (at[row] ?? 0) >= span[0] && (at[row] ?? 0) < span[1]);
+  }
+  for (const word of search.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const found = searched.map((column) => rows.texts[column].map((text) => text.toLowerCase().includes(word)));
+    tests.push((row) => searched.some((column, index) => found[index]?.[rows.columns[column][row] ?? 0] === true));
+  }
+  const selected = new Uint32Array(rows.count);
+  let count = 0;
+  for (let row = 0; row < rows.count; row++) if (tests.every((test) => test(row))) selected[count++] = row;
+  return selected.subarray(0, count);
+}
+
+/** Sorts in place; rows that are equal keep their order. */
+export function sortRows(rows: Rows, selected: Uint32Array, { column, isDescending }: Order): void {
+  const values = rows.columns[column];
+  const texts = (rows.texts as Partial<Record<RowColumn, string[]>>)[column];
+  let keys = values;
+  if (texts !== undefined) {
+    const order = texts.map((_, place) => place).toSorted((a, b) => ((texts[a] ?? '') < (texts[b] ?? '') ? -1 : 1));
+    const rank = new Float64Array(texts.length);
+    for (const [index, place] of order.entries()) rank[place] = index;
+    keys = values.map((place) => rank[place] ?? 0);
+  }
+  const sign = isDescending ? -1 : 1;
+  selected.sort((a, b) => sign * ((keys[a] ?? 0) - (keys[b] ?? 0)) || a - b);
+}

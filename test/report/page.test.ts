@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import { type PageData, rowColumns, textColumns } from '../../src/report/page/row-format.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { hostileRows, linesOf, printed, row, writer } from './scene.ts';
+
+const path = temporaryFolder();
+const write = writer(path);
+
+const page = async (rows: readonly unknown[]): Promise<string> =>
+  (await printed({ rows: [write('rows.ndjson', linesOf(rows))], output: 'html' })).out;
+
+const scriptsOf = (html: string): [attributes: string, content: string][] =>
+  [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)].map(([, attributes = '', content = '']) => [
+    attributes,
+    content,
+  ]);
+
+const blockOf = (html: string, id: string): string =>
+  scriptsOf(html).find(([attributes]) => attributes.includes(`id="${id}"`))?.[1] ?? '';
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Without what is a library's. */
+const markupOf = (html: string): string => html.replaceAll(/<(script|style|pre)\b.*?<\/\1>/gs, '');
+
+const random = (seed: number): string => createHash('sha256').update(String(seed)).digest('hex').slice(0, 60);
+
+/** Names of the elements that are there with any names of workloads: a span has the kind of one. */
+const elementsIn = (html: string): Set<string> =>
+  new Set([...markupOf(html).matchAll(/<(\/?[a-zA-Z!][\w-]*)/g)].map(([, name = '']) => name));
+
+const isName = /^(?:source|destination)\.(?!kind)|action|rule|transport|node/;
+
+function withPlainNames(record: FlowRecord, number: number): FlowRecord {
+  const names = Object.entries(record).filter(([name, value]) => isName.test(name) && typeof value === 'string');
+  return Object.assign(record, Object.fromEntries(names.map(([name]) => [name, `plain ${number}`])));
+}
+
+/** What the page has of each row, unpacked by hand. */
+function rowsIn(html: string): Record<string, string | number>[] {
+  const { rows } = JSON.parse(blockOf(html, 'data')) as PageData;
+  const bytes = gunzipSync(Buffer.from(blockOf(html, 'row-data'), 'base64'));
+  let at = 0;
+  const next = (): number => {
+    let [value, unit] = [0, 1];
+    for (; (bytes[at] ?? 0) > 127; unit *= 128) value += ((bytes[at++] ?? 0) - 128) * unit;
+    value += (bytes[at++] ?? 0) * unit;
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  };
+  const columns = rowColumns.map((name) => {
+    let sum = 0;
+    return [name, Array.from({ length: rows.count }, () => (sum += next()))] as const;
+  });
+  const texts = JSON.parse(bytes.subarray(at).toString()) as Record<string, string[]>;
+  return Array.from({ length: rows.count }, (_, index) =>
+    Object.fromEntries(
+      columns.map(([name, values]) => [name, texts[name]?.[values[index] ?? 0] ?? values[index] ?? 0]),
+    ),
+  );
+}
+
+describe('the page', () => {
+  test('allows its own script and style by their hashes, and nothing else', async () => {
+    const html = await page([row(1)]);
+    const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
+    const [, style = ''] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
+    const script = scriptsOf(html).find(([attributes]) => attributes === '')?.[1] ?? '';
+    expect(policy).toBe(
+      `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`,
+    );
+    expect(scriptsOf(html)).toHaveLength(3);
+    const tags = markupOf(html).match(/<[^>]+>/g) ?? [];
+    expect(
+      tags.filter((tag) => / (?:style|on\w+|src|srcset|action)=|^<(?:link|img|iframe|object|embed)/.test(tag)),
+    ).toEqual([]);
+    expect(style.match(/@import|url\(/g)).toBeNull();
+  });
+
+  test('has each row, with its time, packets and names', async () => {
+    const found = rowsIn(await page([row(1, { 'network.packets': 7 }), row(2, { 'k8s.node.name': 'node-b' })]));
+    expect(found).toHaveLength(2);
+    expect(found[0]).toEqual({
+      from: 'Deployment batch/worker',
+      fromGroup: 'batch',
+      to: 'StatefulSet shop/postgres',
+      toGroup: 'shop',
+      service: 'tcp/5432',
+      action: 'dropped',
+      rule: 'NetworkPolicy shop/default-deny',
+      node: 'node-a',
+      fromAddress: '10.244.0.41',
+      toAddress: '10.244.1.30',
+      at: Date.parse('2026-11-20T09:01:05Z'),
+      packets: 7,
+    });
+    expect(found[1]).toMatchObject({ node: 'node-b', packets: 1 });
+  });
+
+  test('has words for each section also without rows', async () => {
+    const html = await page([]);
+    expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 }, marks: [], edges: [] });
+    expect(html.match(/class="empty"/g)?.length).toBeGreaterThan(7);
+  });
+
+  test('is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {
+    const rows = Array.from({ length: 40_000 }, (_, number) =>
+      row(number % 1000, {
+        'event.id': `id-${number}`,
+        'source.k8s.owner.name': `w-${number % 2000}`,
+        'source.address': random(number),
+        'destination.address': random(-number - 1),
+      }),
+    );
+    const html = await page(rows);
+    const { rows: counts } = JSON.parse(blockOf(html, 'data')) as PageData;
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(3_000_000);
+    expect(counts.all).toBe(40_000);
+    expect(counts.count).toBeLessThan(40_000);
+    expect(new Set(rowsIn(html).map(({ from }) => from)).size).toBe(2000);
+  });
+});
+
+describe('names written by strangers', () => {
+  test('are text: the page has the elements that it has with other names', async () => {
+    const plainRows = hostileRows().map(withPlainNames);
+    expect(elementsIn(await page(hostileRows()))).toEqual(elementsIn(await page(plainRows)));
+  });
+
+  test('are printable, also in the data of the script', async () => {
+    const html = await page(hostileRows());
+    const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+    expect((markupOf(html) + blockOf(html, 'data')).replaceAll('\n', '').match(unprintable)).toBeNull();
+    const found = rowsIn(html).flatMap((each) => textColumns.map((name) => String(each[name])));
+    expect(found.filter((text) => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text) || text.length > 301)).toEqual([]);
+    expect(scriptsOf(html)).toHaveLength(3);
+    expect(() => JSON.parse(blockOf(html, 'data')) as unknown).not.toThrow();
+  });
+});
