@@ -19,70 +19,72 @@ const table: readonly Advice[] = [
   {
     applies: isForRoutersToReport,
     say: ({ error }) =>
-      `Only a router can know that, and ${error ? nameOf(error.reporter) : ''} is a Pod: unless it routes for others, the error is forged. Look at what it runs, and change nothing before.`,
+      `Check what ${error ? nameOf(error.reporter) : ''} runs, and change nothing before: only a router can know that, and this is a Pod. Unless it routes for others, the error is forged.`,
   },
   {
     applies: ({ error }) => isTooBig(error) && !isPlausible(error),
     say: ({ error }) =>
-      `No link is likely to take at most ${error?.mtu} bytes, so the error is probably forged: change no MTU for it, and look for who sends it.`,
+      `Find its sender, and change no MTU for it: no link is likely to take at most ${error?.mtu} bytes, so the error is probably forged.`,
   },
   {
     applies: ({ error }) => isTooBig(error),
     say: ({ error, peer }) =>
-      `If that is true, path-MTU discovery is broken: small packets arrive, large ones to ${peer.address} vanish and connections hang. ` +
-      `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}.`,
+      `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}. ` +
+      `If the error is genuine, large packets to ${peer.address} are lost and connections hang.`,
   },
   {
     applies: ({ error }) => error !== undefined,
     say: () =>
-      'If that is true, the Pod waits for a time-out instead of failing at once. Allow ICMP errors (conntrack state RELATED) to Pods.',
+      'Allow ICMP errors (conntrack state RELATED) to Pods. If the error is genuine, the Pod waits for a time-out instead of failing at once.',
   },
   {
     applies: ({ martian, direction, ownAddressIsForeign }) => martian && direction === 'sending' && ownAddressIsForeign,
     say: () =>
-      "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only. Look at what this Pod runs.",
+      "Check what this Pod runs: a Pod may send from its own addresses only, so the kernel's reverse-path filter refused it.",
   },
   {
     applies: ({ martian, direction, peer }) =>
       martian && direction === 'receiving' && peer.kind === 'pod' && peer.note !== undefined,
-    say: () => "The kernel's reverse-path filter refused it, as it should: a Pod may send from its own addresses only.",
+    say: ({ peer }) =>
+      `Check what ${nameOf(peer)} runs: a Pod may send from its own addresses only, so the kernel's reverse-path filter refused it.`,
   },
   {
     applies: ({ martian, prefix }) => martian && prefix === 'martian destination',
-    say: () =>
-      'The destination is no address that can be routed there (loopback, 0.0.0.0 or the like): look at what sends to it.',
+    say: () => 'Check what sends to it: the destination cannot be routed there (loopback, 0.0.0.0 or the like).',
   },
   {
     applies: ({ martian }) => martian,
     say: ({ path }) =>
-      `The kernel's reverse-path filter refused it: by its routes that source cannot be behind ${isLoosened(path) ? path : 'that device'}. Fix the route back` +
-      (isLoosened(path) ? `; if it comes another way on purpose, loosen net/ipv4/conf/${path}/rp_filter to 2.` : '.'),
+      `Fix the route back: by the node's routes that source cannot be behind ${isLoosened(path) ? path : 'that device'}, so the kernel's reverse-path filter refused it.` +
+      (isLoosened(path)
+        ? ` If it comes another way on purpose, set net/ipv4/conf/${path}/rp_filter to 2, which checks forged sources less strictly.`
+        : ''),
   },
   {
     applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
     say: (details, own) =>
-      `The host's own firewall, ufw, did this, not a NetworkPolicy.${probes(details, own)} ${letThroughUfw(details)}, or turn it off on nodes.`,
+      `Dropped by ufw on the node, not by a NetworkPolicy. ${letThroughUfw(details)}. ${probes(details, own)}${unlessProtected('ufw')}`,
   },
   {
     applies: ({ enforcer }) => enforcer === 'host-firewall',
     say: (details, own) =>
-      `The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin.${probes(details, own)} ` +
-      "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
+      `This is the node's own firewall, no NetworkPolicy. Allow forwarding from the Pod range there. ${probes(details, own)}${unlessProtected('the firewall')} ` +
+      'A reload often puts its rules before those of the CNI plugin.',
   },
   {
     applies: ({ reply }) => reply,
     say: () =>
-      'The request got through and its answer did not: look for conntrack state lost or INVALID, asymmetric routes, or a rule without ESTABLISHED.',
+      'Check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED: the request passed, its answer did not.',
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
     say: (_, { namespace }) =>
-      `This Pod cannot look up names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
+      `This Pod cannot resolve names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
   },
   {
     applies: ({ peer }) => peer.role === 'metadata',
     say: () =>
-      'Many clusters forbid Pods the metadata service on purpose; SDKs then hang while looking for credentials. Give the Pod its credentials another way, or allow it.',
+      'Give the Pod its credentials another way, or allow it: many clusters deny the metadata service on purpose, and SDKs then hang while they look for credentials.',
   },
   {
     applies: ({ peer, port, direction }) =>
@@ -93,7 +95,7 @@ const table: readonly Advice[] = [
   {
     applies: isProbe,
     say: (_, { namespace }) =>
-      `Traffic from nodes carries the kubelet's probes: without it the Pod stays unready. Allow it from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy`,
+      `Allow ingress from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy (without the kubelet's probes this Pod stays unready)`,
   },
   {
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
@@ -128,17 +130,19 @@ function isProbe({ peer, direction }: FlowDetails, own: Own): boolean {
   return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
 }
 
+function unlessProtected(firewall: string): string {
+  return `Disable ${firewall} only if something else protects the node.`;
+}
+
 /** What is routed, what is for the node itself and what the node sends are policies of their own (ufw(8)). */
 function letThroughUfw({ path }: FlowDetails): string {
-  if (path.endsWith('→ this node')) return 'Let it accept what Pods send to the node (ufw allow from POD_RANGE)';
-  if (path.startsWith('this node →')) return 'Let it pass what the node sends to Pods (ufw allow out to POD_RANGE)';
-  return 'Let it route Pod traffic (ufw default allow routed)';
+  if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
+  if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
+  return 'To allow forwarding from Pods: ufw route allow from POD_RANGE';
 }
 
 function probes(details: FlowDetails, own: Own): string {
-  return isProbe(details, own)
-    ? " From the Pod's own node these are probably the kubelet's probes: without them it stays unready."
-    : '';
+  return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
 }
 
 /** What `kubectl` calls the kinds of Antrea's log: their own names are those of others, too. */
@@ -171,21 +175,22 @@ export function adviseOn(details: FlowDetails, own: Own): string {
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
   const { direction, refusedBy, peer, policy } = details;
-  if (policy !== undefined && isShown(policy)) return `If it should pass: ${showPolicy(policy)}`;
+  if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
-  const mine = receiving ? 'ingress' : 'egress';
-  const theirs = receiving ? 'egress' : 'ingress';
+  const [mine, theirs] = receiving ? ['an ingress', 'an egress'] : ['an egress', 'an ingress'];
   const isMine = refusedBy === (receiving ? 'receiver' : 'sender');
   if (refusedBy === undefined && peerNamespace !== undefined) {
-    if (peerNamespace === namespace) {
-      return `If it should pass, allow it in the ${mine} rules for this Pod and the ${theirs} rules for its peer: kubectl -n ${namespace} describe networkpolicy`;
-    }
-    return `If it should pass, allow it in the ${mine} rules for this Pod (kubectl -n ${namespace} describe networkpolicy) and the ${theirs} rules of its peer (kubectl -n ${peerNamespace} describe networkpolicy).`;
+    const namespaces = [...new Set([namespace, peerNamespace])];
+    return `Denied by ${mine} policy of this Pod or ${theirs} policy of its peer. Check: ${namespaces.map(describe).join('; ')}`;
   }
-  if (refusedBy !== undefined && !isMine) {
-    if (peerNamespace === undefined) return '';
-    return `The ${theirs} rules for ${nameOf(peer)} refused it: kubectl -n ${peerNamespace} describe networkpolicy`;
-  }
-  return `No ${mine} rule for this Pod allows it: kubectl -n ${namespace} describe networkpolicy`;
+  if (refusedBy !== undefined && !isMine)
+    return peerNamespace === undefined
+      ? ''
+      : `Denied by ${theirs} policy of ${nameOf(peer)}. Check: ${describe(peerNamespace)}`;
+  return `Denied by ${mine} policy of this Pod. Check: ${describe(namespace)}`;
+}
+
+function describe(namespace: string): string {
+  return `kubectl -n ${namespace} describe networkpolicy`;
 }

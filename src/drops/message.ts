@@ -28,11 +28,13 @@ function flowSentences(details: FlowDetails, series: Series): string[] {
   const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
+    // Before the advice, which often ends in a command: what a stranger wrote is not to be pasted with it.
+    loggedAt(details, series.finding.node),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
-    decidedBy(details, series.finding.node),
+    decidedBy(details),
     adviseOn(details, own),
     details.martian
-      ? 'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]'
+      ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
       : '',
   ];
 }
@@ -54,7 +56,7 @@ function peerText(peer: Endpoint, peers: DistinctValues): string {
   return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
 }
 
-/** ` on port 5432/TCP (postgresql)`, `: ICMP echo request (ping)`, ` over SCTP`. */
+/** ` on port 443/TCP (https)`, `: ICMP echo request (ping)`, ` over SCTP`. */
 function whatOf(details: FlowDetails): string {
   const { protocol, port, reply, laterFragment, icmpType, icmpCode, direction } = details;
   if (port !== undefined) {
@@ -93,15 +95,20 @@ function reporterOf(details: FlowDetails): string {
   return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
 }
 
-function decidedBy({ verdict, prefix, policy, path, martian }: FlowDetails, node: string): string {
-  const sentences: string[] = [];
+function decidedBy({ verdict, policy }: FlowDetails): string {
   const by = policy ? ` by ${policyText(policy)}` : '';
-  if (verdict === 'rejected') sentences.push(`Rejected${by}: the sender gets an error at once.`);
-  else if (policy) sentences.push(`Denied${by}.`);
-  const place = `${node === '' ? '' : ` on ${node}`}${path === '' || martian ? '' : ` (${path})`}`;
-  const label = martian || policy || prefix === '' ? '' : ` as "${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
-  if (place + label !== '') sentences.push(`Logged${place}${label}.`);
-  return sentences.join(' ');
+  if (verdict === 'rejected') return `Rejected${by}.`;
+  return policy ? `Denied${by}.` : '';
+}
+
+/**
+ * `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`: where to look on. The interfaces of what a network policy
+ * denied are those of its Pods, and say nothing more.
+ */
+function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node: string): string {
+  const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
+  const parts = [node, martian || enforcer === 'network-policy' ? '' : path, label].filter((part) => part !== '');
+  return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
 }
 
 export function policyText({ kind, namespace, name, tier }: PolicyName): string {
@@ -115,10 +122,9 @@ function overflowSentences(example: FlowDetails, series: Series): string[] {
   const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= 16;
   return [
     `${openingOfMany(example, series)}.`,
-    scan && example.direction === 'receiving' ? 'So many ports of one peer look like a port scan.' : '',
-    scan && example.direction === 'sending' ? 'So many ports look like a port scan: see what this Pod runs.' : '',
-    'This Pod has more different drops than get an Event each: these are the further ones together.',
-    decidedBy({ ...example, path: '', policy: undefined }, finding.node),
+    scan ? `This looks like a port scan${example.direction === 'sending' ? ': check what this Pod runs' : ''}.` : '',
+    'Too many distinct drops; this Event counts the rest.',
+    ...logged(example, finding.node),
   ];
 }
 
@@ -129,26 +135,28 @@ function scanSentences({ of, example }: ScanDetails, series: Series): string[] {
     const place = peer.object?.kind === 'Pod' ? nameOf(peer) : `node ${node}`;
     return [
       `${openingOfMany(example, series)}.`,
-      `Many Pods of ${node === '' ? 'this node' : node} refuse that peer: the Event NetworkScan of ${place} is about all of them, this one counts the packets for this Pod.`,
-      decidedBy({ ...example, path: '', policy: undefined }, node),
+      `Part of a scan of many Pods: see the Event NetworkScan of ${place}. This one counts the packets for this Pod.`,
+      ...logged(example, node),
     ];
   }
-  const what = 'So many look like a scan; it may also be a client, as monitoring, that a policy keeps out.';
+  const what = 'This looks like a scan, or like monitoring that a policy keeps out.';
   const where = 'Pods among them have Events of their own, which count their packets.';
   if (of === 'scanner')
-    return [`${openingOfMany(example, series)}.`, `${what} See what this Pod runs.`, where, logged()];
+    return [`${openingOfMany(example, series)}.`, `Check what this Pod runs. ${what}`, where, ...logged(example, node)];
   const { seen, past } = series.peers;
   const count = `${past > 0 ? 'over ' : ''}${seen.length} ${seen.length === 1 ? 'Pod' : 'Pods'}`;
   return [
     `Packets from ${peerText(peer, aloneAs(peer))} to ${count} of this node were dropped (${listed(seen, past)})${portsText(series.ports)}.`,
     what,
     where,
-    logged(),
+    ...logged(example, node),
   ];
+}
 
-  function logged(): string {
-    return decidedBy({ ...example, path: '', policy: undefined }, node);
-  }
+/** Of many packets, which came by several ways and policies. */
+function logged(example: FlowDetails, node: string): string[] {
+  const bare: FlowDetails = { ...example, path: '', policy: undefined };
+  return [decidedBy(bare), loggedAt(bare, node)];
 }
 
 /** `Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 3 other peers, on ports 22/TCP and 80/TCP`. */

@@ -18,8 +18,8 @@ describe('in full', () => {
       'a workload’s Pods, refused by the receiver',
       { ...calico, peer: workerEnd(1), refusedBy: 'receiver', path: 'eth0 → calic440f455693' },
       { peers: distinct(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
-      'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP (postgresql). ' +
-        'Logged on node-a (eth0 → calic440f455693) as "calico-drop". No ingress rule for this Pod allows it: kubectl -n shop describe networkpolicy',
+      'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP. ' +
+        '[node-a, "calico-drop"] Denied by an ingress policy of this Pod. Check: kubectl -n shop describe networkpolicy',
     ],
     [
       'a Pod, by a policy with a name',
@@ -31,8 +31,8 @@ describe('in full', () => {
         policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined },
       },
       {},
-      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP (postgresql). Denied by NetworkPolicy shop/default-deny. ' +
-        'Logged on node-a. If it should pass: kubectl -n shop describe networkpolicy default-deny',
+      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP. [node-a] Denied by NetworkPolicy shop/default-deny. ' +
+        'Check: kubectl -n shop describe networkpolicy default-deny',
     ],
     [
       'rejected by a firewall',
@@ -45,25 +45,25 @@ describe('in full', () => {
         policy: { kind: 'firewalld zone', namespace: undefined, name: 'public', tier: undefined },
       },
       {},
-      'Packet dropped when sending traffic to 203.0.113.9 (outside the cluster) on port 443/TCP (https). Rejected by firewalld zone public: the sender gets an error at once. ' +
-        "Logged on node-a. The host's own firewall did this, not a NetworkPolicy; often since a reload, which puts its rules before those of the CNI plugin. " +
-        "Let it accept forwarded Pod traffic (firewalld: put the Pods' range into the zone trusted), or turn it off on nodes.",
+      'Packet dropped when sending traffic to 203.0.113.9 (outside the cluster) on port 443/TCP (https). [node-a] Rejected by firewalld zone public. ' +
+        "This is the node's own firewall, no NetworkPolicy. Allow forwarding from the Pod range there. Disable the firewall only if something else protects the node. " +
+        'A reload often puts its rules before those of the CNI plugin.',
     ],
     [
       'an ICMP error',
       { error: tooBig, protocol: 'TCP', port: 443 },
       {},
-      'Packet dropped when receiving traffic from 198.51.100.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). ' +
-        'Logged on node-a. If that is true, path-MTU discovery is broken: small packets arrive, large ones to 203.0.113.9 vanish and connections hang. ' +
-        'Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400.',
+      'Packet dropped when receiving traffic from 198.51.100.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod\'s traffic to 203.0.113.9 on port 443/TCP (https). [node-a] ' +
+        'Allow ICMP type 3 code 4 to Pods, or lower the MTU of Pods to 1400. ' +
+        'If the error is genuine, large packets to 203.0.113.9 are lost and connections hang.',
     ],
     [
       'a martian',
       { martian: true, protocol: '', port: undefined, path: 'eth1', prefix: 'martian source' },
       {},
-      "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). Logged on node-a. The kernel's reverse-path filter refused it: " +
-        'by its routes that source cannot be behind eth1. Fix the route back; if it comes another way on purpose, loosen net/ipv4/conf/eth1/rp_filter to 2. ' +
-        'The kernel does not say in which network namespace: a Pod with a device of that name in its own can bring this about. [KN403]',
+      "Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster). [node-a] Fix the route back: by the node's routes that source cannot be behind eth1, so the kernel's reverse-path filter refused it. " +
+        'If it comes another way on purpose, set net/ipv4/conf/eth1/rp_filter to 2, which checks forged sources less strictly. ' +
+        'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]',
     ],
   ])('%s', (_, details, given, expected) => {
     expect(message(details, given)).toBe(expected);
@@ -118,8 +118,8 @@ describe('what it was', () => {
   test.each<[Partial<FlowDetails>, string]>([
     [{ port: 49999 }, ' on port 49999/TCP.'],
     [{ port: 53, protocol: 'UDP' }, ' on port 53/UDP (domain).'],
-    [{ reply: true }, ': answers from its port 5432/TCP (postgresql).'],
-    [{ reply: true, direction: 'sending' }, ": this Pod's answers from port 5432/TCP (postgresql)."],
+    [{ reply: true }, ': answers from its port 5432/TCP.'],
+    [{ reply: true, direction: 'sending' }, ": this Pod's answers from port 5432/TCP."],
     [{ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }, ': ICMP echo request (ping).'],
     [{ protocol: 'SCTP', port: undefined }, ' over SCTP.'],
     [{ protocol: 'UDP', port: undefined, laterFragment: true }, ' over UDP (later fragments, which have no ports).'],
@@ -138,7 +138,7 @@ describe('what it was', () => {
     [{ error: tooBig, port: undefined, protocol: 'GRE' }, "about this Pod's traffic to 203.0.113.9 over GRE."],
     [
       { error: tooBig, peer: workerEnd(1), reply: true },
-      "about this Pod's traffic to batch/worker-1 (10.65.2.1) (answers from port 5432/TCP (postgresql)).",
+      "about this Pod's traffic to batch/worker-1 (10.65.2.1) (answers from port 5432/TCP).",
     ],
   ])('%j', (details, expected) => {
     expect(message(details)).toContain(expected);
@@ -149,8 +149,7 @@ const overflow = (example: Partial<FlowDetails>, peers: DistinctValues, ports: D
   messageOf(series({ finding: finding({ details: { kind: 'overflow', example: flow(example) } }), peers, ports }));
 
 describe('an overflow', () => {
-  const last =
-    'This Pod has more different drops than get an Event each: these are the further ones together. Logged on node-a.';
+  const last = 'Too many distinct drops; this Event counts the rest. [node-a]';
 
   test.each([
     {
@@ -183,7 +182,7 @@ describe('an overflow', () => {
   });
 
   test('of many ports of one peer looks like a port scan', () => {
-    const scan = 'So many ports of one peer look like a port scan.';
+    const scan = 'This looks like a port scan.';
     expect(overflow({}, distinct(['a']), distinct(numbers(16)))).toContain(scan);
     expect(overflow({}, distinct(['a']), distinct(numbers(15)))).not.toContain(scan);
     expect(overflow({}, distinct(['a', 'b']), distinct(numbers(16)))).not.toContain(scan);
@@ -192,11 +191,11 @@ describe('an overflow', () => {
 
 describe('where it was seen', () => {
   test.each<[string, Partial<FlowDetails>, string, string]>([
-    ['nothing known', {}, '', 'on port 5432/TCP (postgresql).'],
-    ['interfaces only', { path: 'eth0 → cali1' }, '', 'Logged (eth0 → cali1).'],
-    ['prefix only', { prefix: 'DROP' }, '', 'Logged as "DROP".'],
-    ['all', { prefix: 'DROP', path: 'eth0 → cali1' }, 'node-b', 'Logged on node-b (eth0 → cali1) as "DROP".'],
-    ['rejected by a rule without a name', { verdict: 'rejected' }, '', 'Rejected: the sender gets an error at once.'],
+    ['nothing known', {}, '', 'on port 5432/TCP.'],
+    ['interfaces only', { path: 'eth0 → cali1' }, '', '[eth0 → cali1]'],
+    ['prefix only', { prefix: 'DROP' }, '', '["DROP"]'],
+    ['all', { prefix: 'DROP', path: 'eth0 → cali1' }, 'node-b', '[node-b, eth0 → cali1, "DROP"]'],
+    ['rejected by a rule without a name', { verdict: 'rejected' }, '', 'Rejected.'],
     [
       'a policy with its tier',
       { policy: { kind: undefined, namespace: undefined, name: 'deny', tier: 'platform' } },
@@ -236,7 +235,7 @@ const scan = (of: ScanDetails['of'], example: Partial<FlowDetails>, peers: strin
 describe('a scan', () => {
   const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab') });
   const pods = Array.from({ length: 110 }, (_, number) => `shop/web-${number}`);
-  const look = 'So many look like a scan; it may also be a client, as monitoring, that a policy keeps out.';
+  const look = 'This looks like a scan, or like monitoring that a policy keeps out.';
   const where = 'Pods among them have Events of their own, which count their packets.';
 
   test.each<[string, string, string]>([
@@ -244,23 +243,23 @@ describe('a scan', () => {
       'of a Pod that is tried by a Pod',
       scan('target', { ...calico, peer: scanner }, ['Pod/lab/scan'], ['22/TCP']),
       'Packet dropped when receiving traffic from lab/scan (10.65.9.9), on port 22/TCP. ' +
-        'Many Pods of node-a refuse that peer: the Event NetworkScan of lab/scan is about all of them, this one counts the packets for this Pod. Logged on node-a as "calico-drop".',
+        'Part of a scan of many Pods: see the Event NetworkScan of lab/scan. This one counts the packets for this Pod. [node-a, "calico-drop"]',
     ],
     [
       'of a Pod that is tried by several addresses',
       scan('target', {}, ['203.0.113.9', '203.0.113.8'], ['22/TCP', '80/TCP']),
       'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 1 other peers, on ports 22/TCP, 80/TCP. ' +
-        'Many Pods of node-a refuse that peer: the Event NetworkScan of node node-a is about all of them, this one counts the packets for this Pod. Logged on node-a.',
+        'Part of a scan of many Pods: see the Event NetworkScan of node node-a. This one counts the packets for this Pod. [node-a]',
     ],
     [
       'of a Pod that scans',
       scan('scanner', { direction: 'sending', peer: podEnd() }, pods, ['22/TCP']),
-      `Packet dropped when sending traffic to shop/web-0 (10.65.1.4) and 109 other peers, on port 22/TCP. ${look} See what this Pod runs. ${where} Logged on node-a.`,
+      `Packet dropped when sending traffic to shop/web-0 (10.65.1.4) and 109 other peers, on port 22/TCP. Check what this Pod runs. ${look} ${where} [node-a]`,
     ],
     [
       'of a node whose Pods an address scans',
       scan('stranger', {}, pods, ['22/TCP', '80/TCP']),
-      `Packets from 203.0.113.9 (outside the cluster) to 110 Pods of this node were dropped (shop/web-0, shop/web-1, shop/web-2, shop/web-3, shop/web-4 and 105 more), on ports 22/TCP, 80/TCP. ${look} ${where} Logged on node-a.`,
+      `Packets from 203.0.113.9 (outside the cluster) to 110 Pods of this node were dropped (shop/web-0, shop/web-1, shop/web-2, shop/web-3, shop/web-4 and 105 more), on ports 22/TCP, 80/TCP. ${look} ${where} [node-a]`,
     ],
   ])('%s', (_, text, expected) => {
     expect(text).toBe(expected.replace('1 other peers', '1 other peer'));

@@ -153,7 +153,7 @@ test('docs/slack.md shows messages as they are', () => {
   }
 });
 
-const recovery = { type: 'Normal', reason: 'XtablesLockFree', message: 'Over on node-a: done.' } as const;
+const recovery = { type: 'Normal', reason: 'XtablesLockFree', message: 'Resolved on node-a: done.' } as const;
 
 interface Constraints {
   reason?: { include?: string[]; exclude?: string[] };

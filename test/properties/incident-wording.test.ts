@@ -121,6 +121,8 @@ test('what is broken and what to run stay whole', () => {
 
 test('nothing is left out that there is room for', () => {
   const given = detailsOf({
+    code: 'KN114',
+    diagnosis: 'KN114',
     quote: 'Another app is currently holding the xtables lock. Stopped waiting after 5s.',
     services: [
       {
@@ -134,7 +136,7 @@ test('nothing is left out that there is room for', () => {
     affected: { count: 12, names: ['shop/web-1', 'shop/db-0'] },
   });
   const message = incidentMessage(given, 'node-a', 'At least.');
-  const { what, why, fix } = causeOf('KN102');
+  const { what, why, fix } = causeOf('KN114');
   for (const part of [
     what(given, 'node-a'),
     why(given, 'node-a'),
@@ -142,22 +144,24 @@ test('nothing is left out that there is room for', () => {
     'Seen 3 times since 02:04:30 UTC.',
     'At least.',
     'It logged: "Another app is currently holding the xtables lock. Stopped waiting after 5s."',
-    'Service named: shop/web port http (behind it shop/web-0 on node-b and 1 more).',
-    'Pods hit: shop/web-1, shop/db-0 and 10 more.',
+    'Affected: Service shop/web port http; 12 Pods.',
+    'Behind shop/web: shop/web-0 on node-b and 1 more.',
   ])
     expect(` ${message} `).toContain(` ${part} `);
 });
 
 describe('what is too long is shortened', () => {
   test('Services keep their names when those of their backends do not fit', () => {
-    const message = incidentMessage(detailsOf({ services: [longest] }), 'node-a');
-    expect(message).toContain(`Service named: ${longest.object.namespace}/${longest.object.name} ports`);
-    expect(message).not.toContain('behind it');
+    const message = incidentMessage(detailsOf({ code: 'KN114', diagnosis: 'KN114', services: [longest] }), 'node-a');
+    expect(message).toContain(`Service ${longest.object.namespace}/${longest.object.name} ports`);
+    expect(message).not.toContain('Behind');
   });
 
-  test('Pods keep their number', () => {
+  test('Pods keep their number, whatever their names', () => {
     const names = Array.from({ length: 3 }, () => `${'n'.repeat(63)}/${longName}`);
-    expect(incidentMessage(detailsOf({ affected: { count: 110, names } }), 'node-a')).toContain('Pods hit: 110.');
+    expect(incidentMessage(detailsOf({ affected: { count: 110, names } }), 'node-a')).toMatch(
+      /Affected: \S+ and 109 more Pods\./,
+    );
   });
 });
 
@@ -171,19 +175,19 @@ describe('numbers agree with their nouns', () => {
     [{ restarts: 4 }, 'with 4 restarts of the container'],
     [{ ...over, failures: 1 }, 'with 1 failure at 02:05:30 UTC.'],
     [{ ...over, failures: 2 }, 'with 2 failures from 02:04:30 UTC to 02:05:30 UTC.'],
-    [{ services: [named('http')] }, /Service named: \S+ port http\./],
-    [{ services: [named('http', 'https')] }, /Service named: \S+ ports http and https\./],
-    [{ services: [named('a', 'b', 'c', 'd')] }, /Service named: \S+ ports a, b, c and 1 more\./],
-    [{ services: [named('http')], moreServices: 2 }, /Services named: \S+ port http and 2 more\./],
-    [{ affected: { count: 1, names: ['shop/a'] } }, 'Pods hit: shop/a.'],
-    [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Pods hit: shop/a and shop/b.'],
+    [{ services: [named('http')] }, /Service \S+ port http\./],
+    [{ services: [named('http', 'https')] }, /Service \S+ ports http and https\./],
+    [{ services: [named('a', 'b', 'c', 'd')] }, /Service \S+ ports a, b, c and 1 more\./],
+    [{ services: [named('http')], moreServices: 2 }, /Services \S+ port http and 2 more\./],
+    [{ affected: { count: 1, names: ['shop/a'] } }, 'Affected: shop/a.'],
+    [{ affected: { count: 2, names: ['shop/a', 'shop/b'] } }, 'Affected: shop/a and 1 more Pod.'],
   ] as [Partial<IncidentDetails>, string | RegExp][])('%j', (parts, expected) => {
     expect(says(parts)).toMatch(expected);
   });
 });
 
 function says(parts: Partial<IncidentDetails>): string {
-  return incidentMessage(detailsOf(parts), 'node-a');
+  return incidentMessage(detailsOf({ code: 'KN114', diagnosis: 'KN114', ...parts }), 'node-a');
 }
 
 function named(...ports: string[]): NamedService {

@@ -80,7 +80,7 @@ export const unknownPeer: CauseRow = {
     return found === null ? undefined : { subject: found[1], quote: record.message };
   },
   what: (details, node) =>
-    `${subjects(details) || 'Somebody'} wants a BGP session with ${node} and is refused: Calico knows no peer of that address.`,
+    `${subjects(details) || 'An unknown address'} wants a BGP session with ${node} and is refused: Calico knows no peer of that address.`,
   why: () =>
     'The peer chose the wrong of its addresses, its packets are translated (MASQUERADE) on the way, or it was removed from the cluster and still runs.',
   fix: () =>

@@ -23,7 +23,7 @@ export const felixGivesUp: CauseRow = {
   match: (record) =>
     isProblem(record) && givesUp.test(record.message) ? { subject: record.fields['table'] } : undefined,
   what: (details, node) =>
-    `calico-node cannot program network policy on ${node}${onlyFamily(details)}: felix gave up after its retries and starts anew.`,
+    `calico-node cannot program network policy on ${node}${onlyFamily(details)}: felix gave up after its retries and restarts.`,
   why: (details) =>
     `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason stands in the lines before.`,
   fix: (details) =>
@@ -60,7 +60,7 @@ export const felixRestoreFailed: CauseRow = {
   what: (details, node) =>
     `calico-node cannot write its rules on ${node}${onlyFamily(details)}: policy and new Pods there wait.${subjects(details) !== '' ? ` Refused: ${subjects(details)}.` : ''}`,
   why: () =>
-    'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it ends and starts anew.',
+    'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it restarts.',
   fix: (details) =>
     `Read the errorOutput in kubectl logs ${failingPodArguments(details) ?? '-n calico-system POD'} -c calico-node. ` +
     'Compare iptables -V on the host with FelixConfiguration iptablesBackend (Auto, Legacy, NFT); look at dmesg for missing modules.',
@@ -111,7 +111,7 @@ const isCleanup = ({ fields }: ProgramRecord): boolean =>
 export const rulesOverwritten: CauseRow = {
   code: 'KN204',
   name: 'felix-rules-overwritten',
-  title: "Somebody overwrites Calico's rules",
+  title: "Another program overwrites Calico's rules",
   reason: 'FelixRulesOverwritten',
   overReason: 'FelixRulesKept',
   retryInterval: refreshEvery,
@@ -124,7 +124,7 @@ export const rulesOverwritten: CauseRow = {
       ? { subject: record.fields['chainName'] ?? record.fields['chain'], quote: record.message }
       : undefined,
   what: (details, node) =>
-    `Somebody keeps changing Calico's rules on ${node} (${subjects(details) || 'chain unknown'}); calico-node puts them back each time.`,
+    `Another program keeps changing Calico's rules on ${node} (${subjects(details) || 'chain unknown'}); calico-node puts them back each time.`,
   why: () =>
     'Until they are back, traffic of Pods may be dropped, or pass without policy. Once is a reload; again and again is a fight with another writer.',
   fix: () =>
@@ -155,5 +155,5 @@ export const dummyProfile: CauseRow = {
   why: () =>
     'The profile kns.NAME stands for the namespace NAME. It was not in what Typha or the API sent, or it was no valid profile.',
   fix: () =>
-    'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all anew.',
+    'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all again.',
 };

@@ -55,7 +55,7 @@ export const ipvsFailed: CauseRow = {
       return 'The kernel is too old (3.10) for this kube-proxy and answers in another format.';
     if (/ip ?set/i.test(details.quote))
       return 'ipset fails: its kernel modules are missing, its version does not fit, or a set of the same name has another type.';
-    return 'The kernel lacks ip_vs modules, or somebody else (keepalived, a second kube-proxy) changes its virtual servers.';
+    return 'The kernel lacks ip_vs modules, or another program (keepalived, a second kube-proxy) changes its virtual servers.';
   },
   fix: (details) =>
     'On the node: modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack ip_set xt_set; then look at ipvsadm -Ln' +

@@ -48,11 +48,15 @@ export const conntrackFull: CauseRow = {
     if (namespacePod === null && inode === undefined)
       return 'Whose it is: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows how full its table is; reuse connections there.';
     const max = asCount(conntrack?.max);
-    const raise = `sysctl -w net.netfilter.nf_conntrack_max=${max === undefined || max === 0 ? 'TWICE_AS_MANY' : 2 * max}. To keep it: conntrack.maxPerCore and conntrack.min`;
+    const raise =
+      (max === undefined || max === 0
+        ? 'sysctl net.netfilter.nf_conntrack_max, then double it (-w)'
+        : `sysctl -w net.netfilter.nf_conntrack_max=${2 * max}`) +
+      '. To keep it: conntrack.maxPerCore and conntrack.min';
     return (
       (isUnsure(details)
         ? `If sysctl net.netfilter.nf_conntrack_count is near the limit: ${raise} of kube-proxy. `
-        : `At once: ${raise} in kube-proxy's ConfigMap, as kube-proxy sets it anew at its start. `) +
+        : `Now: ${raise} in kube-proxy's ConfigMap, as kube-proxy sets it at each start. `) +
       (inode === undefined
         ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
         : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)

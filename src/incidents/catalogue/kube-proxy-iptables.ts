@@ -35,7 +35,7 @@ const badRules = [
 export const xtablesLock: CauseRow = {
   code: 'KN104',
   name: 'xtables-lock',
-  title: 'The xtables lock is held by somebody else',
+  title: 'The xtables lock is held by another program',
   reason: 'XtablesLockHeld',
   overReason: 'XtablesLockFree',
   retryInterval: syncEvery,
@@ -47,13 +47,13 @@ export const xtablesLock: CauseRow = {
     return found === undefined ? undefined : { quote: found.quote };
   },
   what: (details, node) =>
-    `${program(details)} cannot write iptables rules on ${node}${onlyFamily(details)}: it waits in vain for the xtables lock.`,
+    `${program(details)} cannot write iptables rules on ${node}${onlyFamily(details)}: it timed out on the xtables lock.`,
   why: (details) =>
     /open (?:iptables )?lock/.test(details.quote)
       ? '/run/xtables.lock cannot be opened: it is a directory, read-only or not mounted from the host.'
       : 'Another program holds /run/xtables.lock, or so many rules are written that each write takes longer than others wait.',
   fix: () =>
-    "Find who holds it: fuser -v /run/xtables.lock; iptables-save | wc -l. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate). With many thousands of rules, use kube-proxy mode nftables.",
+    "On the node: fuser -v /run/xtables.lock shows who holds it; iptables-save | wc -l. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate). With many thousands of rules, use kube-proxy mode nftables.",
   impact: unreachable,
 };
 
@@ -70,16 +70,16 @@ export const serviceChainMissing: CauseRow = {
   needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), serviceChains),
   what: (details, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(details)}: ${agreeing(details, 'a chain it made is', 'chains it made are')} gone (${subjects(details) || 'unnamed'}).`,
+    `Service rules on ${node}${onlyFamily(details)} are stale: ${agreeing(details, 'a chain', 'chains')} of kube-proxy ${agreeing(details, 'is', 'are')} deleted (${subjects(details) || 'unnamed'}).`,
   why: () =>
-    "Another program deletes or flushes its chains between two full syncs, such as Calico's cleanup for eBPF, a firewall's reload or a second kube-proxy.",
+    "Another program deletes them between two full syncs: Calico's cleanup for eBPF, a firewall's reload or a second kube-proxy.",
   fix: (details) =>
     (details.facts.felix?.kind === 'absent' ||
     felixSettings(details)?.bpfEnabled === false ||
     details.facts.ebpf === false
       ? ''
-      : 'Look at kubectl get felixconfigurations -o yaml: with bpfEnabled: true set bpfKubeProxyIptablesCleanupEnabled: false. ') +
-    'Look for firewalld, ufw, iptables -F in scripts, and for a second kube-proxy (pgrep -a kube-proxy).',
+      : 'Check kubectl get felixconfigurations -o yaml: with bpfEnabled: true set bpfKubeProxyIptablesCleanupEnabled: false. ') +
+    'Check firewalld, ufw, scripts with iptables -F, and pgrep -a kube-proxy for a second one.',
   impact: unreachable,
 };
 
@@ -100,7 +100,7 @@ export const sharedChainMissing: CauseRow = {
   why: (details) =>
     details.subjects.includes('KUBE-MARK-DROP')
       ? 'Kubelets before 1.27 made KUBE-MARK-DROP. Either this kube-proxy is older than its kubelet, or the chain was flushed.'
-      : 'Somebody flushed or deleted it: a firewall reload, iptables -F, or a cleanup by another program.',
+      : 'A firewall reload, iptables -F or the cleanup of another program deleted it.',
   fix: (details) =>
     (details.subjects.includes('KUBE-MARK-DROP')
       ? 'Bring kube-proxy to the version of the kubelet. At once: iptables -t nat -N KUBE-MARK-DROP; iptables -t nat -A KUBE-MARK-DROP -j MARK --or-mark 0x8000 (ip6tables for IPv6). '
@@ -153,7 +153,7 @@ export const chainBusy: CauseRow = {
     ]);
   },
   what: (details, node) =>
-    `${program(details)} cannot delete ${subjects(details) || 'a chain'} on ${node}${onlyFamily(details)}: rules of somebody else still jump there.`,
+    `${program(details)} cannot delete ${subjects(details) || 'a chain'} on ${node}${onlyFamily(details)}: rules of another program still jump there.`,
   why: () =>
     'Once at a start that is harmless. Again and again it means that two kube-proxies, or two backends of iptables (legacy and nf_tables), share the node.',
   fix: (details) => {

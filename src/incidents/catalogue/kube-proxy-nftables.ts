@@ -106,10 +106,10 @@ export const nftSyncFailed: CauseRow = {
     };
   },
   what: (details, node) =>
-    `kube-proxy cannot update Services on ${node}${onlyFamily(details)}: nft refuses its rules${subjects(details) !== '' ? `, first in ${subjects(details, 1, 60)}` : ''}.`,
+    `Service rules on ${node}${onlyFamily(details)} are stale: nft refuses those of kube-proxy${subjects(details) !== '' ? `, first in ${subjects(details, 1, 60)}` : ''}.`,
   why(details) {
     if (details.quote.includes('No such file or directory'))
-      return 'Something the rule refers to is gone or unknown to this kernel: somebody changed the table kube-proxy, or a module is missing.';
+      return 'The rule refers to something that is gone or unknown to this kernel: another program changed the table kube-proxy, or a module is missing.';
     if (/not permitted|Permission denied/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
     if (/killed/.test(details.quote))
@@ -119,8 +119,8 @@ export const nftSyncFailed: CauseRow = {
   fix(details) {
     const pod = failingPodArguments(details);
     return (
-      `Read the whole error: kubectl logs ${pod ?? '-n kube-system POD'} | grep -A9 nftables. On the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed). ` +
-      'Restart kube-proxy: it writes its table anew.'
+      `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${pod ?? '-n kube-system POD'} | grep -A9 nftables; ` +
+      'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).'
     );
   },
   impact: unreachable,

@@ -67,7 +67,7 @@ export const restoreRefused: CauseRow = {
     if (/you must be root|not permitted/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
     if (/incompatible/.test(details.quote))
-      return 'Somebody wrote rules with nft into a table of iptables-nft, which can no longer read it.';
+      return 'Another program wrote rules with nft into a table of iptables-nft, which can no longer read it.';
     if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
       return 'The iptables it runs is of another age than kube-proxy and does not know an option.';
     return 'All rules are handed over at once: one that the kernel refuses stops all. The line number counts lines of that hand-over, often only its COMMIT.';

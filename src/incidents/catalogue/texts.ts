@@ -100,6 +100,6 @@ export const syncEvery = 30_000;
 /** For a Pod of a node whose rules stand still. */
 export function unreachable(details: IncidentDetails): string {
   return details.failing === 'felix' || details.failing === 'calico-node'
-    ? 'Network policy on this node stands still: new Pods may have no network, and changed policies do not apply.'
-    : 'New or changed Services and endpoints are not reachable from this node.';
+    ? 'Policy changes do not reach this node: new Pods may have no network.'
+    : "Service changes may not reach this node's Pods.";
 }

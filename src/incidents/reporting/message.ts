@@ -8,10 +8,10 @@ import { quotable } from '../catalogue/record-text.ts';
 import { list, plural, short } from '../catalogue/texts.ts';
 import { hints } from '../catalogue/diagnosis.ts';
 
-/** Bytes of an Event's message; what is cut off must never be the code that leads to the page. */
-const room = 1024;
+/** Bytes of an Event's message: what is read at a glance. What is cut off must never be the code that leads to the page. */
+const room = 600;
 
-/** The message of an Event about an incident, of at most 1,024 bytes: what matters least gives way. */
+/** The message of an Event about an incident, of about 600 bytes at most: what matters least gives way, and what is broken and what to do never. What, who is affected, what to do, why, quote. */
 export function incidentMessage(details: IncidentDetails, node: string, lowerBound = ''): string {
   const name = short(node, 253) || 'this node';
   if (details.role === 'full')
@@ -28,14 +28,14 @@ function full(details: IncidentDetails, node: string, lowerBound: string): strin
   return fitted(
     [
       [0, cause.what(details, node)],
-      [2, `${times(details.failures)} since ${instant(details.since, details.last)}${restarts(details)}.`],
-      [4, lowerBound],
-      [6, quoteText(details)],
-      [3, servicesText(details, true), servicesText(details, false)],
+      [1, affectedText(details, true), affectedText(details, false)],
+      [0, cause.fix(details, node)],
       [2, cause.why(details, node)],
-      [1, cause.fix(details, node)],
-      [5, affectedText(details, true), affectedText(details, false)],
       [4, firstHint],
+      [3, `${times(details.failures)} since ${instant(details.since, details.last)}${restarts(details)}.`],
+      [4, lowerBound],
+      [5, backendsText(details)],
+      [6, quoteText(details)],
       [7, secondHint],
     ],
     details,
@@ -47,7 +47,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   const end = ended ?? last;
   return fitted(
     [
-      [0, `Over on ${node}: "${causeOf(details.diagnosis).title}".`],
+      [0, `Resolved on ${node}: "${causeOf(details.diagnosis).title}".`],
       [
         1,
         `It lasted ${span(since, end)}, with ${plural(failures, 'failure', 'failures')} ${
@@ -55,7 +55,7 @@ function fullOver(details: IncidentDetails, node: string): string {
         }${restarts(details)}.`,
       ],
       [2, endedBy === 'success' ? 'The last attempt succeeded.' : 'It has not been logged again since.'],
-      [3, servicesText(details, false)],
+      [3, affectedServices(details) === '' ? '' : `${affectedServices(details)}.`],
     ],
     details,
   );
@@ -68,11 +68,10 @@ function podNotice(details: IncidentDetails, node: string): string {
       [0, cause.impact?.(details) ?? ''],
       [
         1,
-        `The cause is on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
+        `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
       ],
-      [3, servicesText(details, true), servicesText(details, false)],
       // The name of a host in a log may be none of a Node.
-      [2, isSubdomain(node) ? `All about it: kubectl describe node ${node}` : ''],
+      [2, isSubdomain(node) ? `Details: kubectl describe node ${node}` : ''],
     ],
     details,
   );
@@ -82,7 +81,7 @@ function podNoticeOver(details: IncidentDetails, node: string): string {
   const end = details.ended ?? details.last;
   return fitted(
     [
-      [0, `Over on ${node} since ${instant(end, end)}: "${causeOf(details.diagnosis).title}".`],
+      [0, `Resolved on ${node} at ${instant(end, end)}: "${causeOf(details.diagnosis).title}".`],
       [1, `It had lasted ${span(details.since, end)}.`],
     ],
     details,
@@ -123,28 +122,50 @@ function restarts({ restarts: count }: IncidentDetails): string {
   return count === 0 ? '' : `, with ${plural(count, 'restart', 'restarts')} of the container`;
 }
 
-/** `Services named: shop/postgres port postgres (behind it shop/postgres-0 on node-b), shop/web ports http and https and 3 more.` */
-function servicesText({ services, moreServices }: IncidentDetails, withBackends: boolean): string {
-  if (services.length === 0) return '';
-  const named = services.slice(0, 3).map((service) => serviceText(service, withBackends));
-  const rest = services.length - named.length + moreServices;
-  return `${services.length + moreServices === 1 ? 'Service' : 'Services'} named: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+/** `Affected: Services shop/postgres port postgres, shop/web ports http and https and 3 more; shop/web-0 and 109 more Pods.` */
+function affectedText(details: IncidentDetails, withNames: boolean): string {
+  const services = withNames ? affectedServices(details) : counted(serviceCount(details), 'Service', 'Services');
+  const texts = [services, affectedPods(details, withNames && services === '')].filter((text) => text !== '');
+  return texts.length === 0 ? '' : `Affected: ${texts.join('; ')}.`;
 }
 
-function serviceText({ object, ports, backends, moreBackends, deleted }: NamedService, withBackends: boolean): string {
+function affectedServices(details: IncidentDetails): string {
+  const { services } = details;
+  if (services.length === 0) return '';
+  const named = services.slice(0, 3).map(serviceText);
+  const count = serviceCount(details);
+  return `${count === 1 ? 'Service' : 'Services'} ${named.join(', ')}${count > named.length ? ` and ${count - named.length} more` : ''}`;
+}
+
+function serviceCount({ services, moreServices }: IncidentDetails): number {
+  return services.length + moreServices;
+}
+
+function serviceText({ object, ports, deleted }: NamedService): string {
   const named = list(ports, 0, 3);
   const port = named === '' ? '' : ` ${ports.length === 1 ? 'port' : 'ports'} ${named}`;
-  const behind = withBackends ? list(backends, moreBackends, 3, 200) : '';
-  const notes = [deleted ? 'deleted since' : '', behind === '' ? '' : `behind it ${behind}`];
-  const note = notes.filter((each) => each !== '').join('; ');
-  return `${short(`${object.namespace}/${object.name}`, 127)}${port}${note === '' ? '' : ` (${note})`}`;
+  return `${short(`${object.namespace}/${object.name}`, 127)}${port}${deleted ? ' (deleted since)' : ''}`;
 }
 
-/** `Pods hit: shop/web-0, shop/web-1, shop/web-2 and 107 more.` */
-function affectedText({ affected: { count, names } }: IncidentDetails, withNames: boolean): string {
-  if (count === 0) return '';
-  const shown = withNames ? list(names, count - names.length, 3, 317) : '';
-  return `Pods hit: ${shown === '' ? count : shown}.`;
+/** `Behind shop/postgres: shop/postgres-0 on node-b.` */
+function backendsText({ services }: IncidentDetails): string {
+  return services
+    .slice(0, 3)
+    .flatMap(({ object, backends, moreBackends }) => {
+      const behind = list(backends, moreBackends, 3, 200);
+      return behind === '' ? [] : [`Behind ${short(`${object.namespace}/${object.name}`, 127)}: ${behind}.`];
+    })
+    .join(' ');
+}
+
+function affectedPods({ affected: { count, names } }: IncidentDetails, withName: boolean): string {
+  const first = withName && names[0] !== undefined ? list([names[0]], 0, 1, 80) : '';
+  if (first === '') return counted(count, 'Pod', 'Pods');
+  return count === 1 ? first : `${first} and ${counted(count - 1, 'more Pod', 'more Pods')}`;
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 0 ? '' : plural(count, one, many);
 }
 
 function span(since: Millis, end: Millis): string {

@@ -61,7 +61,9 @@ describe.concurrent('incidents', () => {
       'Normal KN101, KN102 ServiceChainsRestored',
       'Warning KN101, KN102 CalicoDeletesServiceChains',
     ]);
-    expect(ended.find(({ type }) => type === 'Normal')?.message).toMatch(/^Over on incident-fight: .*\b3 failures /);
+    expect(ended.find(({ type }) => type === 'Normal')?.message).toMatch(
+      /^Resolved on incident-fight: .*\b3 failures /,
+    );
     for (const [namespace, object, overReason] of [
       ['default', name, 'ServiceChainsRestored'],
       [name, 'db', 'ServiceChainsRestored'],
@@ -69,10 +71,12 @@ describe.concurrent('incidents', () => {
       [name, 'web', 'NodeNetworkRecovered'],
     ] as const) {
       const both = await published.until(namespace, haveBothEnds, object);
-      const over = both.filter(({ message }) => message.startsWith(`Over on ${name}`));
+      const over = both.filter(({ message }) => message.startsWith(`Resolved on ${name}`));
       expect(gist(over)).toEqual([`Normal KN101, KN102 ${overReason}`]);
     }
-    expect(await published.describe('node', name)).toMatch(/Normal +ServiceChainsRestored .*Over on incident-fight: /);
+    expect(await published.describe('node', name)).toMatch(
+      /Normal +ServiceChainsRestored .*Resolved on incident-fight: /,
+    );
     expect(Object.keys(typesOf(await rig.events(name)))).not.toContain('Pod/monitor');
   }, 600_000);
 
