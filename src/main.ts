@@ -7,7 +7,7 @@ import { directoryHelp, readDirectoryOptions } from './commands/options/director
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
 import { readReportOptions, reportHelp } from './commands/options/report-options.ts';
-import { readWhyOptions, whyHelp } from './commands/options/why-options.ts';
+import { readWhyOptions, suggestHelp, whyHelp } from './commands/options/why-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
 import { UsageError } from './commands/options/usage-error.ts';
 import { replay } from './commands/replay/replay.ts';
@@ -26,6 +26,7 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['report', runReport],
   ['doctor', runDoctor],
   ['why', runWhy],
+  ['suggest', runSuggest],
   ['config', (args) => print(runConfig(args))],
   ['version', () => print(`${version}\n`)],
 ]);
@@ -40,6 +41,7 @@ Usage: kube-netfilter-tailer COMMAND
   report     a page on rows of the audit: who was denied what, and what is new
   doctor     check prerequisites, and say what to do
   why        which network policy admits or denies a connection, and at which clause
+  suggest    the least new network policy that admits a connection
   config     print the settings in force and where each is from, or check a config file
   version    print the version
 
@@ -174,4 +176,11 @@ async function runWhy(args: string[]): Promise<number> {
   const status = await why(options, streams);
   // Not waiting for connections that are kept.
   return process.exit(status);
+}
+
+async function runSuggest(args: string[]): Promise<number> {
+  const options = readWhyOptions(args, 'suggest');
+  if (options === 'help') return print(suggestHelp);
+  const { suggestPolicies } = await import('./commands/why/suggest.ts');
+  return process.exit(await suggestPolicies(options, streams));
 }

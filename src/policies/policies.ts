@@ -6,4 +6,5 @@ export { refOf, unknownPolicy } from './api/read.ts';
 export { compilePolicy, createPolicySet, type PolicySet } from './policy-set.ts';
 export { connectionOf } from './flow.ts';
 export { policyText, sentenceOf, type SentenceOptions } from './sentence.ts';
+export { suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { Policy } from './tiers.ts';

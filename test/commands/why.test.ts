@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
+import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
 import { expectLines } from '../expected-file.ts';
 import { networkPolicy } from '../policies/objects.ts';
@@ -57,6 +58,16 @@ spec:
     - from: [{namespaceSelector: {matchLabels: {team: batch}}}]
 `;
 
+const clusterWide = (tier: string, name: string): string => `apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: {name: ${name}}
+spec:
+  tier: ${tier}
+  priority: 1
+  subject: {namespaces: {}}
+  ingress: [{action: Deny, from: [{namespaces: {}}]}]
+`;
+
 beforeAll(() => {
   const files: Record<string, string> = {
     'cluster.json': list(objects),
@@ -64,6 +75,8 @@ beforeAll(() => {
     'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
     'no-namespaces.json': list(objects.filter((each) => (each as { kind: string }).kind !== 'Namespace')),
     'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
+    'admin.yaml': clusterWide('Admin', 'lockdown'),
+    'baseline.yaml': clusterWide('Baseline', 'quiet'),
     'cut.yaml': 'apiVersion: v1\nitems: [{',
     'aliases.yaml': `a: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
   };
@@ -74,6 +87,18 @@ interface Ran {
   status: number;
   out: string;
   err: string;
+}
+
+async function ranSuggest(from: string, to: string, port: string, files: string[]): Promise<Ran> {
+  const args = ['--from', from, '--to', to, '--port', port, ...files.flatMap((file) => ['--policies', path(file)])];
+  const options = readWhyOptions(args, 'suggest');
+  if (options === 'help') throw new Error('no help was asked for');
+  const ran: Ran = { status: -1, out: '', err: '' };
+  ran.status = await suggestPolicies(options, {
+    out: (text) => void (ran.out += text),
+    err: (text) => void (ran.err += text),
+  });
+  return ran;
 }
 
 async function run(from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> {
@@ -185,4 +210,28 @@ test('the program reads saved objects from standard input, and ends with the ver
   const { status, out } = await program(args, { stdin: list(objects) });
   expect(status).toBe(1);
   expect(out).toContain('shop/allow-frontend');
+});
+
+test('what suggest prints is as expected', async () => {
+  const calls: [title: string, ...Parameters<typeof ranSuggest>][] = [
+    ['a Pod', worker, postgres, '5432', ['cluster.json']],
+    ['a Pod, where Admin denies', worker, postgres, '5432', ['cluster.json', 'admin.yaml']],
+    ['a Pod, where Baseline denies', postgres, worker, '5432', ['cluster.json', 'baseline.yaml']],
+    ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
+    ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
+    ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],
+    ['no such Pod', 'batch/worker-8', postgres, '5432', ['cluster.json']],
+  ];
+  const lines: string[] = [];
+  for (const [title, ...args] of calls) {
+    const { status, out, err } = await ranSuggest(...args);
+    lines.push(`# ${title}: exit status ${status}`, ...`${out}${err}`.split('\n'));
+  }
+  await expectLines(import.meta.dirname, 'suggest.expected.txt', lines);
+});
+
+test('what suggest prints admits the connection when it is added to the saved objects', async () => {
+  const { out } = await ranSuggest(worker, postgres, '5432', ['cluster.json']);
+  writeFileSync(path('suggested.yaml'), out);
+  expect((await run(worker, postgres, '5432', ['cluster.json', 'suggested.yaml'])).status).toBe(0);
 });

@@ -6,7 +6,7 @@ import { configHelp } from '../../src/commands/options/config-options.ts';
 import { doctorHelp } from '../../src/commands/options/doctor-options.ts';
 import { replayHelp } from '../../src/commands/options/replay-options.ts';
 import { runHelp } from '../../src/commands/options/run-options.ts';
-import { whyHelp } from '../../src/commands/options/why-options.ts';
+import { suggestHelp, whyHelp } from '../../src/commands/options/why-options.ts';
 import { allCommands } from './all-commands.ts';
 import { root, textOf } from './documents.ts';
 import { elided, fill } from './fillings.ts';
@@ -19,6 +19,7 @@ const helps: Readonly<Record<string, string>> = {
   replay: replayHelp,
   doctor: doctorHelp,
   why: whyHelp,
+  suggest: suggestHelp,
   config: configHelp,
 };
 
@@ -86,7 +87,9 @@ test('options of this program are those that it has', () => {
   expect(
     wrong((text) => {
       const [, name = '', rest = ''] =
-        /(?:kube-netfilter-tailer|npm start(?: --silent)? --) (run|replay|doctor|why|config)\b([^|]*)/.exec(text) ?? [];
+        /(?:kube-netfilter-tailer|npm start(?: --silent)? --) (run|replay|doctor|why|suggest|config)\b([^|]*)/.exec(
+          text,
+        ) ?? [];
       const options = rest.replaceAll(/'[^']*'/g, '').match(/(?<=\s)--[\w-]+/g) ?? [];
       return options.some((option) => option !== '--help' && !hasOption(helps[name] ?? '', option));
     }),

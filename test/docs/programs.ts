@@ -25,7 +25,7 @@ const programs: Readonly<Record<string, RegExp>> = {
   docker: /^(?:build|buildx|push) /,
   fuser: option,
   journalctl: option,
-  'kube-netfilter-tailer': /^(?:run|replay|doctor|why|config|version|--help)/,
+  'kube-netfilter-tailer': /^(?:run|replay|doctor|why|suggest|config|version|--help)/,
   kubeadm: /^[a-z]/,
   kubectl: /^(?:-|(?:annotate|api-resources|apply|auth|create|delete|describe|exec|get|logs|patch|rollout|set|top)\b)/,
   ls: /^[/-]/,

@@ -10,7 +10,7 @@ test.each([...documentPaths(), 'CHANGELOG.md'])('%s has no retired word in its s
   expect(retiredIn(proseOf(text)).map((found) => `${document}:${found}`)).toEqual([]);
 });
 
-test.each([[], ['run'], ['replay'], ['doctor'], ['why'], ['config']])(
+test.each([[], ['run'], ['replay'], ['doctor'], ['why'], ['suggest'], ['config']])(
   '--help of %s has no retired word',
   async (...command) => {
     const { out } = await program([...command, '--help']);

@@ -2,6 +2,8 @@
 import { version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import { listAll } from '../../kubernetes/paged-list.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json } from '../../platform/json.ts';
 import { unknownPolicy } from '../../policies/policies.ts';
@@ -31,8 +33,11 @@ const namespacedKinds = [
 
 type Kind = readonly [apiVersion: string, kind: string, plural: string];
 
-/** Throws a `ClusterError`. */
-export async function readCluster({ from, to, kubeconfig }: WhyOptions): Promise<KnownObjects> {
+/** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
+export async function readCluster(
+  { from, to, kubeconfig }: WhyOptions,
+  wholeNamespaces: boolean,
+): Promise<KnownObjects> {
   const connection = await connect(kubeconfig);
   const collector = collectObjects();
   const ends = [from, to];
@@ -41,6 +46,7 @@ export async function readCluster({ from, to, kubeconfig }: WhyOptions): Promise
   const { objects } = collector;
   const namespaces = new Set([...objects.pods.values()].map(({ namespace }) => namespace));
   await Promise.all([
+    ...(wholeNamespaces ? [...namespaces].map((name) => readPods(connection, name, collector)) : []),
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
     ),
@@ -98,6 +104,18 @@ async function get(
   const answer = await connection.request('GET', path, {});
   if (answer.kind === 'refused') return refused(answer);
   add(answer.body, kind);
+}
+
+/** Those that may not be listed are not counted. */
+async function readPods(connection: Connection, namespace: string, { add }: Collector): Promise<void> {
+  try {
+    await listAll(connection, `/api/v1/namespaces/${namespace}/pods`, { pageSize: 500 }, (pod) =>
+      add(pod, { apiVersion: 'v1', kind: 'Pod' }),
+    );
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    refused(error.refusal);
+  }
 }
 
 /** Of a kind that may not be listed, one policy stands for all that there may be. */

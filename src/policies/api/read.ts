@@ -36,24 +36,24 @@ export function selectorAt(object: Json, field: string): LabelSelector {
 /** Pods by the labels of their Namespace and by their own. */
 export class LabelSubject implements Subject {
   readonly #namespaces: string | { selector: LabelSelector };
-  readonly #pods: LabelSelector;
+  readonly pods: LabelSelector;
 
   /** `namespaces`: the name of the only one, or which. */
   constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
     this.#namespaces = namespaces;
-    this.#pods = pods;
+    this.pods = pods;
   }
 
   selects(...[pod, namespace]: Parameters<Subject['selects']>): ReturnType<Subject['selects']> {
     // Policies are found by their Namespace, so its name was compared before.
-    if (typeof this.#namespaces === 'string') return selects(this.#pods, pod);
-    return both(selects(this.#namespaces.selector, namespace), () => selects(this.#pods, pod));
+    if (typeof this.#namespaces === 'string') return selects(this.pods, pod);
+    return both(selects(this.#namespaces.selector, namespace), () => selects(this.pods, pod));
   }
 
   text(): string {
-    if (typeof this.#namespaces === 'string') return `podSelector ${selectorText(this.#pods)}`;
+    if (typeof this.#namespaces === 'string') return `podSelector ${selectorText(this.pods)}`;
     const namespaces = `namespaces ${selectorText(this.#namespaces.selector)}`;
-    return this.#pods.length === 0 ? namespaces : `${namespaces}, pods ${selectorText(this.#pods)}`;
+    return this.pods.length === 0 ? namespaces : `${namespaces}, pods ${selectorText(this.pods)}`;
   }
 }
 

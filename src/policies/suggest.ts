@@ -1,0 +1,182 @@
+/** The least new NetworkPolicies that admit a connection, and deny nothing that was admitted. */
+import { isIPv6 } from '../platform/address.ts';
+import { LabelSubject } from './api/read.ts';
+import { type LabelSelector, readSelector, selects } from './clauses/label-selector.ts';
+import { createEvaluator } from './evaluate.ts';
+import type { Direction, End, Flow, Labels, Namespace, Pod, PolicyRef } from './model.ts';
+import { namespaceNameLabel, podLabels } from './probe.ts';
+import { compilePolicy, createPolicySet } from './policy-set.ts';
+import type { Policy } from './tiers.ts';
+
+export interface Suggested {
+  /** A networking.k8s.io/v1 NetworkPolicy. */
+  readonly policy: object;
+  readonly direction: Direction;
+  /** How many known Pods it admits as peers; undefined where the peer is an address. */
+  readonly peers: number | undefined;
+  /** How many known Pods it selects. */
+  readonly selected: number;
+  /** It names a protocol that NetworkPolicies cannot name, and so admits all of them. */
+  readonly anyPort: boolean;
+}
+
+export type Suggestion =
+  | { readonly kind: 'not-needed' }
+  | { readonly kind: 'policies'; readonly policies: readonly Suggested[] }
+  /** A NetworkPolicy that admits it would be overruled, or would isolate a Pod that is not isolated now. */
+  | {
+      readonly kind: 'refused';
+      readonly direction: Direction;
+      readonly by: PolicyRef;
+      readonly reason: 'admin' | 'baseline';
+    }
+  | { readonly kind: 'unknown'; readonly missing: readonly string[] };
+
+export interface SuggestOptions {
+  readonly flow: Flow;
+  readonly policies: readonly Policy[];
+  readonly namespaces: readonly Namespace[];
+  /** Those that are known, to count what is admitted beside. */
+  readonly pods: readonly Pod[];
+}
+
+export function suggest(options: SuggestOptions): Suggestion {
+  const { flow, policies, namespaces } = options;
+  const set = createPolicySet(policies);
+  const { verdict } = createEvaluator({ policies: set, namespaces });
+  const suggested: Suggested[] = [];
+  for (const direction of ['ingress', 'egress'] as const) {
+    const { outcome, decision, missing } = verdict(flow, direction);
+    if (outcome === 'unknown') return { kind: 'unknown', missing };
+    if (outcome === 'admits') continue;
+    if (decision !== undefined) {
+      const deciding = policies.find(({ ref }) => ref === decision.policy);
+      const reason = deciding?.tier === 'Baseline' ? 'baseline' : 'admin';
+      return { kind: 'refused', direction, by: decision.policy, reason };
+    }
+    suggested.push(suggestOne(options, direction));
+  }
+  if (suggested.length === 0) return { kind: 'not-needed' };
+  return confirmed(options, suggested);
+}
+
+/** What is suggested must admit the connection, whatever was overlooked. */
+function confirmed({ flow, policies, namespaces }: SuggestOptions, suggested: readonly Suggested[]): Suggestion {
+  const added = suggested.map(({ policy }) => compilePolicy(policy)).filter((policy) => policy !== undefined);
+  const { verdict } = createEvaluator({ policies: createPolicySet([...policies, ...added]), namespaces });
+  const wrong = suggested.map(({ direction }) => verdict(flow, direction)).find(({ outcome }) => outcome !== 'admits');
+  if (wrong === undefined) return { kind: 'policies', policies: suggested };
+  return { kind: 'unknown', missing: wrong.missing.length > 0 ? wrong.missing : ['a policy that would admit it'] };
+}
+
+function suggestOne({ flow, policies, pods }: SuggestOptions, direction: Direction): Suggested {
+  const [own, peer] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
+  const { pod } = own as End & { kind: 'pod' };
+  const selector = narrowed(stableLabels(pod), isolating(policies, pod, direction));
+  const selected = pods.filter(
+    (each) => each.namespace === pod.namespace && selects(readSelector(selector), podLabels(each)) === true,
+  );
+  const { protocol, port } = flow;
+  const anyPort = port === undefined;
+  const admitted = peerOf(peer, pods);
+  const rule = {
+    [direction === 'ingress' ? 'from' : 'to']: [admitted.peer],
+    ...(anyPort ? {} : { ports: [{ protocol, port }] }),
+  };
+  const taken = new Set(policies.filter(({ ref }) => ref.namespace === pod.namespace).map(({ ref }) => ref.name));
+  return {
+    direction,
+    policy: {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: freeName(nameFor(direction, admitted.name, flow), taken), namespace: pod.namespace },
+      spec: {
+        podSelector: selector,
+        policyTypes: [direction === 'ingress' ? 'Ingress' : 'Egress'],
+        [direction]: [rule],
+      },
+    },
+    peers: admitted.count,
+    selected: selected.length,
+    anyPort,
+  };
+}
+
+interface PlainSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: readonly string[] }[];
+}
+
+/** Selector of a NetworkPolicy that isolates the Pod already. */
+function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
+  for (const { tier, ref, rules, subject } of policies) {
+    if (tier !== 'NetworkPolicy' || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
+    if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;
+  }
+  return [];
+}
+
+/**
+ * A new policy isolates each Pod that it selects. One that also has the requirements of a policy that isolates already selects no Pod,
+ * present or future, that is not isolated without it.
+ */
+function narrowed(labels: Labels, other: LabelSelector): PlainSelector {
+  const matchLabels: Record<string, string> = { ...labels };
+  const matchExpressions: NonNullable<PlainSelector['matchExpressions']> = [];
+  for (const { key, operator, values } of typeof other === 'string' ? [] : other) {
+    const [only] = values;
+    const isKnown = Object.hasOwn(matchLabels, key);
+    if (operator === 'In' && values.length === 1 && only !== undefined && !isKnown) matchLabels[key] = only;
+    else if (!isKnown || operator === 'DoesNotExist')
+      matchExpressions.push({ key, operator, ...(values.length === 0 ? {} : { values }) });
+  }
+  return {
+    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels }),
+    ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
+  };
+}
+
+function peerOf(peer: End, pods: readonly Pod[]): { peer: object; count: number | undefined; name: string } {
+  if (peer.kind === 'pod' && !peer.pod.hostNetwork) {
+    const { namespace } = peer.pod;
+    const matchLabels = stableLabels(peer.pod);
+    const podSelector = Object.keys(matchLabels).length === 0 ? {} : { matchLabels };
+    const count = pods.filter(
+      (each) =>
+        each.namespace === namespace &&
+        !each.completed &&
+        !each.hostNetwork &&
+        selects(readSelector(podSelector), podLabels(each)) === true,
+    ).length;
+    const namespaceSelector = { matchLabels: { [namespaceNameLabel]: namespace } };
+    return { peer: { namespaceSelector, podSelector }, count, name: `${namespace}-${baseName(peer.pod)}` };
+  }
+  const address = peer.address ?? '';
+  return { peer: { ipBlock: { cidr: `${address}/${isIPv6(address) ? 128 : 32}` } }, count: undefined, name: address };
+}
+
+/** Labels that a Pod of the same workload will have too: not those of one Pod, one revision, or one release. */
+function stableLabels({ labels = {} }: Pod): Labels {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !passing.test(key)));
+}
+
+const passing =
+  /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid|job-name|version|chart|heritage|helm\.sh\/chart|app\.kubernetes\.io\/(?:version|managed-by)|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/.*)$/;
+
+function baseName({ name, labels = {} }: Pod): string {
+  return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? name;
+}
+
+function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {
+  const text = `allow-${direction === 'ingress' ? '' : 'to-'}${peer}-${port ?? protocol}`.toLowerCase();
+  return text
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .slice(0, 200)
+    .replace(/-+$/, '');
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${name}-${number}`;
+  return free;
+}

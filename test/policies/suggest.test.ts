@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compilePolicy, type Flow, type Pod, suggest, type Suggestion } from '../../src/policies/policies.ts';
+import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { literalVerdict } from './literal.ts';
+import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
+
+const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
+const postgres = pod({
+  labels: { app: 'postgres', 'controller-revision-hash': 'x', 'statefulset.kubernetes.io/pod-name': 'postgres-0' },
+});
+const worker = pod({
+  namespace: 'batch',
+  name: 'worker-84f9-x',
+  labels: { app: 'worker', 'pod-template-hash': '84f9' },
+  addresses: ['10.65.2.9'],
+});
+const flow: Flow = {
+  source: { kind: 'pod', pod: worker, address: '10.65.2.9' },
+  destination: { kind: 'pod', pod: postgres, address: '10.65.1.4' },
+  protocol: 'TCP',
+  port: 5432,
+};
+
+function suggestFor(policies: readonly object[], changes: Partial<Flow> = {}): Suggestion {
+  return suggest({
+    flow: { ...flow, ...changes },
+    policies: policies.map(compilePolicy).filter((policy) => policy !== undefined),
+    namespaces: [namespace('shop'), namespace('batch')],
+    pods: [
+      postgres,
+      worker,
+      { ...worker, name: 'worker-84f9-y' },
+      pod({ namespace: 'batch', name: 'other', labels: { app: 'other' } }),
+    ],
+  });
+}
+
+test('a suggestion has one peer and one port, by labels that outlive a Pod', () => {
+  expect(suggestFor([isolated])).toEqual({
+    kind: 'policies',
+    policies: [
+      {
+        direction: 'ingress',
+        peers: 2,
+        selected: 1,
+        anyPort: false,
+        policy: {
+          apiVersion: 'networking.k8s.io/v1',
+          kind: 'NetworkPolicy',
+          metadata: { name: 'allow-batch-worker-5432', namespace: 'shop' },
+          spec: {
+            podSelector: { matchLabels: { app: 'postgres' } },
+            policyTypes: ['Ingress'],
+            ingress: [
+              {
+                from: [
+                  {
+                    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'batch' } },
+                    podSelector: { matchLabels: { app: 'worker' } },
+                  },
+                ],
+                ports: [{ protocol: 'TCP', port: 5432 }],
+              },
+            ],
+          },
+        },
+      },
+    ],
+  });
+});
+
+/** The specs of what is suggested. */
+function specs(suggestion: Suggestion): unknown[] {
+  if (suggestion.kind !== 'policies') return [suggestion.kind];
+  return suggestion.policies.map(({ policy }) => (policy as { spec: unknown }).spec);
+}
+
+describe('a suggestion', () => {
+  test('is not needed where policies admit', () => {
+    expect(suggestFor([])).toEqual({ kind: 'not-needed' });
+  });
+
+  test('is refused where a policy of the tier Admin denies, which is named', () => {
+    const admin = clusterNetworkPolicy(
+      {
+        tier: 'Admin',
+        priority: 1,
+        subject: { namespaces: {} },
+        ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+      },
+      'lockdown',
+    );
+    expect(suggestFor([isolated, admin])).toMatchObject({ kind: 'refused', reason: 'admin', by: { name: 'lockdown' } });
+  });
+
+  test('is refused where a policy of the tier Baseline denies, because it would isolate the Pod', () => {
+    const baseline = baselineAdminNetworkPolicy({
+      subject: { namespaces: {} },
+      ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+    });
+    expect(suggestFor([baseline])).toMatchObject({ kind: 'refused', reason: 'baseline', by: { name: 'default' } });
+  });
+
+  test('is unknown where the verdict is', () => {
+    const unknown = networkPolicy({
+      podSelector: { matchLabels: { app: 'postgres' } },
+      ingress: [{ from: [{ namespaceSelector: { matchLabels: { a: 'b' } } }] }],
+    });
+    const source = { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } as const;
+    expect(suggestFor([unknown], { source }).kind).toBe('unknown');
+  });
+
+  test('for both directions is two policies', () => {
+    expect(specs(suggestFor([isolated, networkPolicy({ policyTypes: ['Egress'] }, 'x', 'batch')]))).toHaveLength(2);
+  });
+
+  test('selects no Pod that is not isolated already', () => {
+    const narrow = networkPolicy(
+      { podSelector: { matchLabels: { app: 'postgres', 'controller-revision-hash': 'x' } } },
+      'narrow',
+    );
+    expect(specs(suggestFor([narrow]))).toMatchObject([
+      { podSelector: { matchLabels: { 'controller-revision-hash': 'x' } } },
+    ]);
+  });
+
+  test('for an address is a block of that address only', () => {
+    expect(specs(suggestFor([isolated], { source: { kind: 'external', address: '2001:db8::1' } }))).toMatchObject([
+      { ingress: [{ from: [{ ipBlock: { cidr: '2001:db8::1/128' } }] }] },
+    ]);
+  });
+
+  test('for ICMP has no port, because none can be named', () => {
+    expect(suggestFor([isolated], { protocol: 'ICMP', port: undefined })).toMatchObject({
+      policies: [{ anyPort: true }],
+    });
+  });
+
+  test('has a name that no policy has', () => {
+    const taken = networkPolicy({ podSelector: { matchLabels: { app: 'x' } } }, 'allow-batch-worker-5432');
+    expect(suggestFor([isolated, taken])).toMatchObject({
+      policies: [{ policy: { metadata: { name: 'allow-batch-worker-5432-2' } } }],
+    });
+  });
+});
+
+const machines = [
+  { namespace: 'x', name: 'one', addresses: ['10.0.0.1'] },
+  { namespace: 'x', name: 'two', addresses: ['10.0.0.2'] },
+  { namespace: 'y', name: 'one', addresses: ['10.0.0.9'] },
+];
+const details = fc.tuple(...machines.map(() => fc.record({ labels: labelSets, ports: namedPorts })));
+const policies = fc.array(
+  fc.oneof({ arbitrary: networkPolicies, weight: 4 }, { arbitrary: clusterPolicies, weight: 1 }),
+  { minLength: 1, maxLength: 5 },
+);
+
+test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
+  let suggested = 0;
+  fc.assert(
+    fc.property(policies, namespaceLists, details, fc.nat(), (given, namespaces, found, pick) => {
+      const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
+      const flows = allFlows(pods);
+      const asked = flows[pick % flows.length] as Flow;
+      const compiled = given.map(compilePolicy).filter((policy) => policy !== undefined);
+      const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods });
+      if (suggestion.kind !== 'policies') return;
+      suggested += 1;
+      const before = { policies: given, namespaces };
+      const after = { policies: [...given, ...suggestion.policies.map(({ policy }) => policy)], namespaces };
+      for (const direction of ['ingress', 'egress'] as const) {
+        expect(literalVerdict(after, asked, direction)).toBe('admits');
+        for (const each of flows)
+          if (literalVerdict(before, each, direction) === 'admits')
+            expect(literalVerdict(after, each, direction)).toBe('admits');
+      }
+    }),
+    { numRuns: 2000 },
+  );
+  expect(suggested).toBeGreaterThan(200);
+});
+
+function allFlows(pods: readonly Pod[]): Flow[] {
+  const ends = pods.map((each) => ({ kind: 'pod' as const, pod: each, address: each.addresses[0] }));
+  return ends.flatMap((source) =>
+    ends
+      .filter((destination) => destination !== source)
+      .flatMap((destination) => [80, 81].map((port): Flow => ({ source, destination, protocol: 'TCP', port }))),
+  );
+}
