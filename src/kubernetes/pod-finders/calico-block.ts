@@ -1,5 +1,4 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import type { Owners, PodFinder, WayState } from '../../resolving/lookups/pod-finder.ts';
@@ -9,6 +8,7 @@ import { RefusedError } from '../refusal.ts';
 import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
 import { blockOf, contains, parseNetwork } from './ip-block.ts';
 import { may } from './may.ts';
+import type { PodListOptions } from './pod-list.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
 /**
@@ -49,13 +49,7 @@ const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 1
  * lib/backend/model/block.go), and a second one reads the Pod. That confirms the block, which may name a Pod that is gone
  * (a leaked address) and is no more trusted than any other object, and gives what an Event needs: uid and workload.
  */
-export function createCalicoBlockFinder({
-  connection,
-  clock,
-}: {
-  connection: Pick<Connection, 'request'>;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-}): PodFinder {
+export function createCalicoBlockFinder({ connection, clock }: PodListOptions): PodFinder {
   const { now } = clock;
   const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
   const blocksRead = createSharedAnswers(

@@ -1,10 +1,8 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../../platform/token-bucket.ts';
 import { OverBudget, type PodFinder } from '../../resolving/lookups/pod-finder.ts';
-import type { Connection } from '../connection.ts';
 import { countAll } from '../paged-list.ts';
-import { listPods } from './pod-list.ts';
+import { listPods, type PodListOptions } from './pod-list.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
 /**
@@ -46,13 +44,7 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
  * within a budget that follows from how large they are. It finds Pods on the host's network too, and only the first address
  * of a Pod.
  */
-export function createFieldSelectorFinder({
-  connection,
-  clock,
-}: {
-  connection: Pick<Connection, 'request'>;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-}): PodFinder {
+export function createFieldSelectorFinder({ connection, clock }: PodListOptions): PodFinder {
   const { now } = clock;
   let bucket: { rate: number; tokens: TokenBucket } | undefined;
   const size = createSharedAnswers<ClusterSize>(

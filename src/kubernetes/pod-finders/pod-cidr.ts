@@ -1,9 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import type { PodFinder } from '../../resolving/lookups/pod-finder.ts';
-import type { Connection } from '../connection.ts';
-import { listPods } from './pod-list.ts';
+import { listPods, type PodListOptions } from './pod-list.ts';
 import { createSharedAnswers } from './shared-answers.ts';
 
 export interface PodRanges {
@@ -26,15 +24,7 @@ const lists = 16;
  * an index of Pods by node. One list gives all Pods of that node. Several network plugins give addresses of other ranges
  * (Calico's own IPAM, AWS, Azure), which the Pods of this node show.
  */
-export function createPodCidrFinder({
-  connection,
-  ranges,
-  clock,
-}: {
-  connection: Pick<Connection, 'request'>;
-  ranges: PodRanges;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-}): PodFinder {
+export function createPodCidrFinder({ connection, ranges, clock }: PodListOptions & { ranges: PodRanges }): PodFinder {
   const podsOn = createSharedAnswers<readonly Pod[]>((node) => listPods(connection, `spec.nodeName=${node}`, clock), {
     entries: lists,
     now: clock.now,

@@ -1,18 +1,15 @@
 import type { LookupWay } from '../../model/lookup-way.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { PodFinder } from '../../resolving/lookups/pod-finder.ts';
-import type { Connection } from '../connection.ts';
 import { createCalicoBlockFinder } from './calico-block.ts';
 import { createFieldSelectorFinder } from './field-selector.ts';
 import { createPodCidrFinder, type PodRanges } from './pod-cidr.ts';
+import type { PodListOptions } from './pod-list.ts';
 
-export interface PodFindersOptions {
+export interface PodFindersOptions extends PodListOptions {
   /** In the order in which they are tried. */
   ways: readonly LookupWay[];
-  connection: Pick<Connection, 'request'>;
   ranges: PodRanges;
   directory: PodFinder;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
 }
 
 export function createPodFinders({ ways, directory, ...options }: PodFindersOptions): PodFinder[] {

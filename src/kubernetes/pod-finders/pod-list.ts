@@ -4,6 +4,12 @@ import type { Connection } from '../connection.ts';
 import { listAll } from '../paged-list.ts';
 import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
 
+/** The API server as finders of Pods ask it, and the clock that what is found is stamped by. */
+export interface PodListOptions {
+  connection: Pick<Connection, 'request'>;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+}
+
 /** Pods that a field selector selects, from the API server's cache. Rejects with a `RefusedError`. */
 export async function listPods(
   connection: Pick<Connection, 'request'>,
