@@ -3,6 +3,7 @@
  * libcalico-go/lib/selector; `!has(x)`, `!=` and `not in` match where the label is missing.
  */
 import type { Labels } from '../model.ts';
+import { createSelectorTokens, SelectorError } from './selector-tokens.ts';
 
 /** A parsed selector: plain data, so that who reads it can name the part that failed. */
 export type Selector =
@@ -15,22 +16,17 @@ export type Selector =
 
 type Comparison = '==' | '!=' | 'contains' | 'starts with' | 'ends with';
 
-/** A selector that Calico refuses too; the message says where it ends to be one. */
-export class SelectorError extends Error {
-  override name = 'SelectorError';
-}
-
 /** Parentheses: each level takes a part of the stack, and who writes a selector is a stranger. */
 const deepest = 200;
 
 /** Throws a `SelectorError`. The empty selector is `all()`. */
 export function parseSelector(text: string): Selector {
-  let at = 0;
+  const tokens = createSelectorTokens(text);
+  const { take, takeWords, expect, literal, problem } = tokens;
   let depth = 0;
-  skipSpace();
-  if (at === text.length) return { kind: 'all' };
+  if (tokens.isAtEnd()) return { kind: 'all' };
   const selector = parseOr();
-  if (at < text.length) throw problem('the end of the selector');
+  if (!tokens.isAtEnd()) throw problem('the end of the selector');
   return selector;
 
   function parseOr(): Selector {
@@ -53,7 +49,7 @@ export function parseSelector(text: string): Selector {
   function parseOperand(): Selector {
     if (take('(')) return parseGroup();
     if (take('has(')) {
-      const label = identifier();
+      const label = tokens.identifier();
       expect(')');
       return { kind: 'has', label };
     }
@@ -62,7 +58,7 @@ export function parseSelector(text: string): Selector {
       expect(')');
       return { kind };
     }
-    return parseComparison(identifier());
+    return parseComparison(tokens.identifier());
   }
 
   function parseGroup(): Selector {
@@ -92,61 +88,6 @@ export function parseSelector(text: string): Selector {
       break;
     }
     return [...values].toSorted(byBytes);
-  }
-
-  /** There are no escapes: a text with both kinds of quotes cannot be written. */
-  function literal(): string {
-    const quote = text[at];
-    if (quote !== '"' && quote !== "'") throw problem('a text in quotes');
-    const end = text.indexOf(quote, at + 1);
-    if (end < 0) throw problem('the end of the text in quotes');
-    const value = text.slice(at + 1, end);
-    at = end + 1;
-    skipSpace();
-    return value;
-  }
-
-  function identifier(): string {
-    const label = /[a-zA-Z0-9_./-]{1,513}/y;
-    label.lastIndex = at;
-    const found = label.exec(text)?.[0];
-    if (found === undefined || found.length > 512) throw problem('the name of a label');
-    at += found.length;
-    skipSpace();
-    return found;
-  }
-
-  function expect(token: string): void {
-    if (!take(token)) throw problem(`"${token}"`);
-  }
-
-  function take(token: string): boolean {
-    if (!text.startsWith(token, at)) return false;
-    // `!=` is an operator after a label, never a negation.
-    if (token === '!' && text[at + 1] === '=') return false;
-    at += token.length;
-    skipSpace();
-    return true;
-  }
-
-  /** Calico lets the words of an operator touch, as in `startswith`. */
-  function takeWords(operator: string): boolean {
-    const before = at;
-    for (const word of operator.split(' ')) {
-      if (take(word)) continue;
-      at = before;
-      return false;
-    }
-    return true;
-  }
-
-  function skipSpace(): void {
-    while (text[at] === ' ' || text[at] === '\t') at += 1;
-  }
-
-  function problem(wanted: string): SelectorError {
-    const found = at < text.length ? JSON.stringify(text.slice(at, at + 20)) : 'its end';
-    return new SelectorError(`at character ${at + 1}: ${found} stands where ${wanted} was expected`);
   }
 }
 

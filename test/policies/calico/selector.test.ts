@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  canonicalSelector,
-  parseSelector,
-  type Selector,
-  SelectorError,
-  selects,
-} from '../../../src/policies/calico/selector.ts';
+import { canonicalSelector, parseSelector, type Selector, selects } from '../../../src/policies/calico/selector.ts';
+import { SelectorError } from '../../../src/policies/calico/selector-tokens.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
 
 interface Suite {
