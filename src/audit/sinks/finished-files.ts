@@ -57,20 +57,8 @@ export function createFinishedFiles(path: string, most: number): FinishedFiles {
     for (const name of names) {
       if (name.endsWith('.gz')) continue;
       // A run that was killed in between had packed it.
-      if (!names.includes(`${name}.gz`)) await pack(name);
+      if (!names.includes(`${name}.gz`)) await pack(join(folder, name), join(folder, `.${stem}.part`));
       await rm(join(folder, name), { force: true });
-    }
-  }
-
-  /** Under a hidden name until it is whole: a reader of the folder finds complete files only. */
-  async function pack(name: string): Promise<void> {
-    const part = join(folder, `.${stem}.part`);
-    try {
-      await pipeline(createReadStream(join(folder, name)), createGzip(), createWriteStream(part, { mode: 0o640 }));
-      await rename(part, join(folder, `${name}.gz`));
-    } catch (error) {
-      await rm(part, { force: true });
-      throw error;
     }
   }
 
@@ -95,5 +83,16 @@ export function createFinishedFiles(path: string, most: number): FinishedFiles {
     const rest = name.startsWith(`${stem}-`) ? name.slice(stem.length + 1) : '';
     const end = rest.endsWith('.gz') ? rest.slice(0, -'.gz'.length) : rest;
     return end.endsWith(extension) && /^\d{4}-\d\d-\d\d-\d{6}-\d+$/.test(end.slice(0, end.length - extension.length));
+  }
+}
+
+/** Into `part`, a hidden name, until it is whole: a reader of the folder finds complete files only. */
+async function pack(path: string, part: string): Promise<void> {
+  try {
+    await pipeline(createReadStream(path), createGzip(), createWriteStream(part, { mode: 0o640 }));
+    await rename(part, `${path}.gz`);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
   }
 }
