@@ -149,9 +149,7 @@ async function runReport(args: string[]): Promise<number> {
   const options = readReportOptions(args, isatty(1));
   if (options === 'help') return print(reportHelp);
   const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException) => {
-    // The last one is what a single executable reports, which has no files beside it.
-    const absent = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_UNKNOWN_BUILTIN_MODULE'];
-    if (!absent.includes(error.code ?? '')) throw error;
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
       'kube-netfilter-tailer: report is no part of the image, the npm package and the executables. Copy the rows to a machine with a checkout, and there: npm start --silent -- report ROWS > report.html\n',
     );

@@ -1,6 +1,6 @@
 // Single executables for Linux: Node.js with the bundle in it (https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html).
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Project, root } from './project.ts';
 import { pack, run } from './run.ts';
 
@@ -36,14 +36,17 @@ export function makeExecutable(
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   const executable = join(folder, project.name);
+  const program = join(folder, 'program.cjs');
   const blob = join(folder, 'program.blob');
   const config = join(folder, 'sea.json');
   const isOwn = processor === process.arch;
+  writeFileSync(program, withoutNeighbours(readFileSync(join(root, 'dist/kube-netfilter-tailer.cjs'), 'utf8')));
   writeFileSync(
     config,
     JSON.stringify({
-      main: join(root, 'dist/kube-netfilter-tailer.cjs'),
-      output: blob,
+      // Relative to the folder that it is made in, because the path stands in the executable.
+      main: basename(program),
+      output: basename(blob),
       disableExperimentalSEAWarning: true,
       // Compiled code is of one processor; with it the program starts sooner.
       useCodeCache: isOwn,
@@ -52,12 +55,11 @@ export function makeExecutable(
     }),
   );
   // The program is compiled by the very Node.js that will run it.
-  run(isOwn ? join(node, 'bin/node') : process.execPath, ['--experimental-sea-config', config]);
+  run(isOwn ? join(node, 'bin/node') : process.execPath, ['--experimental-sea-config', basename(config)], folder);
   copyFileSync(join(node, 'bin/node'), executable);
   chmodSync(executable, 0o755);
   run(process.execPath, [postject, executable, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', fuse]);
-  rmSync(blob);
-  rmSync(config);
+  for (const file of [program, blob, config]) rmSync(file);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   const licences = [
     readFileSync(notices, 'utf8'),
@@ -69,4 +71,15 @@ export function makeExecutable(
   pack(output, name, archive);
   rmSync(folder, { recursive: true });
   return archive;
+}
+
+/** What scripts/report-bundle.mjs makes. */
+const reportFile = 'kube-netfilter-tailer-report.cjs';
+
+/** An executable has no files beside it: what it finds in a folder by that name is not its own, and must not be run. */
+function withoutNeighbours(program: string): string {
+  const load = `import("./${reportFile}")`;
+  const alone = program.replace(load, 'Promise.reject(Object.assign(new Error,{code:"MODULE_NOT_FOUND"}))');
+  if (alone === program || alone.includes(load)) throw new Error(`the bundle does not load ${reportFile} as expected`);
+  return alone;
 }

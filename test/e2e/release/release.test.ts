@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
@@ -69,6 +69,19 @@ test('the executable runs without Node.js, in a folder of its own', async () => 
       .split('\n')
       .map((line) => JSON.parse(line) as unknown),
   ).toEqual(events);
+});
+
+test('the executable runs no file that lies about by the name of one of its parts, and has no path of its builder in it', async () => {
+  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const foreign = join(helm.folder, 'foreign');
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, 'kube-netfilter-tailer-report.cjs'), 'console.log("run")');
+  await expect(start(program, ['report', 'rows.ndjson'], { cwd: foreign, env: {} })).rejects.toMatchObject({
+    code: 2,
+    stdout: '',
+  });
+  const binary = readFileSync(program);
+  expect([root, helm.folder].map((path) => binary.includes(path))).toEqual([false, false]);
 });
 
 test('the chart names the image of the release, and needs no value to be set', async () => {
