@@ -58,7 +58,7 @@ test('states, results and verdicts that are asked for are those that there are',
 
 test('the variables of the dashboard ask for what there is', () => {
   const variables = dashboard.templating.list.filter(({ type }) => type === 'query');
-  expect(variables.map(({ name }) => name)).toEqual(['cluster', 'node', 'job']);
+  expect(variables.map(({ name }) => name)).toEqual(['cluster', 'node', 'namespace', 'job']);
   for (const { definition = '' } of variables) {
     const [, metric = '', label = ''] = /^label_values\((\w+)(?:\{.*\})?, (\w+)\)$/.exec(definition) ?? [];
     expect(Object.keys(known)).toContain(metric);

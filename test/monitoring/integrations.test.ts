@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import vm from 'node:vm';
+import { parser as logql } from '@grafana/lezer-logql';
+import { load } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import type { CoreEvent } from '../../src/events/event.ts';
+import { textOf } from './files.ts';
+import { eventsOfSample } from './sample-events.ts';
+
+describe('k9s', () => {
+  const { plugins } = load(textOf('deploy/integrations/k9s-plugins.yaml')) as {
+    plugins: Record<
+      string,
+      { shortCut: string; description: string; scopes: string[]; command: string; args: string[] }
+    >;
+  };
+
+  test('no view has two plugins on one key', () => {
+    const keys = Object.values(plugins).flatMap(({ shortCut, scopes }) =>
+      scopes.map((scope) => `${scope} ${shortCut}`),
+    );
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test.each(Object.entries(plugins))(
+    '%s hands names on as they are, and kubectl-drops understands its options',
+    (_, { command, args }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-k9s-'));
+      try {
+        const written = (name: string, text: string): void => {
+          writeFileSync(join(folder, name), text);
+          chmodSync(join(folder, name), 0o755);
+        };
+        const drops = new URL('../../deploy/kubectl-plugin/kubectl-drops', import.meta.url).pathname;
+        // What is asked of the API server, and none of it is there.
+        written(
+          'kubectl',
+          `#!/bin/sh\n[ "$1" = drops ] && shift && exec '${drops}' "$@"\nprintf '<%s>' "$@" >> '${folder}/asked'\n`,
+        );
+        written('less', '#!/bin/sh\ncat\n');
+        const evil = `a'b"; touch ${folder}/owned #`;
+        const values: Record<string, string> = { $CONTEXT: evil, $NAMESPACE: 'shop', $NAME: 'cart-0' };
+        const run = spawnSync(
+          command,
+          args.map((each) => values[each] ?? each),
+          {
+            encoding: 'utf8',
+            env: { PATH: `${folder}:${process.env['PATH']}` },
+          },
+        );
+        expect(run.stdout).toContain('No lost packets are known here');
+        const asked = spawnSync('cat', [join(folder, 'asked')], { encoding: 'utf8' }).stdout;
+        expect(asked).toContain(`<--context><${evil}>`);
+        expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('owned');
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
+});
+
+describe('Headlamp, with stand-ins for its parts', () => {
+  interface Element {
+    type: unknown;
+    props: {
+      columns: { label: string; getter: (event: CoreEvent) => unknown }[];
+      data: CoreEvent[];
+      errorMessage: string | null;
+    };
+    children: Element[];
+  }
+
+  const shown = (events: readonly object[] | null, error: Error | null = null): { asked: unknown; table: Element } => {
+    const registered: { component?: () => Element }[] = [];
+    let asked: unknown;
+    const useList = (query: unknown): unknown[] => {
+      asked = query;
+      return [events, error];
+    };
+    const pluginLib = {
+      React: { createElement: (type: unknown, props: unknown, ...children: unknown[]) => ({ type, props, children }) },
+      K8s: { ResourceClasses: { Event: { useList } } },
+      CommonComponents: { SectionBox: 'SectionBox', SimpleTable: 'SimpleTable', Link: 'Link' },
+      registerRoute: (route: { component: () => Element }) => registered.push(route),
+      registerSidebarEntry: () => {},
+    };
+    vm.runInNewContext(textOf('deploy/integrations/headlamp/main.js'), { window: { pluginLib } });
+    const page = registered[0]?.component?.();
+    return { asked, table: page?.children[0] as Element };
+  };
+
+  test('the page lists Events of this program, the newest first', () => {
+    const events = eventsOfSample('policy-deny').map((event) =>
+      Object.assign(event, { lastOccurrence: event.lastTimestamp }),
+    );
+    const { asked, table } = shown(events);
+    expect(asked).toEqual({ fieldSelector: 'source=kube-netfilter-tailer' });
+    const times = table.props.data.map(({ lastTimestamp }) => lastTimestamp);
+    expect(times).toEqual(times.toSorted().toReversed());
+    expect(times.length).toBeGreaterThan(1);
+    const [first] = table.props.data as [CoreEvent];
+    const cells = Object.fromEntries(table.props.columns.map(({ label, getter }) => [label, getter(first)]));
+    expect(cells).toMatchObject({ Count: first.count, Reason: first.reason, Message: first.message });
+    expect(cells['Object']).toMatchObject({ type: 'Link', props: { params: { name: first.involvedObject.name } } });
+  });
+
+  test('while nothing has arrived, and where Events may not be listed, the page is there', () => {
+    expect(shown(null).table.props).toMatchObject({ data: null, errorMessage: null });
+    expect(shown(null, new Error('forbidden')).table.props.errorMessage).toContain('forbidden');
+  });
+});
+
+describe('Loki', () => {
+  const page = textOf('docs/integrations.md');
+  const queries = Array.from(page.matchAll(/^```logql\n(.*?)^```$/gms), ([, text = '']) => text.trim());
+
+  test.each(queries)('%s is LogQL', (query) => {
+    expect(errorsIn(query)).toBe(0);
+    expect(query).toContain('job="kubernetes-events"');
+  });
+
+  test('there are queries, and the parser finds mistakes', () => {
+    expect(queries.length).toBeGreaterThan(2);
+    expect(errorsIn('sum by (namespace) (rate({job="x"} | logfmt [5m])')).toBeGreaterThan(0);
+  });
+
+  test('labels that the queries select by are those that Alloy sets', () => {
+    const config = textOf('deploy/integrations/alloy.alloy');
+    expect(config).toContain('job_name   = "kubernetes-events"');
+    const labels = queries.flatMap((query) =>
+      Array.from(/^[^{]*\{([^}]*)\}/.exec(query)?.[1]?.matchAll(/(\w+)=/g) ?? [], ([, label = '']) => label),
+    );
+    expect(labels.filter((label) => !['job', 'namespace', 'reason', 'type'].includes(label))).toEqual([]);
+  });
+});
+
+function errorsIn(query: string): number {
+  let errors = 0;
+  logql.parse(query).iterate({ enter: ({ type }) => void (errors += type.isError ? 1 : 0) });
+  return errors;
+}
