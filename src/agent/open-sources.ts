@@ -46,6 +46,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   const found = settle(options);
   const each = createSourceDedup({
     kernelSources: found.filter(({ kind }) => kind !== 'containers' && kind !== 'program').map(nameOf),
+    wholeKernelSources: found.filter(({ kind }) => kind === 'kernel' || kind === 'journal').map(nameOf),
     // Some programs write to their standard error and a file: only then may a record be seen twice.
     programSources: found.some(({ kind }) => kind === 'program')
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)

@@ -4,6 +4,8 @@ import type { Json } from '../sources/source.ts';
 
 export interface SourceDedupOptions {
   kernelSources: readonly string[];
+  /** Of these, those that have all that the kernel logs, and nothing else of it: its ring buffer, and a journal. */
+  wholeKernelSources?: readonly string[];
   programSources: readonly string[];
   /** `once.state()` of an earlier one. */
   saved: Json | undefined;
@@ -15,8 +17,8 @@ const maxProgramRecords = 1024;
 export type SourceDedup = ReturnType<typeof createSourceDedup>;
 
 /** What comes through several sources, taken for one: lines of the kernel, and records of programs. */
-export function createSourceDedup({ kernelSources, programSources, saved }: SourceDedupOptions) {
-  const kernel = createDedup({ sources: kernelSources, saved });
+export function createSourceDedup({ kernelSources, wholeKernelSources, programSources, saved }: SourceDedupOptions) {
+  const kernel = createDedup({ sources: kernelSources, saved, whole: wholeKernelSources ?? [] });
   const earlier = (saved as { readonly [key: string]: Json } | undefined)?.['programs'];
   const programs = createDedup({
     sources: programSources,

@@ -11,6 +11,8 @@ export interface DedupOptions {
   window?: Millis;
   /** Texts that are remembered, each counted once per half a window: how far one source may be behind another, in lines. */
   max?: number;
+  /** Those that have all lines, so that one repeats the other from its first line on. Default: none. */
+  whole?: readonly string[];
   /** Whether a line counts again that another source had shown when there was no more room to wait for it. Default: false. */
   countsForgotten?: boolean;
 }
@@ -36,14 +38,16 @@ const maxSaved = 2048;
  * So is a line of a source that repeats another one, as long as it has yet to show lines that there was no room to wait for.
  */
 export function createDedup(options: DedupOptions): Dedup {
-  const { sources, saved, window = 60_000, max = 8192, countsForgotten = false } = options;
+  const { sources, saved, window = 60_000, max = 8192, whole = [], countsForgotten = false } = options;
   const counts = { repeats: 0, forgotten: 0 };
   if (sources.length < 2) return { counts, isFirst: () => true, state: () => ({}) };
 
   const places = new Map(sources.map((source, place) => [source, place]));
   const period = window / 2;
   const restored = restore(saved, sources);
-  const forgotten = createForgottenLines(sources.length, restored.forgotten);
+  const isWhole = sources.map((source) => whole.includes(source));
+  const isRepeat = (by: number, place: number): boolean => isWhole[by] === true && isWhole[place] === true;
+  const forgotten = createForgottenLines(sources.length, isRepeat, restored.forgotten);
   counts.forgotten += restored.left;
   /** By period and text. No order of use: deleting the last of an LRUCache takes its size. */
   const awaited = new LRUCache<string, Awaited>({

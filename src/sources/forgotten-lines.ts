@@ -24,13 +24,22 @@ const maxPeriods = 16;
 
 /**
  * Which line a source shows is not known any more, so only sources count that do repeat another one: a file that has lines of its own
- * shows nothing of what the kernel's ring buffer has. `saved`: what `state` gave for the same sources.
+ * shows nothing of what the kernel's ring buffer has. `repeat`: whether a source repeats another one before it is seen to, by
+ * their places. `saved`: what `state` gave for the same sources.
  */
-export function createForgottenLines(sources: number, saved: Json | undefined): ForgottenLines {
+export function createForgottenLines(
+  sources: number,
+  repeat: (by: number, place: number) => boolean,
+  saved: Json | undefined,
+): ForgottenLines {
   const { periods, repeats } = (saved ?? {}) as Readonly<Record<string, Json>>;
   const pairs = sources * sources;
   /** Whether one source has ever shown what another one had shown before it, by the pair. */
-  const repeated = Array.from({ length: pairs }, (_, pair) => Array.isArray(repeats) && repeats[pair] === true);
+  const repeated = Array.from(
+    { length: pairs },
+    (_, pair) =>
+      repeat(Math.floor(pair / sources), pair % sources) || (Array.isArray(repeats) && repeats[pair] === true),
+  );
   const byPeriod = new Map<number, number[]>();
   if (Array.isArray(periods))
     for (const entry of periods.slice(-maxPeriods)) {

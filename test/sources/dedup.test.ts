@@ -115,6 +115,13 @@ describe('what it costs', () => {
     ]);
   });
 
+  test('nothing of a source that has all lines is the first again, though it has repeated none yet', () => {
+    const filter = once({ max: 3, whole: two });
+    for (let number = 0; number < 100; number++) expect(show(filter, kmsg, `IN=${number}`)).toBe(true);
+    for (let number = 0; number < 100; number++) expect(show(filter, file, `IN=${number}`)).toBe(false);
+    expect(filter.counts).toEqual({ repeats: 100, forgotten: 97 });
+  });
+
   test('what is forgotten is the first again where that was asked for', () => {
     const filter = once({ max: 3, countsForgotten: true });
     for (const text of forgetful) show(filter, kmsg, text);
