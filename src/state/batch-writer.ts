@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { createRound, type Round } from './round.ts';
 import { createSegmentFiles, type SegmentFilesOptions } from './segment-files.ts';
-import { encodeBatch, type KeptChange, type Segment } from './segments.ts';
+import { encodeBatch, isNoRoom, type KeptChange, type Segment } from './segments.ts';
 
 export interface KeptState {
   /** Another number after every change of what an Event may say. */
@@ -38,19 +38,26 @@ export function createBatchWriter(options: BatchWriterOptions) {
 
   return {
     /** Resolves to the revision that is on disk now. */
-    async write(): Promise<number> {
-      if (unwritten !== undefined) await writeBatch(await openSegment(), unwritten);
-      const revision = await writeChanges();
-      const loss = await files.loss();
-      if (loss === undefined) return revision;
-      onLost(loss);
-      isNew = true;
-      await files.giveUp();
-      return await writeChanges();
-    },
+    write: (): Promise<number> =>
+      writeAll().catch(async (error: unknown) => {
+        // A disk that has failed can be unmounted and repaired only when nothing is open on it.
+        if (!isNoRoom(error)) await files.close();
+        throw error;
+      }),
     /** Bytes of all that is kept. */
     size: files.size,
   };
+
+  async function writeAll(): Promise<number> {
+    if (unwritten !== undefined) await writeBatch(await openSegment(), unwritten);
+    const revision = await writeChanges();
+    const loss = await files.loss();
+    if (loss === undefined) return revision;
+    onLost(loss);
+    isNew = true;
+    await files.giveUp();
+    return await writeChanges();
+  }
 
   async function writeChanges(): Promise<number> {
     const current = await openSegment();

@@ -41,6 +41,8 @@ export function createSegmentFiles({ folder, segments, create = createSegment }:
       sizes.set(segment.number, segment.size);
       return segment.size - before;
     },
+    /** Until the next one is made, no file is open. */
+    close: closeCurrent,
     loss: (): Promise<string | undefined> => lossIn(folder, sizes),
     /** What they hold is not what was written. */
     async giveUp(): Promise<void> {

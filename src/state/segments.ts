@@ -78,8 +78,10 @@ function segmentOf(file: FileHandle, number: number, header: number) {
         await file.datasync();
       } catch (error) {
         usable = false;
-        await file.truncate(size);
-        usable = true;
+        if (isNoRoom(error)) {
+          await file.truncate(size);
+          usable = true;
+        }
         throw error;
       }
       size = end;
@@ -121,6 +123,11 @@ export function numbersOf(files: readonly string[]): number[] {
     .flatMap((file) => name.exec(file)?.[1] ?? [])
     .map(Number)
     .toSorted((a, b) => a - b);
+}
+
+/** Whether a write failed because the disk or a quota is full: what is written already can be kept, and more can be once there is room. */
+export function isNoRoom(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** Throws what is wrong, if it is anything else. */

@@ -1,5 +1,6 @@
 import {
   cpSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StateChange as Change } from '../../src/model/state-change.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
+import { descriptorsOf } from '../sources/following.ts';
 import { createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
 
@@ -399,6 +401,64 @@ describe('a write that the disk does not answer', () => {
     expect(readSegments(folder).values).toEqual(map.values);
   });
 });
+
+describe('a disk that fails', () => {
+  test.each<[string, string, number[]]>([
+    ['can only be read', 'EROFS', []],
+    ['has an error', 'EIO', []],
+    ['is full', 'ENOSPC', [1]],
+  ])('as it %s: the file stays open only where it can be appended to once there is room', async (_, code, opened) => {
+    const map = createMap();
+    let error: Error | undefined;
+    const { log, failures } = open(map, {
+      segmentSize: 1,
+      async create(where, number, writer) {
+        if (error !== undefined) throw error;
+        return await openSegment(where, number, writer);
+      },
+    });
+    for (const n of [1, 2]) {
+      map.set('a', { n, text: 'x'.repeat(1000) });
+      await log.keep();
+    }
+    expect(openNumbers()).toEqual([1]);
+    // What was written fills the segment: the next batch needs another one.
+    error = systemError(code);
+    map.set('a', { n: 3, text: '' });
+    await log.keep();
+    expect(failures).toEqual([error]);
+    expect(openNumbers()).toEqual(opened);
+    error = undefined;
+    await log.keep();
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+
+  test('when what is older is to be removed: no file stays open, and all is kept once it can be', async () => {
+    const map = createMap();
+    const { log, failures } = open(map, { segmentSize: 1 });
+    map.set('a', { n: 1, text: 'x'.repeat(1000) });
+    await log.keep();
+    // What stands there cannot be removed as a file can.
+    rmSync(segmentFile(folder, 1));
+    mkdirSync(segmentFile(folder, 1));
+    map.set('a', { n: 2, text: '' });
+    await log.keep();
+    expect(failures).toHaveLength(1);
+    expect(openNumbers()).toEqual([]);
+    rmSync(segmentFile(folder, 1), { recursive: true });
+    await log.keep();
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+});
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+/** Numbers of the segments that this process has open. */
+function openNumbers(): number[] {
+  return [1, 2, 3].filter((number) => descriptorsOf(segmentFile(folder, number)).length > 0);
+}
 
 function copy(values: ReadonlyMap<string, Value>): Map<string, Value> {
   return new Map([...values].map(([key, value]) => [key, { ...value }]));
