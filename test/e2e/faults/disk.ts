@@ -13,6 +13,10 @@ export interface Disk {
   /** No byte is free from now on. */
   readonly fill: () => void;
   readonly empty: () => void;
+  /** It can only be read from now on, as after an error of the disk. */
+  readonly fail: () => Promise<void>;
+  /** Mounts it again, once nothing has a file of it open. */
+  readonly repair: () => Promise<void>;
   /** Takes the disk away; thaws it first if need be. */
   readonly remove: () => Promise<void>;
 }
@@ -35,6 +39,11 @@ echo done
 while read -r step; do
   case "$step" in
     freeze | unfreeze) fsfreeze "--$step" "$place/disk" ;;
+    fail) mount -o remount,abort "$place/disk" ;;
+    repair)
+      until umount "$place/disk" 2>/dev/null; do sleep 0.1; done
+      mount -o loop "$image" "$place/disk"
+      ;;
   esac
   echo done
 done
@@ -63,6 +72,8 @@ export async function createDisk(parent: string): Promise<Disk> {
     folder,
     freeze: step('freeze'),
     thaw: step('unfreeze'),
+    fail: step('fail'),
+    repair: step('repair'),
     fill() {
       for (let size = 1024 * 1024; size >= 1; size /= 2) while (isWritten(filler, size));
     },

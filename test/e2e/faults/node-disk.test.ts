@@ -2,7 +2,7 @@ import { readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs
 import { join } from 'node:path';
 import { type Scene, testFaults } from './suite.ts';
 
-/** The disk of the state, a real file system: full, hanging, and a state that another process changes. */
+/** The disk of the state, a real file system: full, hanging, read-only, and a state that another process changes. */
 
 const cutInHalf = ({ stateDir }: Scene): void => {
   for (const name of readdirSync(stateDir)) {
@@ -24,6 +24,13 @@ testFaults({ name: 'disk', subnet: '10.112' }, [
     disk: true,
     begin: ({ disk }) => disk.freeze(),
     end: ({ disk }) => disk.thaw(),
+    problems: ['state save'],
+  },
+  {
+    title: 'the disk of the state can only be read after an error, and is mounted again',
+    disk: true,
+    begin: ({ disk }) => disk.fail(),
+    end: ({ disk }) => disk.repair(),
     problems: ['state save'],
   },
   {
