@@ -5,13 +5,13 @@ import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { spreadOf } from '../series/spread.ts';
-import { createSeriesTable } from '../series/table.ts';
+import { createSeriesTable, type SeriesTable } from '../series/table.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createStatistics } from '../pipeline/statistics.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createLookupQueue } from '../pipeline/lookup-queue.ts';
+import { createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { auditHooks, createAgentAudit } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
@@ -40,21 +40,15 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions) {
-  const { config, context, restored, metrics, problems, onEarlier, clock } = options;
+  const { config, context, restored, metrics, problems, clock } = options;
   const { now } = clock;
-  const { lists, remote, cluster } = context;
+  const { lists, remote } = context;
   const legacyMetric =
     config.legacyMetric === 'off'
       ? undefined
       : createLegacyMetric({ naming: config.legacyMetric, hostNameOf: remote.hostNameOf });
   const statistics = createStatistics(legacyMetric?.count);
-  const table = createSeriesTable({
-    limits: seriesLimits,
-    restored: restored.state?.series,
-    now,
-    onEarlier,
-    spread: (series) => Math.random() * spreadOf(series, cluster.nodeCount),
-  });
+  const table = createTable(options);
   const incidents = createAgentIncidents({
     config,
     context,
@@ -65,25 +59,8 @@ export function createIngest(options: IngestOptions) {
     now,
   });
   const dropsByOwner = createDropsByOwner();
-  const audit = createAgentAudit({
-    config,
-    restored,
-    metrics,
-    problems,
-    clock,
-    hasOptedOut: context.hasOptedOut,
-  });
-  const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
-  const lookupGate = createLookupGate({
-    queue,
-    remote,
-    isSynced: () => cluster.synced,
-    endsOf: ({ line, observation }) =>
-      endsOf(observation, lists.directory, { time: line.time, exact: line.timeIsExact }),
-    resume: (flow) => pipeline.resume(flow),
-    onFull: (packets) => metrics.waitingOverflowPackets.add(packets),
-    now,
-  });
+  const audit = createAgentAudit({ ...options, hasOptedOut: context.hasOptedOut });
+  const { queue, lookupGate } = createWaiting(options, (flow) => pipeline.resume(flow));
   let pipeline = pipelineFor(config);
   const { sources, once } = openSources({
     config,
@@ -136,4 +113,31 @@ export function createIngest(options: IngestOptions) {
       ...auditHooks(audit, config.auditVerdicts, dropsByOwner),
     });
   }
+}
+
+function createTable({ context: { cluster }, restored, onEarlier, clock }: IngestOptions): SeriesTable {
+  return createSeriesTable({
+    limits: seriesLimits,
+    restored: restored.state?.series,
+    now: clock.now,
+    onEarlier,
+    spread: (series) => Math.random() * spreadOf(series, cluster.nodeCount),
+  });
+}
+
+/** Packets whose peer is being looked up. */
+function createWaiting({ context, restored, metrics, clock }: IngestOptions, resume: (flow: QueuedFlow) => void) {
+  const { lists, remote, cluster } = context;
+  const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
+  const lookupGate = createLookupGate({
+    queue,
+    remote,
+    isSynced: () => cluster.synced,
+    endsOf: ({ line, observation }) =>
+      endsOf(observation, lists.directory, { time: line.time, exact: line.timeIsExact }),
+    resume,
+    onFull: (packets) => metrics.waitingOverflowPackets.add(packets),
+    now: clock.now,
+  });
+  return { queue, lookupGate };
 }

@@ -10,10 +10,7 @@ const podsKnown = 4096;
 
 /** Who scans. It follows from the series that are held, so it is the same after a restart. */
 export function createScans(restored: Iterable<Series>) {
-  /** By the identity of a peer, how many series each object has with it. */
-  const refusals = new Map<string, Map<string, number>>();
-  /** Peers that one more object would make scanners, or that are: while there are none, no packet is looked at. */
-  let suspects = 0;
+  const refusals = createRefusals();
   let hasBegun = false;
   let version = 0;
   /** The identity as a peer, by object. */
@@ -28,20 +25,13 @@ export function createScans(restored: Iterable<Series>) {
     add,
     remove(series: Series): void {
       version++;
-      const object = objectKey(series.finding.regarding);
-      for (const identity of refusedBy(series)) {
-        const objects = refusals.get(identity);
-        const left = (objects?.get(object) ?? 0) - 1;
-        if (left > 0) objects?.set(object, left);
-        else if (objects?.delete(object) === true && objects.size === manyObjects - 1) suspects--;
-        if (objects?.size === 0) refusals.delete(identity);
-      }
+      for (const identity of refusedBy(series)) refusals.remove(identity, objectKey(series.finding.regarding));
     },
     /** One more peer is counted in the series that an object has for scans. */
     joined(series: Series, peer: Endpoint): void {
       version++;
-      note(peer.identity, objectKey(series.finding.regarding));
-      if (refusals.get(peer.identity)?.size === manyObjects + 1) hasBegun = true;
+      refusals.add(peer.identity, objectKey(series.finding.regarding));
+      if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) hasBegun = true;
     },
     /** Whether one more peer scans since the last call. */
     takeBegun(): boolean {
@@ -54,7 +44,7 @@ export function createScans(restored: Iterable<Series>) {
 
   /** Whose Event counts a packet that is part of a scan; undefined where it is none. */
   function roleIn({ details, regarding }: Finding): 'target' | 'scanner' | undefined {
-    if (details.kind !== 'flow' || suspects === 0) return undefined;
+    if (details.kind !== 'flow' || !refusals.hasSuspects) return undefined;
     if (isTry(details)) {
       if (!isScan(details.peer.identity, regarding)) return undefined;
       know(details.peer);
@@ -66,7 +56,7 @@ export function createScans(restored: Iterable<Series>) {
   }
 
   function isScan(identity: string, regarding?: ObjectRef): boolean {
-    const objects = refusals.get(identity);
+    const objects = refusals.objectsOf(identity);
     if (objects === undefined || objects.size < manyObjects) return false;
     return objects.size > manyObjects || (regarding !== undefined && !objects.has(objectKey(regarding)));
   }
@@ -74,21 +64,42 @@ export function createScans(restored: Iterable<Series>) {
   function add(series: Series): void {
     version++;
     const { details, regarding } = series.finding;
-    for (const identity of refusedBy(series)) note(identity, objectKey(regarding));
+    for (const identity of refusedBy(series)) refusals.add(identity, objectKey(regarding));
     if (details.kind === 'flow' && isTry(details)) know(details.peer);
-  }
-
-  function note(identity: string, object: string): void {
-    let objects = refusals.get(identity);
-    if (objects === undefined) refusals.set(identity, (objects = new Map()));
-    const before = objects.size;
-    objects.set(object, (objects.get(object) ?? 0) + 1);
-    if (before < manyObjects && objects.size === manyObjects) suspects++;
   }
 
   function know({ object, identity }: Endpoint): void {
     if (object?.kind === 'Pod') identities.set(objectKey(object), identity);
   }
+}
+
+/** Which objects refuse which peers. */
+function createRefusals() {
+  /** By the identity of a peer, how many series each object has with it. */
+  const byPeer = new Map<string, Map<string, number>>();
+  let suspects = 0;
+
+  return {
+    /** Whether one more object would make a peer a scanner, or there is one: while there is none, no packet is looked at. */
+    get hasSuspects(): boolean {
+      return suspects > 0;
+    },
+    objectsOf: (peer: string): ReadonlyMap<string, number> | undefined => byPeer.get(peer),
+    add(peer: string, object: string): void {
+      let objects = byPeer.get(peer);
+      if (objects === undefined) byPeer.set(peer, (objects = new Map()));
+      const before = objects.size;
+      objects.set(object, (objects.get(object) ?? 0) + 1);
+      if (before < manyObjects && objects.size === manyObjects) suspects++;
+    },
+    remove(peer: string, object: string): void {
+      const objects = byPeer.get(peer);
+      const left = (objects?.get(object) ?? 0) - 1;
+      if (left > 0) objects?.set(object, left);
+      else if (objects?.delete(object) === true && objects.size === manyObjects - 1) suspects--;
+      if (objects?.size === 0) byPeer.delete(peer);
+    },
+  };
 }
 
 /** What a packet of a scan is counted as, once more, on the node: the scanner is no object that could have an Event. */

@@ -35,6 +35,9 @@ export interface JournalRecords {
 
 const tooLongText = 'A record of the journal is longer than 1 MiB and was skipped; further ones are only counted';
 
+const placeUnknownText = 'The journal does not know the place where it was read last: what came after it may be lost';
+const recordGoneText = 'The journal no longer has the record that was read last: what came after it may be lost';
+
 export function createJournalRecords(options: JournalRecordsOptions): JournalRecords {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
@@ -53,8 +56,7 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
   return {
     counts,
     get position() {
-      const { position } = units;
-      return cursor === undefined ? undefined : { cursor, ...(position && { units: position }) };
+      return cursor === undefined ? undefined : positionOf(cursor, units.position);
     },
     resume: () => (resumedAt = cursor),
     take: takeRecords,
@@ -63,13 +65,13 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
       counts.bytes += bytes;
       counts.tooLong++;
       units.forget();
-      if (counts.tooLong > 1 || isStopped()) return;
-      listener.onNotice({ level: 'warn', key: 'too-long', text: tooLongText });
+      if (counts.tooLong === 1 && !isStopped())
+        listener.onNotice({ level: 'warn', key: 'too-long', text: tooLongText });
     },
     forgetPlace() {
       if (resumedAt === undefined) return false;
       cursor = undefined;
-      lost('The journal does not know the place where it was read last: what came after it may be lost');
+      lost(placeUnknownText);
       return true;
     },
     start: units.start,
@@ -78,12 +80,11 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
 
   function takeRecords(block: Buffer, ends: readonly number[]): boolean {
     if (isStopped()) return false;
-    const skipped = resumedAt === undefined ? 0 : takeFirst(block, ends[0] as number, resumedAt);
-    let start = skipped === 0 ? 0 : (ends[0] as number);
+    let start = resumedAt === undefined ? 0 : takeFirst(block, ends[0] as number, resumedAt);
     search.reset();
     let found = search.next(block, start, block.length);
     let isAny = false;
-    for (const end of skipped === 0 ? ends : ends.slice(1)) {
+    for (const end of start === 0 ? ends : ends.slice(1)) {
       if (isStopped()) break;
       counts.lines++;
       counts.bytes += end - start;
@@ -102,14 +103,14 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
     return isAny;
   }
 
-  /** The one that was taken before the start, if the journal has it still. Returns how many records were skipped. */
-  function takeFirst(block: Buffer, end: number, expected: string): 0 | 1 {
+  /** The one that was taken before the start, if the journal has it still. Returns where the first one begins that was not taken. */
+  function takeFirst(block: Buffer, end: number, expected: string): number {
     const first = readFields(block, 0, end)['__CURSOR'];
     if (first === undefined) return 0;
     resumedAt = undefined;
-    if (isSameRecord(first, expected)) return 1;
-    lost('The journal no longer has the record that was read last: what came after it may be lost');
-    return 0;
+    const isTaken = isSameRecord(first, expected);
+    if (!isTaken) lost(recordGoneText);
+    return isTaken ? end : 0;
   }
 
   function lost(reason: string): void {
@@ -145,4 +146,8 @@ function createHandOver(
       if (!isStopped() && !(isFirstRun && line.time < since)) listener.onLine(line, 'program');
     },
   };
+}
+
+function positionOf(cursor: string, units: Position | undefined): Position {
+  return units === undefined ? { cursor } : { cursor, units };
 }

@@ -58,12 +58,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     lastSize: place.offset,
     lastModified: modifiedAt(log, 0),
     get size() {
-      try {
-        size = content.size();
-      } catch {
-        // Then it is as it was.
-      }
-      return size;
+      return (size = sizeOf(content, size));
     },
     verify,
     pump() {
@@ -120,6 +115,14 @@ export function createLogFile(options: LogFileOptions): LogFile {
   function close(): void {
     isClosed = true;
     content.close();
+  }
+}
+
+function sizeOf(content: Content, otherwise: number): number {
+  try {
+    return content.size();
+  } catch {
+    return otherwise;
   }
 }
 
