@@ -40,7 +40,7 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions) {
-  const { config, context, restored, metrics, problems, clock } = options;
+  const { config, context, restored, problems, clock } = options;
   const { now } = clock;
   const { lists, remote } = context;
   const legacyMetric =
