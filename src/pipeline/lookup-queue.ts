@@ -52,7 +52,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       return [...waiting.values()];
     },
     has: (line, observation) => waiting.size > 0 && waiting.has(keyOf(line, observation)),
-    admit(line, observation, now, { lines, last } = { lines: 1, last: line.time }) {
+    admit(line, observation, now, { lines, last = line.time } = { lines: 1, last: undefined }) {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
       const known = waiting.get(key);

@@ -75,7 +75,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       repeatedDecisions.decided(line, decision);
       if (decision === undefined) return;
       if (decision.kind !== 'refused') statistics.observed(line, decision.observation);
-      carryOut.decision(decision, { line, lines: 1, last: line.time });
+      carryOut.decision(decision, { line, lines: 1, last: undefined });
     },
     repeats: everyLine ? undefined : repeatedDecisions,
     resume({ line, observation, weight, first, last }) {
@@ -139,7 +139,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
   function noteFirewall(node: string, { line, lines, last }: Alike): void {
     const incidents = options.incidents(node);
     incidents.firewallDropped(line.time);
-    if (lines > 1) incidents.firewallDropped(last, lines - 1);
+    if (lines > 1) incidents.firewallDropped(last ?? line.time, lines - 1);
   }
 
   function settle(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {
@@ -147,7 +147,7 @@ function createCarryingOut(options: PipelineOptions, decisions: Decisions) {
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
-  function report({ findings, node }: FlowMeaning, time: Millis, weight: number, last = time): void {
+  function report({ findings, node }: FlowMeaning, time: Millis, weight: number, last?: Millis): void {
     options.advance(node, time);
     for (const finding of findings) options.series(node).count(finding, time, weight, last);
   }

@@ -10,7 +10,8 @@ export interface Alike {
   /** Of all times only that of the first. */
   line: LogLine;
   lines: number;
-  last: Millis;
+  /** Undefined: of one line that repeats none. */
+  last: Millis | undefined;
 }
 
 export interface RepeatedDecision extends Repeat, Alike {

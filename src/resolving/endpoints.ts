@@ -12,7 +12,9 @@ function addressOnly(address: string) {
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
   const { namespace, name, workload, node, role } = pod;
   const identity = workload ? workloadKey(workload) : `Pod/${namespace}/${name}`;
-  return { ...addressOnly(address), kind: 'pod', evidence, identity, object: podRef(pod), workload, node, role, note };
+  const range = rangeOf(address);
+  // Made for each packet of another flow: one literal.
+  return { address, identity, range, object: podRef(pod), workload, node, role, note, kind: 'pod', evidence };
 }
 
 export function nodeEndpoint(node: Node, address: string): Endpoint {
@@ -39,8 +41,12 @@ export function unknownEndpoint(address: string, evidence: Evidence, note: strin
 export function externalEndpoint(address: string, hostName: string | undefined): Endpoint {
   const scope = scopeOf(address);
   const { range, role } = scope;
-  const note = [hostName, scope.note].filter((each) => each !== undefined).join(', ') || undefined;
-  return { ...addressOnly(address), kind: 'external', evidence: 'address-range', range, role, note };
+  const note =
+    hostName === undefined || scope.note === undefined ? (hostName ?? scope.note) : `${hostName}, ${scope.note}`;
+  const none = undefined;
+  const identity = address;
+  const evidence = 'address-range';
+  return { address, identity, range, object: none, workload: none, node: none, role, note, kind: 'external', evidence };
 }
 
 export function nodeRef({ name, uid, resourceVersion }: Node): ObjectRef {

@@ -64,15 +64,21 @@ export function nodeOf(
     if (node) return node.name;
   }
   const { inInterface = '', outInterface = '', packet } = observation ?? {};
-  for (const [name, address] of [
-    [inInterface, packet?.source],
-    [outInterface, packet?.destination],
-  ] as const) {
-    const node = isPodInterface(name) ? directory.nodeByInterface(name, address ?? '', at) : undefined;
-    if (node !== undefined) return node;
-  }
+  const ofInterface =
+    nodeByInterface(directory, inInterface, packet?.source, at) ??
+    nodeByInterface(directory, outInterface, packet?.destination, at);
+  if (ofInterface !== undefined) return ofInterface;
   if (host !== undefined && isHostName(host)) return host;
   return directory.nodes.length === 1 ? (directory.nodes[0]?.name ?? '') : '';
+}
+
+function nodeByInterface(
+  directory: Directory,
+  name: string,
+  address: string | undefined,
+  at: Moment,
+): string | undefined {
+  return isPodInterface(name) ? directory.nodeByInterface(name, address ?? '', at) : undefined;
 }
 
 function byInterfaces(

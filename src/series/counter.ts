@@ -36,8 +36,8 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     suppress,
   };
 
-  /** Adds `weight` packets to the series of a finding, from `time` to `last`, in which no window ends. */
-  function count(finding: Finding, time: Millis, weight = 1, last = time): void {
+  /** Adds `weight` packets to the series of a finding. `last`: of one that comes again, from `time` to then, in which no window ends. */
+  function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne(finding, time, weight, last);
     if (held.scans.takeBegun()) joinUnpublished();
@@ -56,7 +56,7 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
   }
 
   /** Gives the series that it was counted in. */
-  function countOne(finding: Finding, time: Millis, weight: number, last = time): Series | undefined {
+  function countOne(finding: Finding, time: Millis, weight: number, last?: Millis): Series | undefined {
     const series = open.of(finding, time, last);
     // The packets of a scan that are counted on the node are counted on Pods, too.
     const isCounted = finding.details.kind === 'scan';
@@ -67,7 +67,7 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
     const { details } = series.finding;
     if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
-    add(series, finding, weight, time, last);
+    add(series, finding, weight, time, last ?? time);
     const refused = noteOthers(series, finding);
     if (refused !== undefined) held.scans.joined(series, refused);
     onCounted(series, time);

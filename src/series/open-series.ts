@@ -36,12 +36,14 @@ export function createOpenSeries({ limits, restored, changes }: OpenSeriesOption
   return {
     held,
     /**
-     * The series that a finding counts in from `time` to `last`, in which no window ends; a new one with a count of 0 where there is none;
-     * undefined past the total.
+     * The series that a finding counts in at `time`, a new one with a count of 0 where there is none; undefined past the total. `last`: of a
+     * finding that comes again, from `time` to then, in which no window ends.
      */
-    of(finding: Finding, time: Millis, last: Millis): Series | undefined {
-      if (last > clock) clock = last;
+    of(finding: Finding, time: Millis, last?: Millis): Series | undefined {
+      clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
+      // Entries for findings that never come again would cost more than all else.
+      if (last === undefined) return openOne(finding.identity) ?? open(finding, time);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
       const series = openOne(finding.identity) ?? open(finding, time);

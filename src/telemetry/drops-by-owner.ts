@@ -37,25 +37,16 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
   const cells = new Map<string, Cell>();
   let workloads = 0;
   const ofNamespace = new Map<string, number>();
-  /** A meaning is one object for all packets of a flow: what it counts in is looked up once. */
-  const known = new WeakMap<FlowMeaning, readonly Cell[]>();
 
   return {
     cells: () => cells.values(),
-    count(meaning: FlowMeaning, observation: PacketObservation | Martian, packets: number): void {
-      let found = known.get(meaning);
-      if (found === undefined) known.set(meaning, (found = cellsOf(meaning, observation)));
-      for (const cell of found) cell.packets += packets;
+    count({ ends, noise }: FlowMeaning, observation: PacketObservation | Martian, packets: number): void {
+      if (noise !== undefined) return;
+      const { source, destination } = ends;
+      if (destination.kind === 'pod') cellOf(destination, 'ingress', observation).packets += packets;
+      if (source.kind === 'pod') cellOf(source, 'egress', observation).packets += packets;
     },
   };
-
-  function cellsOf({ ends: { source, destination }, noise }: FlowMeaning, observation: PacketObservation | Martian) {
-    if (noise !== undefined) return [];
-    return [
-      ...(destination.kind === 'pod' ? [cellOf(destination, 'ingress', observation)] : []),
-      ...(source.kind === 'pod' ? [cellOf(source, 'egress', observation)] : []),
-    ];
-  }
 
   function cellOf(
     { object, workload }: Endpoint,
@@ -63,10 +54,15 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
     observation: PacketObservation | Martian,
   ): Cell {
     const namespace = object?.namespace ?? other;
-    const rest = { direction, ...causeOf(observation) };
-    const own = { namespace, workload: workload?.name ?? object?.name ?? other, ...rest };
+    const name = workload?.name ?? object?.name ?? other;
+    const isMartian = observation.kind === 'martian';
+    const verdict = !isMartian && observation.verdict === 'rejected' ? 'rejected' : 'dropped';
+    const reason = isMartian ? 'martian' : observation.enforcer;
+    const known = cells.get(keyOf(namespace, name, direction, verdict, reason));
+    if (known !== undefined) return known;
+    const rest = { direction, verdict, reason } as const;
+    const own = { namespace, workload: name, ...rest };
     const ofThis = ofNamespace.get(namespace) ?? 0;
-    if (has(own)) return at(own);
     if (ofThis < limits.perNamespace && workloads < limits.total) {
       workloads++;
       ofNamespace.set(namespace, ofThis + 1);
@@ -79,24 +75,24 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
   }
 
   function has(labels: DropLabels): boolean {
-    return cells.has(keyOf(labels));
+    return cells.has(keyOfLabels(labels));
   }
 
   /** Made if there is none. */
   function at(labels: DropLabels): Cell {
-    const found = cells.get(keyOf(labels));
+    const found = cells.get(keyOfLabels(labels));
     if (found !== undefined) return found;
     const cell = { labels, packets: 0 };
-    cells.set(keyOf(labels), cell);
+    cells.set(keyOfLabels(labels), cell);
     return cell;
   }
 }
 
-function keyOf(labels: DropLabels): string {
-  return JSON.stringify(Object.values(labels));
+function keyOfLabels({ namespace, workload, direction, verdict, reason }: DropLabels): string {
+  return keyOf(namespace, workload, direction, verdict, reason);
 }
 
-function causeOf(observation: PacketObservation | Martian): Pick<DropLabels, 'verdict' | 'reason'> {
-  if (observation.kind === 'martian') return { verdict: 'dropped', reason: 'martian' };
-  return { verdict: observation.verdict === 'rejected' ? 'rejected' : 'dropped', reason: observation.enforcer };
+/** Made for each packet of another flow. No name has the character between them. */
+function keyOf(namespace: string, workload: string, direction: string, verdict: string, reason: string): string {
+  return `${namespace}|${workload}|${direction}|${verdict}|${reason}`;
 }

@@ -54,7 +54,7 @@ function tableOf(counted: readonly Finding[], steps: readonly Step[], isSame: bo
   for (const { finding: index, seconds, lines, written } of steps) {
     time += seconds * 1000;
     const one = counted[index % counted.length] as Finding;
-    table.count(isSame ? one : { ...one }, time, lines);
+    table.count(isSame ? one : { ...one }, time, lines, time);
     if (!written) continue;
     for (const series of table.takeAll(time, () => true)) {
       const { count, suppressed, published } = series;
