@@ -12,6 +12,10 @@ const postject = join(root, 'node_modules/postject/dist/cli.js');
 /** Of Node.js: what marks the place where it looks for a program in itself. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
+interface Lock {
+  readonly packages: Readonly<Record<string, { integrity?: string }>>;
+}
+
 /** Fetches the Node.js of a processor that is not this machine's, at the version that package.json names. Returns its folder. */
 export function nodeOf(project: Project, processor: Processor, scratch: string): string {
   const name = `node-linux-${processor}`;
@@ -19,9 +23,14 @@ export function nodeOf(project: Project, processor: Processor, scratch: string):
   if (existsSync(join(installed, 'bin/node'))) return installed;
   const place = join(scratch, name);
   mkdirSync(place, { recursive: true });
-  const [packed] = JSON.parse(
-    run('npm', ['pack', '--json', '--pack-destination', place, `${name}@${project.optionalDependencies[name]}`], place),
-  ) as [{ filename: string }];
+  const wanted = `${name}@${project.optionalDependencies[name]}`;
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', wanted], place)) as [
+    { filename: string; integrity: string },
+  ];
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+  const locked = packages[`node_modules/${name}`]?.integrity;
+  if (packed.integrity !== locked)
+    throw new Error(`${wanted}: npm has ${packed.integrity}, package-lock.json has ${locked}: it is not used`);
   run('tar', ['-xzf', packed.filename], place);
   return join(place, 'package');
 }

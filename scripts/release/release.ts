@@ -6,44 +6,62 @@
  * --tag   what is released, v0.1.0; default: that of package.json
  * --dry   a checkout that cannot be released yet only says why. Without it, it is refused and nothing is made.
  */
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { preparePrograms } from '../../test/programs/path.ts';
 import { imageOf, makeChart } from './chart.ts';
-import { makeExecutable, nodeOf, processors } from './executable.ts';
+import { makeExecutable, nodeOf, type Processor, processors } from './executable.ts';
 import { makeNpmPackage } from './npm-package.ts';
 import { makePlugin, sha256Of } from './plugin.ts';
 import { problemsOf, readProject, releaseNotes, root } from './project.ts';
 import { run } from './run.ts';
 
-const { values } = parseArgs({
-  options: {
-    tag: { type: 'string' },
-    dry: { type: 'boolean', default: false },
-    // Of the executables; a release has all.
-    processor: { type: 'string', multiple: true, default: [...processors] },
-    output: { type: 'string', default: join(root, 'dist/release') },
-  },
-});
+/** The folder that each run begins with an empty one of. */
+const own = join(root, 'dist/release');
+
+interface Options {
+  readonly tag: string | undefined;
+  readonly dry: boolean;
+  /** Of the executables; a release has all. */
+  readonly executables: readonly Processor[];
+  /** Absolute path. */
+  readonly output: string;
+}
+
 try {
-  process.exitCode = await release();
+  process.exitCode = await release(readOptions());
 } catch (error) {
   console.error(`release: ${(error as Error).message}`);
   process.exitCode = 1;
 }
 
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: {
+      tag: { type: 'string' },
+      dry: { type: 'boolean', default: false },
+      processor: { type: 'string', multiple: true, default: [...processors] },
+      output: { type: 'string', default: own },
+    },
+  });
+  const unknown = values.processor.filter((each) => !processors.some((known) => known === each));
+  if (unknown.length > 0) throw new Error(`--processor ${unknown.join(', ')}: must be ${processors.join(' or ')}`);
+  const executables = processors.filter((each) => values.processor.includes(each));
+  return { tag: values.tag, dry: values.dry, executables, output: resolve(values.output) };
+}
+
 /** Returns the exit status. */
-async function release(): Promise<0 | 1> {
+async function release(options: Options): Promise<0 | 1> {
   const project = readProject();
-  const problems = problemsOf(project, values.tag);
-  if (problems.length > 0 && !values.dry) {
+  const problems = problemsOf(project, options.tag);
+  if (problems.length > 0 && !options.dry) {
     console.error(['release: refused, nothing was made:', ...problems.map((each) => `  ${each}`)].join('\n'));
     return 1;
   }
   await preparePrograms('release');
-  const made = make();
-  console.log(`Made in ${relative(process.cwd(), values.output)}/:\n\n${tableOf(made)}`);
+  const made = make(options);
+  console.log(`Made in ${relative(process.cwd(), options.output)}/:\n\n${tableOf(made)}`);
   console.log(`\nNot run here, because each needs a remote (docs/releasing.md):\n\n${remoteSteps().join('\n')}`);
   if (problems.length > 0)
     console.log(`\nA release of this checkout is refused:\n\n${problems.map((each) => `  ${each}`).join('\n')}`);
@@ -51,10 +69,11 @@ async function release(): Promise<0 | 1> {
 }
 
 /** Paths of all files that people download. */
-function make(): string[] {
+function make({ output, executables: wanted }: Options): string[] {
   const project = readProject();
-  const { output } = values;
-  rmSync(output, { recursive: true, force: true });
+  // Only its own folder is emptied: another one may be anything.
+  if (output === own) rmSync(output, { recursive: true, force: true });
+  else if (existsSync(output)) throw new Error(`--output ${output}: is there already; name a new folder`);
   mkdirSync(output, { recursive: true });
   run(process.execPath, ['scripts/build.mjs']);
   const notices = join(output, 'THIRD-PARTY-LICENCES.txt');
@@ -62,11 +81,9 @@ function make(): string[] {
   const bill = join(output, `${project.name}-${project.version}.cdx.json`);
   run(process.execPath, ['scripts/sbom.mjs', bill]);
   const scratch = join(output, 'scratch');
-  const executables = processors
-    .filter((each) => values.processor.includes(each))
-    .map((processor) =>
-      makeExecutable(project, { processor, node: nodeOf(project, processor, scratch), output, notices }),
-    );
+  const executables = wanted.map((processor) =>
+    makeExecutable(project, { processor, node: nodeOf(project, processor, scratch), output, notices }),
+  );
   rmSync(scratch, { recursive: true, force: true });
   const files = [
     makeNpmPackage(project, output, notices),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
@@ -50,6 +50,26 @@ test('release notes are the section of the version, without its heading', () => 
 
 test('there are release notes of this version', () => {
   expect(releaseNotes(project.version)).toMatch(/^\S/);
+});
+
+test.each([
+  ['a folder that is there', ['--output', tmpdir()], 'is there already'],
+  ['a processor that is none', ['--processor', 'x86'], 'x86'],
+  ['an option that is none', ['--wet'], '--wet'],
+])('release.ts refuses %s, and nothing is lost', (_, args, message) => {
+  const script = join(root, 'scripts/release/release.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--dry', ...args], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^release: /);
+  expect(stderr).toContain(message);
+  expect(existsSync(tmpdir())).toBe(true);
+});
+
+test('a release of another version than that of package.json is refused, and nothing is made', () => {
+  const script = join(root, 'scripts/release/release.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--tag', 'v9.9.9'], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toContain('refused, nothing was made');
 });
 
 test('what npm installs needs no other package and runs no script', () => {
