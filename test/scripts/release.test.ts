@@ -30,7 +30,7 @@ test('a checkout with a placeholder, a date to come or another tag is refused, e
   const problems = problemsOf(project, 'v9.9.9', { GITHUB_REPOSITORY: 'someone/fork' });
   const subjects = problems.map((problem) => problem.split(':')[0]);
   const isPlaced = project.homepage.includes(placeholder);
-  expect(subjects).toContain('the tag is v9.9.9, package.json has 0.1.0');
+  expect(subjects).toContain(`the tag is v9.9.9, package.json has ${project.version}`);
   expect(subjects).toContain('package.json');
   expect(subjects.includes(`${chartFolder}/Chart.yaml`)).toBe(isPlaced);
 });

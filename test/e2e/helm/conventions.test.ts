@@ -46,7 +46,7 @@ describe('the image', () => {
     ['no global values at all', { global: null, image: { repository: 'own.example/x' } }, 'own.example/x'],
   ])('%s', async (_, values, expected) => {
     const rendered = await helm.template({ ...values, ...directory });
-    const images = Array.from(rendered.matchAll(/^ +image: "(.+):0\.1\.0-journal"$/gm), ([, image]) => image);
+    const images = Array.from(rendered.matchAll(/^ +image: "(.+):\d+\.\d+\.\d+\S*-journal"$/gm), ([, image]) => image);
     expect(images).toEqual([expected, expected]);
   });
 

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { imageOf } from '../../../scripts/release/chart.ts';
 import { sha256Of } from '../../../scripts/release/plugin.ts';
+import { readProject } from '../../../scripts/release/project.ts';
 import { root } from '../../deploy/manifests.ts';
 import { createHelm, HELM_WITHIN_MS, type Helm } from '../helm/helm.ts';
 import { ensureOldestNode } from './oldest-node.ts';
@@ -12,6 +14,7 @@ import { ensureOldestNode } from './oldest-node.ts';
 /** The files of a release, made once, and each used as whoever downloads it would. */
 
 const start = promisify(execFile);
+const project = readProject();
 let helm: Helm;
 let folder: string;
 let printed: string;
@@ -47,10 +50,9 @@ test('the npm package, installed without a network, replays every sample with th
 });
 
 test('the npm package replays every sample with the oldest Node.js that package.json allows', async () => {
-  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
   const node = await ensureOldestNode();
   const { stdout: version } = await start(node, ['--version']);
-  expect(version).toBe(`v${engines.node.replace('>=', '')}.0\n`);
+  expect(version).toBe(`v${project.engines.node.replace('>=', '')}.0\n`);
   expect(await tried(node)).toMatch(/: \d+ samples replayed, 0 failed\n$/);
 });
 
@@ -87,9 +89,10 @@ test('the executable runs no file that lies about by the name of one of its part
 test('the chart names the image of the release, and needs no value to be set', async () => {
   const { code, stdout } = await helm.run(['show', 'values', named('.tgz', 'chart')]);
   expect(code).toBe(0);
-  expect(load(stdout)).toMatchObject({ image: { registry: 'ghcr.io', repository: 'owner/kube-netfilter-tailer' } });
+  const image = imageOf(project);
+  expect(load(stdout)).toMatchObject({ image: { registry: 'ghcr.io', repository: image.replace('ghcr.io/', '') } });
   const { stdout: rendered } = await start(helm.path, ['template', 'drops', named('.tgz', 'chart')]);
-  expect(rendered).toContain('image: "ghcr.io/owner/kube-netfilter-tailer:0.1.0-journal"');
+  expect(rendered).toContain(`image: "${image}:${project.version}-journal"`);
 });
 
 test('the manifest of krew names the archive that was made, and what is in it', async () => {
@@ -107,7 +110,7 @@ async function tried(node?: string): Promise<string> {
   const env = { ...process.env, ...(node === undefined ? {} : { TRY_NODE: node }) };
   const { stdout } = await start(
     process.execPath,
-    ['scripts/release/try-package.mjs', join(folder, 'kube-netfilter-tailer-0.1.0.tgz')],
+    ['scripts/release/try-package.mjs', join(folder, `kube-netfilter-tailer-${project.version}.tgz`)],
     { cwd: root, env },
   );
   return stdout;
