@@ -44,8 +44,8 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
   }
   const connection = await instance.connect();
   return {
-    run: async (sql) => void (await connection.run(sql)),
-    all: async <Row>(sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJS() as Row[],
+    run: async (sql) => void (await connection.run(sql).catch(rethrow)),
+    all: async <Row>(sql: string) => (await connection.runAndReadAll(sql).catch(rethrow)).getRowObjectsJS() as Row[],
     batches: (sql) => batchesOf(connection, sql),
     close() {
       connection.closeSync();
@@ -55,8 +55,17 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
 }
 
 async function* batchesOf<Row>(connection: DuckDBConnection, sql: string): AsyncIterable<Row[]> {
-  const result = await connection.stream(sql);
-  for await (const rows of result.yieldRowObjectJs()) yield rows as Row[];
+  try {
+    const result = await connection.stream(sql);
+    for await (const rows of result.yieldRowObjectJs()) yield rows as Row[];
+  } catch (error) {
+    rethrow(error);
+  }
+}
+
+/** A full disk, too little memory: there is no report then, but an answer. */
+function rethrow(error: unknown): never {
+  throw new ReportError(`DuckDB: ${firstLine(reasonOf(error))}`, { cause: error });
 }
 
 /** A text as SQL spells it. */

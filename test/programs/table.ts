@@ -129,7 +129,7 @@ export const table: readonly Row[] = [
     package: 'chromium-headless-shell',
     programs: ['chromium-headless-shell'],
     uses: ['e2e'],
-    purpose: 'shows the pictures of the documents',
+    purpose: 'shows the pictures of the documents, and the page of report',
   },
   {
     package: 'fonts-dejavu-core',

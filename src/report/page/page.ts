@@ -91,10 +91,10 @@ function documentOf(
 <section id="time" class="needs-script" hidden><h2>Time line</h2><p class="lead">Packets by outcome. A bar shows its records below.</p><div id="time-chart" class="chart"></div><p id="time-text" class="more"></p></section>
 <section id="matrix"><div class="head"><h2>Who to whom</h2>
 <div class="tabs needs-script" role="group" aria-label="Names of the matrix" hidden><button type="button" id="show-namespaces" aria-pressed="true">Namespaces</button><button type="button" id="show-workloads" aria-pressed="false">Workloads</button></div></div>
-<p class="lead">Packets from a row to a column; darker is more.</p>
+${hasMatrix ? '<p class="lead">Packets from a row to a column; the stronger the colour, the more.</p>' : ''}
 <div id="by-namespaces">${matrixHtml(report.namespaces, 'namespaces')}</div>
 <div id="by-workloads">${hasMatrix ? matrixHtml(report.workloads, 'workloads') : ''}</div>
-<p id="cell-text" class="more needs-script" aria-live="polite" hidden>Arrow keys move between cells; Enter shows the records of one.</p></section>
+<p id="cell-text" class="more" aria-live="polite"></p></section>
 ${changes}
 ${top}
 ${rankings}

@@ -58,6 +58,7 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
     ajaxRequestFunc: async (_url, _config, params: Request) => answer(params),
   });
   table.on('tableBuilt', () => arrange());
+  table.on('renderComplete', () => arrangeEmpty());
   const refresh = (): void => void table.setPage(1);
   const drawChips = (): void => {
     element('chips').replaceChildren(
@@ -100,6 +101,13 @@ function arrange(): void {
   root.querySelector('.tabulator-table')?.setAttribute('role', 'presentation');
   const footer = root.querySelector('.tabulator-footer');
   if (footer !== null) root.after(footer);
+}
+
+/** The words in the place of rows are a row, too. */
+function arrangeEmpty(): void {
+  const placeholder = element('rows-table').querySelector('.tabulator-placeholder');
+  placeholder?.setAttribute('role', 'row');
+  placeholder?.firstElementChild?.setAttribute('role', 'gridcell');
 }
 
 function columnsOf(): {

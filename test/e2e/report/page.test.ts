@@ -1,0 +1,235 @@
+/** The page of `report` in a real Chromium. Pictures of it are left in artifacts/. */
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostileRows, linesOf, row } from '../../report/scene.ts';
+import { createOwnFolder } from '../own-folder.ts';
+import { runBundle } from '../bundle.ts';
+import { barriersIn, type Opened, openBrowser, openPage } from './browser.ts';
+import { writeRows } from './rows.ts';
+
+const artifacts = join(import.meta.dirname, '../../../artifacts');
+const folder = createOwnFolder('report');
+let browser: Browser;
+
+beforeAll(async () => {
+  mkdirSync(artifacts, { recursive: true });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const written = (name: string): string => join(folder, name);
+
+/** Writes the page on these rows. */
+async function makePage(name: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await runBundle(['report', ...args]);
+  writeFileSync(written(name), stdout);
+  return written(name);
+}
+
+async function withPage(
+  file: string,
+  look: (opened: Opened) => Promise<void>,
+  options?: Parameters<typeof openPage>[2],
+): Promise<void> {
+  const opened = await openPage(browser, file, options);
+  try {
+    await look(opened);
+    expect(opened.events).toEqual([]);
+  } finally {
+    await opened.close();
+  }
+}
+
+const shownRows = (page: Page): Promise<string[][]> =>
+  page
+    .locator('.tabulator-row')
+    .evaluateAll((rows) =>
+      rows.map((each) => [...each.querySelectorAll('.tabulator-cell')].map((cell) => cell.textContent)),
+    );
+
+const countOf = async (page: Page): Promise<number> =>
+  Number((/^[\d,]+/.exec((await page.locator('#rows-text').textContent()) ?? '')?.[0] ?? '').replaceAll(',', ''));
+
+/** Resolves once the table has rows for the conditions. */
+async function counted(page: Page, isRight: (count: number) => boolean): Promise<number> {
+  await expect.poll(async () => isRight(await countOf(page)), { timeout: 30_000 }).toBe(true);
+  return await countOf(page);
+}
+
+describe.each([
+  ['100', 100],
+  ['1m', 1_000_000],
+])('a page on %s rows', (name, count) => {
+  let file: string;
+
+  beforeAll(async () => {
+    writeRows(written(`${name}.ndjson`), count);
+    writeRows(written('before.ndjson'), 80);
+    file = await makePage(`${name}.html`, ['--baseline', written('before.ndjson'), written(`${name}.ndjson`)]);
+    rmSync(written(`${name}.ndjson`));
+  }, 1_200_000);
+
+  test('is no larger than 3 MB, opens without a request, and breaks no rule of its policy', async () => {
+    expect(statSync(file).size).toBeLessThanOrEqual(3_000_000);
+    await withPage(file, async ({ page }) => {
+      const ready = await page.locator('html').getAttribute('data-ready');
+      writeFileSync(join(artifacts, `report-${name}.txt`), `${statSync(file).size} bytes, ready after ${ready} ms\n`);
+      await page.screenshot({ path: join(artifacts, `report-${name}-light.png`), fullPage: true });
+      expect(await page.locator('canvas').count()).toBeGreaterThanOrEqual(2);
+      expect(await countOf(page)).toBeGreaterThan(90);
+    });
+  });
+
+  test('shows the records of a cell that is clicked, and all again without the condition', async () => {
+    await withPage(file, async ({ page }) => {
+      const all = await countOf(page);
+      const [from, to] = [
+        page.locator('#matrix-namespaces tbody th').first(),
+        page.locator('#matrix-namespaces thead th').first(),
+      ];
+      await page.locator('#matrix-namespaces tbody td').first().click();
+      expect(await page.locator('#chips button').count()).toBe(2);
+      const some = await counted(page, (found) => found < all);
+      expect(some).toBeGreaterThan(0);
+      const names = [await from.textContent(), await to.textContent()];
+      for (const [, , source = '', , destination = ''] of await shownRows(page)) {
+        if (names[0] !== '(external)') expect(source).toContain(` ${names[0]}/`);
+        expect(destination).toContain(` ${names[1]}/`);
+      }
+      for (const _ of [1, 2]) await page.locator('#chips button').first().click();
+      await counted(page, (found) => found === all);
+    });
+  });
+
+  test('can be used with the keyboard: tabs, the matrix and its records', async () => {
+    await withPage(file, async ({ page }) => {
+      const all = await countOf(page);
+      await page.locator('#show-workloads').focus();
+      await page.keyboard.press('Enter');
+      expect(await page.locator('#matrix-workloads').isVisible()).toBe(true);
+      expect(await page.locator('#matrix-namespaces').isVisible()).toBe(false);
+      await page.keyboard.press('Tab');
+      const focused = page.locator('#matrix-workloads td:focus');
+      expect(await focused.count()).toBe(1);
+      for (const key of ['ArrowRight', 'ArrowDown', 'End', 'PageDown', 'Home', 'PageUp'])
+        await page.keyboard.press(key);
+      expect(await page.locator('#matrix-workloads td[tabindex="0"]').count()).toBe(1);
+      const cellsOfFirst = page.locator('#matrix-workloads tbody tr').first().locator('td');
+      const filled = await cellsOfFirst.evaluateAll((cells) => cells.findIndex((cell) => cell.textContent !== ''));
+      for (let step = 0; step < filled; step++) await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Enter');
+      expect(await counted(page, (found) => found < all)).toBeGreaterThan(0);
+    });
+  });
+
+  test('can be searched, filtered and sorted', async () => {
+    await withPage(file, async ({ page }) => {
+      const all = await countOf(page);
+      await page.fill('#search', 'TCP/5432 payments');
+      const found = await counted(page, (each) => each < all);
+      const rows = await shownRows(page);
+      expect(rows.length).toBe(Math.min(50, found));
+      expect(rows.every((cells) => cells.join(' ').includes('payments') && cells.includes('tcp/5432'))).toBe(true);
+      await page.fill('#search', '');
+      await page.selectOption('#outcome', 'rejected');
+      await counted(page, (each) => each < all && each !== found);
+      expect(new Set((await shownRows(page)).map(([, outcome]) => outcome))).toEqual(new Set(['rejected']));
+      await page.locator('.tabulator-col[tabulator-field="packets"]').click();
+      await expect.poll(async () => page.locator('.tabulator-col[aria-sort="ascending"]').count()).toBe(1);
+      const packets = (await shownRows(page)).map((cells) => Number(cells[7]?.replaceAll(',', '')));
+      expect(packets).toEqual(packets.toSorted((a, b) => a - b));
+      await page.fill('#search', 'no such name');
+      await counted(page, (each) => each === 0);
+      expect(await page.locator('.tabulator-placeholder').isVisible()).toBe(true);
+    });
+  });
+
+  test('is dark where the system is, and light when the reader wants it; axe finds nothing in either', async () => {
+    await withPage(
+      file,
+      async ({ page }) => {
+        const luminance = (): Promise<number> =>
+          page.evaluate(`Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)[0])`);
+        expect(await luminance()).toBeLessThan(60);
+        await page.screenshot({ path: join(artifacts, `report-${name}-dark.png`), fullPage: true });
+        expect(await barriersIn(page)).toEqual([]);
+        await page.locator('#theme').click();
+        expect(await luminance()).toBeGreaterThan(200);
+        await page.locator('#show-workloads').click();
+        expect(await barriersIn(page)).toEqual([]);
+      },
+      { colorScheme: 'dark' },
+    );
+  });
+
+  test('prints its lists and matrices, without controls and records', async () => {
+    await withPage(file, async ({ page }) => {
+      const pdf = await page.pdf({ path: join(artifacts, `report-${name}.pdf`), format: 'A4' });
+      expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
+      expect(pdf.length).toBeGreaterThan(20_000);
+      await page.emulateMedia({ media: 'print' });
+      const isVisible = (selector: string): Promise<boolean> => page.locator(selector).isVisible();
+      expect(await Promise.all(['#summary', '#top', '#matrix-namespaces'].map(isVisible))).toEqual([true, true, true]);
+      expect(await Promise.all(['nav', '#rows', '#theme'].map(isVisible))).toEqual([false, false, false]);
+    });
+  });
+
+  test('has summary, matrices and lists without JavaScript', async () => {
+    await withPage(
+      file,
+      async ({ page }) => {
+        const texts = await page.locator('h2:visible, h3:visible').allTextContents();
+        expect(texts.map((text) => text.replace(/ \d+$/, ''))).toEqual(
+          expect.arrayContaining([
+            'Summary',
+            'Who to whom',
+            'New since the baseline',
+            'Most packets',
+            'Sources',
+            'Gaps',
+          ]),
+        );
+        expect(texts).not.toContain('Records');
+        expect(await page.locator('#matrix-workloads').isVisible()).toBe(true);
+        expect(await page.locator('#appeared tbody tr').count()).toBeGreaterThan(0);
+        expect(await barriersOfStatic(page)).toEqual([]);
+        await page.screenshot({ path: join(artifacts, `report-${name}-static.png`), fullPage: true });
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+});
+
+/** Without JavaScript axe does not run either: controls that do nothing must not be shown. */
+async function barriersOfStatic(page: Page): Promise<string[]> {
+  return await page.locator('button:visible, input:visible, select:visible').allTextContents();
+}
+
+test('a page without rows says so in each section, and axe finds nothing', async () => {
+  writeFileSync(written('none.ndjson'), '');
+  await withPage(await makePage('none.html', [written('none.ndjson')]), async ({ page }) => {
+    expect(await page.locator('.empty:visible').count()).toBeGreaterThan(7);
+    expect(await barriersIn(page)).toEqual([]);
+    await page.screenshot({ path: join(artifacts, 'report-none.png'), fullPage: true });
+  });
+});
+
+test('names that are markup, scripts or styles are shown as they are written, and nothing runs', async () => {
+  writeFileSync(written('hostile.ndjson'), linesOf([...hostileRows(), row(900)]));
+  await withPage(await makePage('hostile.html', [written('hostile.ndjson')]), async ({ page }) => {
+    expect(await page.locator('#top').textContent()).toContain('<script>alert(1)</script>');
+    await page.fill('#search', '<img src=x');
+    await expect.poll(async () => (await shownRows(page)).flat()).toContain('</script><img src=x onerror=alert(1)>');
+    const cells = await page.locator('#matrix-namespaces tbody td:not(:empty)').all();
+    for (const cell of cells.slice(0, 10)) await cell.click();
+    await page.locator('#graph').hover();
+    await page.locator('#time-chart').hover();
+    expect(await page.locator('img, iframe, script[src]').count()).toBe(0);
+    expect(await barriersIn(page)).toEqual([]);
+  });
+});
