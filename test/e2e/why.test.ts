@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { networkPolicy } from '../policies/objects.ts';
+import { bundle, bundleNode } from './bundle.ts';
+import { type CommandResult, connect } from './control-plane/connection.ts';
+import type { KubernetesObject } from './control-plane/creatable.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { makeAccount } from './granted.ts';
+
+/** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
+
+const controlPlane = connect(inject('controlPlane'));
+const run = randomBytes(3).toString('hex');
+/** Of this file alone: others have Pods at the same API server. */
+const net = randomInt(200, 250);
+const shop = `why-shop-${run}`;
+const batch = `why-batch-${run}`;
+const asked = ['--from', `${batch}/worker-7`, '--to', `${shop}/postgres-0`, '--port', '5432/TCP'];
+
+let clerk: string;
+
+beforeAll(async () => {
+  await createObjects(controlPlane, {
+    items: [
+      podOf(shop, 'postgres-0', 'postgres', `10.${net}.1.4`),
+      podOf(batch, 'worker-7', 'worker', `10.${net}.2.9`),
+    ],
+  });
+  const policies = [
+    networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny', shop),
+    networkPolicy(
+      {
+        podSelector: { matchLabels: { app: 'postgres' } },
+        ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: 'a' } } }], ports: [{ port: 'db' }] }],
+      },
+      'by-team',
+      shop,
+    ),
+  ];
+  await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: policies });
+  clerk = await clerkOf(shop);
+});
+
+function podOf(namespace: string, name: string, app: string, podIP: string): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels: { app, 'pod-template-hash': '84f9' } },
+    spec: { containers: [{ name: 'c', image: 'registry.example/c', ports: [{ name: 'db', containerPort: 5432 }] }] },
+    status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
+  };
+}
+
+/** Who may read Pods and policies, but no Namespace and nothing of the whole cluster. */
+async function clerkOf(namespace: string): Promise<string> {
+  const name = `clerk-${run}`;
+  const rules = [
+    { apiGroups: ['', 'networking.k8s.io'], resources: ['pods', 'networkpolicies'], verbs: ['get', 'list'] },
+  ];
+  const token = await makeAccount(
+    controlPlane,
+    { namespace, name },
+    [
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+        subjects: [{ kind: 'ServiceAccount', name, namespace }],
+      },
+    ],
+    [{ apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list'] }],
+  );
+  return await controlPlane.writeKubeconfig(name, token);
+}
+
+async function kubectl(args: readonly string[], input: object | string): Promise<string> {
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  const { code, stdout, stderr } = await controlPlane.kubectl(args, { input: text });
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = asked): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    execFile(bundleNode, [bundle, command, ...ends, '--kubeconfig', kubeconfig], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+describe('why', () => {
+  test('names the policies that deny a connection', async () => {
+    const { code, stdout } = await ask('why');
+    expect(stdout).toContain(`${shop}/by-team`);
+    expect(stdout).toContain(`${shop}/default-deny`);
+    expect(code).toBe(1);
+  });
+
+  test('says what the rights of who asks do not show', async () => {
+    const { code, stdout } = await ask('why', clerk);
+    expect(stdout).toContain(`Namespace ${batch}`);
+    expect(code).toBe(3);
+  });
+
+  test('names a Pod that is not there', async () => {
+    const { code, stderr } = await ask('why', controlPlane.adminKubeconfig, [
+      '--from',
+      `${batch}/none`,
+      ...asked.slice(2),
+    ]);
+    expect(stderr).toContain(`${batch}/none`);
+    expect(code).toBe(2);
+  });
+
+  test('finds a Pod by its address', async () => {
+    const { code, stdout } = await ask('why', controlPlane.adminKubeconfig, [
+      '--from',
+      `10.${net}.2.9`,
+      ...asked.slice(2),
+    ]);
+    expect(stdout).toContain(`${batch}/worker-7 →`);
+    expect(code).toBe(1);
+  });
+});
+
+test('what suggest prints is a policy that the API server takes, and that admits the connection', async () => {
+  const { code, stdout } = await ask('suggest');
+  expect(code).toBe(0);
+  expect(await kubectl(['apply', '--dry-run=server', '-f', '-'], stdout)).toContain('created (server dry run)');
+  await kubectl(['apply', '-f', '-'], stdout);
+  expect(await ask('why')).toMatchObject({ code: 0, stderr: '' });
+});
