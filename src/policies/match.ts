@@ -8,7 +8,3 @@ export function both(first: Match, second: () => Match): Match {
   if (other === false) return false;
   return first === true ? other : first;
 }
-
-export function negated(match: Match): Match {
-  return typeof match === 'string' ? match : !match;
-}

@@ -24,7 +24,7 @@ const compilers: ReadonlyMap<string, (object: Json) => Policy> = new Map([
  * not listed are no policies.
  */
 const policyKinds =
-  /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin|MultiNetwork)?(?:Network)?Policy$/;
+  /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
 /** Groups of the APIs that have policies of networks; in others, a Policy is something else. */
 const policyGroups: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Clause } from './clauses/clause.ts';
-import type { Action, Direction, Match, Pod, PolicyRef } from './model.ts';
+import type { Action, Direction, Match, PolicyRef } from './model.ts';
 import type { LabelSet } from './probe.ts';
 
 /** Alternatives of one field of a rule: one of them must match. */
@@ -60,12 +60,4 @@ export const tiers: readonly Tier[] = [
 export function byOrder(a: Policy, b: Policy): number {
   const names = ({ ref }: Policy): string => `${ref.namespace ?? ''}/${ref.name}/${ref.kind}`;
   return a.order - b.order || (names(a) < names(b) ? -1 : 1);
-}
-
-export function selectsPod(
-  { subject }: Policy,
-  pod: Pod,
-  sets: { podLabels: (pod: Pod) => LabelSet; namespaceLabels: (name: string) => LabelSet },
-): Match {
-  return subject.selects(sets.podLabels(pod), sets.namespaceLabels(pod.namespace));
 }

@@ -1,5 +1,5 @@
 /** Help and options of `why` and `suggest`. */
-import { canonicalAddress } from '../../platform/address.ts';
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -92,10 +92,6 @@ const suggestForms = {
 } as const;
 
 const whyForms = { ...suggestForms, output: { type: 'string', short: 'o' } } as const;
-
-function isIPv6(address: string): boolean {
-  return address.includes(':');
-}
 
 function readEnd(option: string, given: string | undefined, problems: string[]): NamedEnd | undefined {
   const wanted = 'must be NAMESPACE/POD or an address';

@@ -22,6 +22,7 @@ const clusterKinds = [
   ['policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'],
   ['crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'],
   ['cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'],
+  ['crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'],
 ] as const;
 
 /** Policies of one Namespace. */
@@ -29,6 +30,7 @@ const namespacedKinds = [
   ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'],
   ['crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'],
   ['cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'],
+  ['crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'],
 ] as const;
 
 type Kind = readonly [apiVersion: string, kind: string, plural: string];

@@ -5,8 +5,17 @@ import type { KnownObjects } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
 /** `wholeNamespaces`: all Pods of the two Namespaces, and not only the two. */
-export async function readObjects(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
-  if (options.files.length > 0) return readSavedFiles(options.files);
+export async function readObjects(
+  options: WhyOptions,
+  wholeNamespaces: boolean,
+  err: (text: string) => void,
+): Promise<KnownObjects> {
+  if (options.files.length > 0) {
+    const objects = readSavedFiles(options.files);
+    // Most likely they were not saved, and the verdict would be a guess.
+    if (objects.policies.size === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
+    return objects;
+  }
   // The client library is not needed for files.
   const { readCluster } = await import('./cluster.ts');
   return await readCluster(options, wholeNamespaces);

@@ -46,7 +46,7 @@ export function collectObjects(): Collector {
     const own =
       kind === 'List' || apiVersion === undefined ? itemKind : { apiVersion, kind: kind.replace(/List$/, '') };
     let used = 0;
-    for (const item of items) used += add(item, own);
+    for (const item of items) used += take(item, own);
     return used;
   }
 

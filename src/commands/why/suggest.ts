@@ -14,7 +14,7 @@ export async function suggestPolicies(
   { out, err }: Pick<Streams, 'out' | 'err'>,
 ): Promise<number> {
   return await withStatus(err, async () => {
-    const { pods, policies, namespaces, ...known } = await readObjects(options, true);
+    const { pods, policies, namespaces, ...known } = await readObjects(options, true, err);
     const flow = findFlow(options, { pods, policies, namespaces, ...known });
     const suggestion = suggest({
       flow,

@@ -16,7 +16,7 @@ const paint: Paint = (outcome, text) => styleText(colours[outcome], text, { stre
 /** Resolves to the exit status. */
 export async function why(options: WhyOptions, { out, err }: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withStatus(err, async () => {
-    const objects = await readObjects(options, false);
+    const objects = await readObjects(options, false, err);
     const flow = findFlow(options, objects);
     const { trace } = createEvaluator({
       policies: createPolicySet(objects.policies.values()),

@@ -3,14 +3,14 @@
  * replaced: AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tier, actions, and how ports are written.
  */
 import { at, type Json, list, text } from '../../platform/json.ts';
-import { type Clause, unusable } from '../clauses/clause.ts';
+import { type Clause, nothing, unusable } from '../clauses/clause.ts';
 import { readSelector } from '../clauses/label-selector.ts';
 import { DomainPeer, NetworkPeer, NodePeer, PodPeer } from '../clauses/peers.ts';
 import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction } from '../model.ts';
 import type { Policy, Rule, Subject, TierName } from '../tiers.ts';
 import { isPort, readRanges } from './network-policy.ts';
-import { changedOf, fieldsOf, LabelSubject, nothing, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
+import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
 
 interface Kind {
   readonly actions: Readonly<Record<string, Action>>;

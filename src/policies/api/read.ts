@@ -1,6 +1,6 @@
 /** What the kinds of policies have in common as API objects. Nothing here throws: what is no policy becomes one that decides nothing. */
 import { at, instant, type Json, list, text } from '../../platform/json.ts';
-import { type Clause, constant, unusable } from '../clauses/clause.ts';
+import { type Clause, unusable } from '../clauses/clause.ts';
 import { type LabelSelector, readSelector, selects, selectorText } from '../clauses/label-selector.ts';
 import { both } from '../match.ts';
 import type { Action, PolicyRef } from '../model.ts';
@@ -89,6 +89,3 @@ export function rule(
       .map(([field, alternatives]) => ({ field, alternatives })),
   };
 }
-
-export const nothing = constant(false, 'nothing');
-export const everything = constant(true, 'all');

@@ -15,7 +15,5 @@ export function unusable(reason: string): Clause {
   return { matches: () => reason, wants: () => `(${reason})`, has: () => 'cannot be compared' };
 }
 
-/** Matches all, or nothing. */
-export function constant(match: boolean, wants: string): Clause {
-  return { matches: () => match, wants: () => wants, has: () => 'cannot match it' };
-}
+/** Matches no connection. */
+export const nothing: Clause = { matches: () => false, wants: () => 'nothing', has: () => 'cannot match it' };
