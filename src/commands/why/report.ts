@@ -20,8 +20,11 @@ export interface Answer {
   readonly egress: Trace;
 }
 
+/** How many missing facts are named. */
+const maxMissing = 5;
+
 /** Bytes: of one cell of the output. */
-const longestCell = 512;
+const longestCell = 160;
 
 /** Of both directions together. */
 export function outcomeOf({ ingress, egress }: Answer): Verdict['outcome'] {
@@ -98,7 +101,7 @@ function reasonText({ verdict, selecting }: Trace): string {
     case 'no-pod':
       return 'policies select Pods only, and none with hostNetwork';
     case 'unknown':
-      return `without ${missing.join('; ')}`;
+      return `without ${missing.slice(0, maxMissing).join('; ')}${missing.length > maxMissing ? `; and ${missing.length - maxMissing} more` : ''}`;
     default:
       return reason satisfies never;
   }
