@@ -1,6 +1,9 @@
 /** What evaluators of policies are known to get wrong: a row for each, with the reference that settles it. */
 import { describe, expect, test } from 'vitest';
-import type { End, Flow, Pod, Verdict } from '../../src/policies/policies.ts';
+import { orient } from '../../src/drops/orientation.ts';
+import { TcpFlag } from '../../src/model/packet.ts';
+import { connectionOf, type End, type Flow, type Pod, type Verdict } from '../../src/policies/policies.ts';
+import { packet } from '../builders.ts';
 import {
   adminNetworkPolicy,
   baselineAdminNetworkPolicy,
@@ -717,4 +720,56 @@ const strangeRows: [string, Row][] = [
 
 describe('what is broken or not known', () => {
   test.each(strangeRows)('%s', (_title, row) => check(row));
+});
+
+const byAddress = (address: string): End => end(address === '10.65.2.9' ? worker : postgres);
+
+/** Policies are stateful: what is asked is the connection that a packet belongs to. */
+describe('replies', () => {
+  const { SYN, ACK } = TcpFlag;
+  const policies = [
+    isolated,
+    ...admitting({ from: [{ namespaceSelector: { matchLabels: { team: 'batch' } } }], ports: [{ port: 5432 }] }),
+    inBatch({ podSelector: {}, policyTypes: ['Ingress'] }),
+  ];
+  const request = { source: '10.65.2.9', destination: '10.65.1.4', sourcePort: 40_112, destinationPort: 5432 };
+  const answer = { source: '10.65.1.4', destination: '10.65.2.9', sourcePort: 5432, destinationPort: 40_112 };
+  test.each([
+    ['14: a SYN is judged as it is', packet({ ...request, tcpFlags: SYN }), 'admits'],
+    ['14: a SYN-ACK is judged as the SYN that it answers', packet({ ...answer, tcpFlags: SYN | ACK }), 'admits'],
+    [
+      '14: a later packet back to a client port is judged as the request',
+      packet({ ...answer, tcpFlags: ACK }),
+      'admits',
+    ],
+    [
+      '14: an answer over UDP is judged as the request',
+      packet({ ...answer, protocol: 'UDP', tcpFlags: undefined }),
+      'denies',
+    ],
+    ['14: a SYN from the port of a service is a connection of its own', packet({ ...answer, tcpFlags: SYN }), 'denies'],
+  ] as const)('%s', (_title, observed, expected) => {
+    const ends = { source: byAddress(observed.source), destination: byAddress(observed.destination) };
+    const connection = connectionOf(observed, ends, orient(observed));
+    expect(evaluator(policies, namespaces).verdict(connection, 'ingress').outcome).toBe(expected);
+  });
+
+  test('13: a packet of a Pod to itself that was logged came by way of a Service', () => {
+    const observed = packet({ source: '10.65.1.4', destination: '10.65.1.4', tcpFlags: SYN });
+    const connection = connectionOf(observed, { source: end(postgres), destination: end(postgres) }, orient(observed));
+    expect(connection.viaService).toBe(true);
+  });
+});
+
+test('18: when a policy changed is part of the decision, because no API shows when it is enforced', () => {
+  const metadata = {
+    namespace: 'shop',
+    name: 'changed',
+    creationTimestamp: '2026-11-21T08:00:00Z',
+    managedFields: [{ time: '2026-11-21T08:59:56Z' }, { time: '2026-11-21T08:30:00Z' }],
+  };
+  const [rule] = admitting({});
+  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
+  const { decision } = evaluator([{ ...rule, metadata }], namespaces).verdict(connection, 'ingress');
+  expect(decision?.changed).toBe(Date.parse('2026-11-21T08:59:56Z'));
 });
