@@ -235,3 +235,29 @@ test('what suggest prints admits the connection when it is added to the saved ob
   writeFileSync(path('suggested.yaml'), out);
   expect((await run(worker, postgres, '5432', ['cluster.json', 'suggested.yaml'])).status).toBe(0);
 });
+
+test('who closes the output early still gets the verdict as the status', async () => {
+  const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
+  const many = Array.from({ length: 2000 }, (_, index) =>
+    networkPolicy({ ingress: [{ ports: [{ port: index + 1 }] }] }, `p-${index}`),
+  );
+  const denying = many.filter((each) => !JSON.stringify(each).includes('"port":5432'));
+  const { status } = await program(args, { stdin: list([...objects, ...denying]), readsOnlyTheStart: true });
+  expect(status).toBe(1);
+});
+
+test('an output that cannot be written is no verdict', async () => {
+  const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
+  const options = readWhyOptions(
+    ['--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')],
+    'why',
+  );
+  if (options === 'help') throw new Error('no help was asked for');
+  const status = await why(options, {
+    out: () => {
+      throw full;
+    },
+    err: () => {},
+  });
+  expect(status).toBe(2);
+});

@@ -1,6 +1,9 @@
 /** What `why` and `suggest` share: where objects are read from, and errors of what was given. */
 import { printable } from '../../platform/printable.ts';
+import { reasonOf } from '../../platform/system-error.ts';
+import { hasReadEnough } from '../../platform/write-all.ts';
 import type { WhyOptions } from '../options/why-options.ts';
+import type { Streams } from '../streams.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
@@ -24,13 +27,42 @@ export async function readObjects(
 /** Errors of what was given, not of the program. */
 const expected: ReadonlySet<string> = new Set(['FileError', 'EndError', 'ClusterError']);
 
-/** Runs a command; what was given wrong is printed, and ends it with 2. */
-export async function withStatus(err: (text: string) => void, command: () => Promise<number>): Promise<number> {
+/** What a command prints, and the exit status that is its answer. */
+export interface Printed {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Runs a command. What was given wrong, and what cannot be written, ends it with 2: a status below that is a verdict. */
+export async function withStatus(
+  { out, err }: Pick<Streams, 'out' | 'err'>,
+  command: () => Promise<Printed>,
+): Promise<number> {
   try {
-    return await command();
+    const { status, text } = await command();
+    print(out, text);
+    return status;
   } catch (error) {
-    if (!(error instanceof Error) || !expected.has(error.name)) throw error;
-    err(`kube-netfilter-tailer: ${printable(error.message)}\n`);
+    if (!(error instanceof Error) || !isExpected(error)) throw error;
+    const message = isWrite(error) ? `the output cannot be written: ${reasonOf(error)}` : error.message;
+    err(`kube-netfilter-tailer: ${printable(message)}\n`);
     return 2;
   }
+}
+
+function print(out: Streams['out'], text: string): void {
+  try {
+    out(text);
+  } catch (error) {
+    // Who has read enough still gets the verdict as the status.
+    if (!hasReadEnough(error)) throw error;
+  }
+}
+
+function isExpected(error: Error): boolean {
+  return expected.has(error.name) || isWrite(error);
+}
+
+function isWrite(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === 'write';
 }

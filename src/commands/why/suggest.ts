@@ -9,12 +9,9 @@ import { readObjects, withStatus } from './inputs.ts';
 import { endText } from './report.ts';
 
 /** Resolves to the exit status. */
-export async function suggestPolicies(
-  options: WhyOptions,
-  { out, err }: Pick<Streams, 'out' | 'err'>,
-): Promise<number> {
-  return await withStatus(err, async () => {
-    const { pods, policies, namespaces, ...known } = await readObjects(options, true, err);
+export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
+  return await withStatus(streams, async () => {
+    const { pods, policies, namespaces, ...known } = await readObjects(options, true, streams.err);
     const flow = findFlow(options, { pods, policies, namespaces, ...known });
     const suggestion = suggest({
       flow,
@@ -23,11 +20,10 @@ export async function suggestPolicies(
       pods: [...pods.values()],
     });
     if (suggestion.kind === 'policies') {
-      out(suggestion.policies.map((each) => policyYaml(each, flow)).join('---\n'));
-      return 0;
+      return { status: 0, text: suggestion.policies.map((each) => policyYaml(each, flow)).join('---\n') };
     }
-    err(`kube-netfilter-tailer: ${printable(reasonOf(suggestion))}\n`);
-    return statuses[suggestion.kind];
+    streams.err(`kube-netfilter-tailer: ${printable(reasonOf(suggestion))}\n`);
+    return { status: statuses[suggestion.kind], text: '' };
   });
 }
 

@@ -14,16 +14,16 @@ const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 const paint: Paint = (outcome, text) => styleText(colours[outcome], text, { stream: process.stdout });
 
 /** Resolves to the exit status. */
-export async function why(options: WhyOptions, { out, err }: Pick<Streams, 'out' | 'err'>): Promise<number> {
-  return await withStatus(err, async () => {
-    const objects = await readObjects(options, false, err);
+export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
+  return await withStatus(streams, async () => {
+    const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
     const { trace } = createEvaluator({
       policies: createPolicySet(objects.policies.values()),
       namespaces: objects.namespaces.values(),
     });
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
-    out(options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer, paint));
-    return statuses[outcomeOf(answer)];
+    const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer, paint);
+    return { status: statuses[outcomeOf(answer)], text };
   });
 }
