@@ -1,9 +1,11 @@
-/** Writes the table in docs/audit.md and docs/audit.schema.json from the fields that flow records have. */
+/** Writes the table in docs/audit.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Field, fields, requiredFields, schemaVersion } from '../src/audit/fields.ts';
 
 const path = new URL('../docs/audit.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);
+const clickHousePath = new URL('../deploy/audit/clickhouse.sql', import.meta.url);
+const openSearchPath = new URL('../deploy/audit/opensearch-template.json', import.meta.url);
 const table = /^\| field \|.*(?:\n\|.*)*$/m;
 
 /** The document with the table as it should be; throws if it has none. */
@@ -51,6 +53,46 @@ function code(name: string): string {
   return name === '' ? '' : `\`${name}\``;
 }
 
+/** The table for ClickHouse: a column for each field, equal rows found by `event.id`. */
+export function clickHouseTable(): string {
+  const columns = Object.entries<Field>(fields).map(([name, field]) => `  \`${name}\` ${columnType(field)}`);
+  return `-- Written by npm run audit:update from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
+-- merged; FINAL in a query leaves them out before. Rows are removed after 400 days.
+CREATE TABLE IF NOT EXISTS audit
+(
+${columns.join(',\n')}
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(\`@timestamp\`)
+ORDER BY (\`destination.k8s.namespace.name\`, \`destination.k8s.owner.name\`, \`@timestamp\`, \`event.id\`)
+TTL toDateTime(\`@timestamp\`) + INTERVAL 400 DAY;
+`;
+}
+
+/** An index template for OpenSearch: texts are compared as they are, and an address may be a network. */
+export function openSearchTemplate(): string {
+  const types = { string: 'keyword', time: 'date', integer: 'long', boolean: 'boolean' } as const;
+  const properties = Object.fromEntries(
+    Object.entries<Field>(fields).map(([name, { type }]) => [name, { type: types[type] }]),
+  );
+  const template = {
+    index_patterns: ['audit-*'],
+    template: {
+      settings: { 'index.codec': 'best_compression' },
+      mappings: { dynamic: false, properties },
+    },
+  };
+  return `${JSON.stringify(template, undefined, 2)}\n`;
+}
+
+/** A number that is missing is not 0: an ICMP type may be. */
+function columnType({ type, cardinality }: Field): string {
+  if (type === 'time') return "DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD)";
+  if (type === 'integer') return 'Nullable(UInt64)';
+  if (type === 'boolean') return 'Bool';
+  return cardinality === 'avoid' ? 'String CODEC(ZSTD)' : 'LowCardinality(String)';
+}
+
 /** As the formatter leaves it. */
 export function recordSchemaText(): string {
   return `${JSON.stringify(recordSchema(), undefined, 2)}\n`;
@@ -59,5 +101,7 @@ export function recordSchemaText(): string {
 if (import.meta.main) {
   writeFileSync(path, withFieldsTable(readFileSync(path, 'utf8')));
   writeFileSync(schemaPath, recordSchemaText());
-  process.stdout.write('docs/audit.md and docs/audit.schema.json are up to date\n');
+  writeFileSync(clickHousePath, clickHouseTable());
+  writeFileSync(openSearchPath, openSearchTemplate());
+  process.stdout.write('docs/audit.md, docs/audit.schema.json and deploy/audit are up to date\n');
 }

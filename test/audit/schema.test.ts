@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { recordSchema, withFieldsTable } from '../../scripts/update-audit-docs.ts';
+import { clickHouseTable, openSearchTemplate, recordSchema, withFieldsTable } from '../../scripts/update-audit-docs.ts';
+import { fields } from '../../src/audit/fields.ts';
 import { packetRow } from '../../src/audit/record.ts';
 import { ends, line, observation } from '../builders.ts';
 
@@ -14,6 +15,16 @@ test('docs/audit.md has the table of all fields (npm run audit:update)', () => {
 
 test('docs/audit.schema.json is the schema of a record (npm run audit:update)', () => {
   expect(JSON.parse(read('audit.schema.json'))).toEqual(JSON.parse(JSON.stringify(recordSchema())));
+});
+
+test('deploy/audit has the table and the template of all fields (npm run audit:update)', () => {
+  expect(read('../deploy/audit/clickhouse.sql')).toBe(clickHouseTable());
+  expect(JSON.parse(read('../deploy/audit/opensearch-template.json'))).toEqual(JSON.parse(openSearchTemplate()));
+});
+
+test('no field is named as the beginning of another one, which OpenSearch would take for an object', () => {
+  const names = Object.keys(fields);
+  expect(names.filter((name) => names.some((other) => other.startsWith(`${name}.`)))).toEqual([]);
 });
 
 test('a record has the schema; one without an id, of another major version or with text for a number has not', () => {

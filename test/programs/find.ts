@@ -37,9 +37,16 @@ export function findProgram(name: string, { env, cache }: Place): string | undef
 }
 
 /** Names of the programs and files of a row that are not there. */
-export function missingOf({ programs, files = [] }: Row, place: Place): readonly string[] {
-  const lacked = programs.filter((name) => findProgram(name, place) === undefined);
+export function missingOf({ package: name, programs, files = [], wheel }: Row, place: Place): readonly string[] {
+  if (wheel !== undefined && !isThere(join(wheelFolder(name, wheel.version, place), wheel.folder)))
+    return [`${name} ${wheel.version}`];
+  const lacked = programs.filter((each) => findProgram(each, place) === undefined);
   return [...lacked, ...files.filter((path) => !isThere(path))];
+}
+
+/** Where a package of PyPI is unpacked; each version has a folder of its own. */
+export function wheelFolder(name: string, version: string, { cache }: Pick<Place, 'cache'>): string {
+  return join(cache, 'wheels', `${name}-${version}`);
 }
 
 function isExecutable(path: string): boolean {

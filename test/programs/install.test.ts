@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -103,6 +112,21 @@ test('a package that would start a server is unpacked, not installed', async () 
   await installPrograms('e2e', place);
   expect(calls()).toEqual(['download prometheus']);
   expect(readdirSync(place.cache)).toEqual(['promtool']);
+});
+
+test('a package of PyPI is unpacked into the cache, without what it depends on, and once', async () => {
+  place = { ...place, rows: [row('rotel', ['agent'], { wheel: { version: '1.0', folder: 'rotel' } })] };
+  program('pip3', `echo "$*" >> ${folder}/calls; while [ "$1" != --dest ]; do shift; done; : > "$2/rotel.whl"\n`);
+  program('python3', '/bin/mkdir "$5/rotel"; : > "$5/rotel/agent"\n');
+  await installPrograms('e2e', place);
+  await installPrograms('e2e', place);
+  expect(calls()).toEqual([expect.stringMatching(/^download .*--no-deps .*rotel==1\.0$/)]);
+  expect(realpathSync(join(place.cache, 'agent'))).toBe(join(place.cache, 'wheels/rotel-1.0/rotel/agent'));
+});
+
+test('without pip the error names the package of PyPI', async () => {
+  place = { ...place, rows: [row('rotel', ['agent'], { wheel: { version: '1.0', folder: 'rotel' } })] };
+  await expect(installPrograms('e2e', place)).rejects.toThrow('rotel 1.0 (PyPI package rotel)');
 });
 
 test('PATH has the programs of the table and no others', () => {

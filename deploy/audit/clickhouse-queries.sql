@@ -1,0 +1,56 @@
+-- Which Pods were denied by a policy in a week. Parameters: policy, since, until.
+SELECT
+  `destination.k8s.namespace.name` AS namespace,
+  `destination.k8s.owner.name` AS workload,
+  `source.k8s.namespace.name` AS from_namespace,
+  if(`source.k8s.owner.name` = '', `source.address`, `source.k8s.owner.name`) AS from_whom,
+  `destination.port` AS port,
+  sum(`network.packets`) AS packets,
+  max(`network.packets_at_least`) AS at_least,
+  max(`event.end`) AS last
+FROM audit FINAL
+WHERE `security_rule.name` = {policy:String}
+  AND `@timestamp` >= {since:DateTime} AND `@timestamp` < {until:DateTime}
+GROUP BY ALL
+ORDER BY packets DESC, workload, from_whom, port
+LIMIT 1000;
+
+-- What is new since a change: pairs that the time before it does not have. Parameters: since, change, until.
+SELECT
+  `source.k8s.namespace.name` AS from_namespace,
+  `source.k8s.owner.name` AS from_workload,
+  `destination.k8s.namespace.name` AS namespace,
+  `destination.k8s.owner.name` AS workload,
+  `destination.port` AS port,
+  sumIf(`network.packets`, `@timestamp` >= {change:DateTime}) AS packets,
+  minIf(`event.start`, `@timestamp` >= {change:DateTime}) AS first
+FROM audit FINAL
+WHERE `event.name` = 'network.flow.drop'
+  AND `@timestamp` >= {since:DateTime} AND `@timestamp` < {until:DateTime}
+GROUP BY ALL
+HAVING countIf(`@timestamp` < {change:DateTime}) = 0
+ORDER BY packets DESC, from_workload, workload, port
+LIMIT 1000;
+
+-- Who scans: sources with many destinations or ports in an hour. Parameters: since, until.
+SELECT
+  toStartOfHour(`@timestamp`) AS hour,
+  `source.k8s.namespace.name` AS from_namespace,
+  if(`source.k8s.owner.name` = '', `source.address`, `source.k8s.owner.name`) AS from_whom,
+  uniqExact(`destination.address`) AS destinations,
+  uniqExact(`destination.port`) AS ports,
+  sum(`network.packets`) AS packets
+FROM audit FINAL
+WHERE `event.name` = 'network.flow.drop' AND `source.kind` NOT IN ('other', 'redacted')
+  AND `@timestamp` >= {since:DateTime} AND `@timestamp` < {until:DateTime}
+GROUP BY ALL
+HAVING destinations >= 20 OR ports >= 20
+ORDER BY destinations DESC, ports DESC, from_whom
+LIMIT 1000;
+
+-- Export for the auditor, with the gaps: what is not in the log is part of the answer. Parameters: since, until.
+SELECT *
+FROM audit FINAL
+WHERE `@timestamp` >= {since:DateTime} AND `@timestamp` < {until:DateTime}
+ORDER BY `@timestamp`, `event.id`
+FORMAT CSVWithNames;
