@@ -23,7 +23,9 @@ export function matchRuleTraces(
   const traced: PolicyTrace[] = [];
   let nearest: Nearest | undefined;
   for (const { policy, selects } of selecting) {
-    const rules = (policy.rules[probe.direction] ?? []).map((rule, index) => {
+    // What is not evaluated has no rules to show.
+    const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
+    const rules = given.map((rule, index) => {
       const path = `${probe.direction}[${index}]`;
       if (rule.action === 'admit' && nearest?.distance !== 0) {
         const distance = distanceOf(rule, probe);

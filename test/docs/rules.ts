@@ -130,6 +130,13 @@ export const outcomes: readonly Outcome[] = [
     prints: /rights|log-rules/,
   },
   {
+    command: 'kube-netfilter-tailer why',
+    exits: [0, 1, 3],
+    reason:
+      'the status is the verdict: denied where a policy isolates the Pod, unknown where policies of Calico may not be listed',
+    prints: /ingress of shop\/postgres-0/,
+  },
+  {
     command: 'npm start --silent -- doctor',
     exits: [0, 1],
     reason: 'doctor ends with 1 when it finds a problem, and there are some on this node',

@@ -19,6 +19,7 @@ const batch = `why-batch-${run}`;
 const asked = ['--from', `${batch}/worker-7`, '--to', `${shop}/postgres-0`, '--port', '5432/TCP'];
 
 let clerk: string;
+let reader: string;
 
 beforeAll(async () => {
   await createObjects(controlPlane, {
@@ -39,7 +40,8 @@ beforeAll(async () => {
     ),
   ];
   await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: policies });
-  clerk = await clerkOf(shop);
+  clerk = await accountOf(shop, `clerk-${run}`, ['pods', 'networkpolicies']);
+  reader = await accountOf(shop, `reader-${run}`, ['pods', 'networkpolicies', 'namespaces']);
 });
 
 function podOf(namespace: string, name: string, app: string, podIP: string): KubernetesObject {
@@ -52,12 +54,9 @@ function podOf(namespace: string, name: string, app: string, podIP: string): Kub
   };
 }
 
-/** Who may read Pods and policies, but no Namespace and nothing of the whole cluster. */
-async function clerkOf(namespace: string): Promise<string> {
-  const name = `clerk-${run}`;
-  const rules = [
-    { apiGroups: ['', 'networking.k8s.io'], resources: ['pods', 'networkpolicies'], verbs: ['get', 'list'] },
-  ];
+/** Who may read these, and nothing of the whole cluster else. Returns its kubeconfig. */
+async function accountOf(namespace: string, name: string, resources: string[]): Promise<string> {
+  const rules = [{ apiGroups: ['', 'networking.k8s.io'], resources, verbs: ['get', 'list'] }];
   const token = await makeAccount(
     controlPlane,
     { namespace, name },
@@ -104,6 +103,10 @@ describe('why', () => {
     const { code, stdout } = await ask('why', clerk);
     expect(stdout).toContain(`Namespace ${batch}`);
     expect(code).toBe(3);
+  });
+
+  test('takes kinds that the API server does not have for absent, whoever asks', async () => {
+    expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
   });
 
   test('names a Pod that is not there', async () => {

@@ -5,7 +5,7 @@ import { type Connection, createConnection } from '../../kubernetes/connection.t
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { at, type Json } from '../../platform/json.ts';
+import { at, type Json, list } from '../../platform/json.ts';
 import { unknownPolicy } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { type Collector, collectObjects, type KnownObjects } from './known-objects.ts';
@@ -133,7 +133,7 @@ async function readKind(
     add(withoutLists(answer.body), { apiVersion, kind });
     return;
   }
-  if (answer.status === 404) return;
+  if (answer.status === 404 || !(await isServed(connection, apiVersion, plural))) return;
   refused(answer);
   const object = { apiVersion, kind, metadata: { name: '(any)', namespace } };
   const policies = objects.policies as Map<string, ReturnType<typeof unknownPolicy>>;
@@ -141,6 +141,13 @@ async function readKind(
     `${apiVersion}/${kind}/${namespace ?? ''}`,
     unknownPolicy(object, 'Admin', `${plural} may not be listed`),
   );
+}
+
+/** Whether the API server has the kind: who may not list it gets the same refusal where there is none. Each user may ask. */
+async function isServed(connection: Connection, apiVersion: string, plural: string): Promise<boolean> {
+  const answer = await connection.request('GET', `/apis/${apiVersion}`, {});
+  if (answer.kind === 'refused') return answer.status !== 404;
+  return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
 }
 
 function withoutLists(body: Json): Json {

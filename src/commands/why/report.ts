@@ -108,7 +108,7 @@ function reasonText({ verdict, selecting }: Trace): string {
 }
 
 function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  const clause = rules.length === 0 ? `${selector}, no rules` : selector;
+  const clause = rules.length === 0 && selects === true ? `${selector}, no rules` : selector;
   const more = selects === true ? '' : `may select it: ${selects}`;
   return [
     [policyText(policy), tier === 'NetworkPolicy' ? clause : `${tier} tier, ${clause}`, more],
