@@ -75,89 +75,95 @@ function lengthsDiffer(a: Extent, b: Extent): boolean {
 
 /** `most`: rows of each section at most. */
 export function sectionsOf(report: Report, most: number): Section[] {
-  const { top, rankings, gaps, scans, incidents, changes, pairs } = report;
-  const cut = <T>(bounded: Bounded<T>): Bounded<T> => ({
-    top: bounded.top.slice(0, most),
-    more: bounded.more + Math.max(0, bounded.top.length - most),
+  const { top, rankings, changes, pairs, extent } = report;
+  const cut: Cut = ({ top: all, more }) => ({
+    top: all.slice(0, most),
+    more: more + Math.max(0, all.length - most),
   });
-  const sections: Section[] = [
-    ...(changes === undefined
-      ? []
-      : [
-          changeSection(
-            'appeared',
-            'New since the baseline',
-            cut(changes.appeared),
-            'Nothing that the baseline did not have.',
-          ),
-          changeSection(
-            'vanished',
-            'Gone since the baseline',
-            cut(changes.vanished),
-            'All that the baseline had is still there.',
-          ),
-        ]),
+  const packets = cut(top).top;
+  return [
+    ...(changes === undefined ? [] : changeSections(changes, cut)),
     {
       id: 'top',
       title: 'Most packets',
       columns: pairColumns,
-      rows: cut(top).top.map(pairRow),
-      more: moreText(pairs - cut(top).top.length, 'pair'),
+      rows: packets.map(pairRow),
+      more: moreText(pairs - packets.length, 'pair'),
       empty: 'No packets.',
     },
     ...(Object.entries(rankingTitles) as [RankingName, string][]).map(([name, title]) =>
-      rankingSection(`ranking-${name}`, title, rankings[name], report.extent.packets),
+      rankingSection(`ranking-${name}`, title, rankings[name], extent.packets),
     ),
-    {
-      id: 'scans',
-      title: 'Scans',
-      lead: 'Sources that were denied by more than 8 destinations within an hour.',
-      columns: ['source', 'destinations', 'hours', 'packets', 'first', 'last'],
-      rows: cut(scans).top.map(({ from, destinations, hours, packets, first, last }) => [
-        from,
-        destinations,
-        hours,
-        packets,
-        timeText(first),
-        timeText(last),
-      ]),
-      more: moreText(cut(scans).more, 'source'),
-      empty: 'No source was denied by more than 8 destinations within an hour.',
-    },
-    {
-      id: 'gaps',
-      title: 'Gaps',
-      lead: 'Intervals in which records of a log were lost or suppressed.',
-      columns: ['node', 'lost by', 'intervals', 'records', 'first', 'last'],
-      rows: cut(gaps).top.map(({ node, reason, intervals, lost, first, last }) => [
-        node,
-        reason,
-        intervals,
-        lost > 0 ? lost : 'unknown',
-        timeText(first),
-        timeText(last),
-      ]),
-      more: moreText(cut(gaps).more, 'row'),
-      empty: 'No loss is known: the counts are exact.',
-    },
+    scanSection(cut(report.scans)),
+    gapSection(cut(report.gaps)),
+    ...(report.incidents.top.length === 0 ? [] : [incidentSection(cut(report.incidents))]),
   ];
-  if (incidents.top.length > 0)
-    sections.push({
-      id: 'incidents',
-      title: 'Incidents',
-      columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
-      rows: cut(incidents).top.map(({ reason, object, count, first, last, message }) => [
-        reason,
-        object,
-        count,
-        timeText(first),
-        timeText(last),
-        message,
-      ]),
-      more: moreText(cut(incidents).more, 'incident'),
-      empty: '',
-    });
-  return sections;
+}
+
+/** As many rows as a section may have; what is past them is counted. */
+type Cut = <T>(bounded: Bounded<T>) => Bounded<T>;
+
+function changeSections({ appeared, vanished }: NonNullable<Report['changes']>, cut: Cut): Section[] {
+  return [
+    changeSection('appeared', 'New since the baseline', cut(appeared), 'Nothing that the baseline did not have.'),
+    changeSection('vanished', 'Gone since the baseline', cut(vanished), 'All that the baseline had is still there.'),
+  ];
+}
+
+function scanSection({ top, more }: Report['scans']): Section {
+  return {
+    id: 'scans',
+    title: 'Scans',
+    lead: 'Sources that were denied by more than 8 destinations within an hour.',
+    columns: ['source', 'destinations', 'hours', 'packets', 'first', 'last'],
+    rows: top.map(({ from, destinations, hours, packets, first, last }) => [
+      from,
+      destinations,
+      hours,
+      packets,
+      timeText(first),
+      timeText(last),
+    ]),
+    more: moreText(more, 'source'),
+    empty: 'No source was denied by more than 8 destinations within an hour.',
+  };
+}
+
+function gapSection({ top, more }: Report['gaps']): Section {
+  return {
+    id: 'gaps',
+    title: 'Gaps',
+    lead: 'Intervals in which records of a log were lost or suppressed.',
+    columns: ['node', 'lost by', 'intervals', 'records', 'first', 'last'],
+    rows: top.map(({ node, reason, intervals, lost, first, last }) => [
+      node,
+      reason,
+      intervals,
+      lost > 0 ? lost : 'unknown',
+      timeText(first),
+      timeText(last),
+    ]),
+    more: moreText(more, 'row'),
+    empty: 'No loss is known: the counts are exact.',
+  };
+}
+
+function incidentSection({ top, more }: Report['incidents']): Section {
+  return {
+    id: 'incidents',
+    title: 'Incidents',
+    columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
+    rows: top.map(({ reason, object, count, first, last, message }) => [
+      reason,
+      object,
+      count,
+      timeText(first),
+      timeText(last),
+      message,
+    ]),
+    more: moreText(more, 'incident'),
+    empty: '',
+  };
 }
 
 export const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;
