@@ -24,7 +24,7 @@ export async function makeAccount(
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await succeed(connection, apply, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const token = (await succeed(connection, ['create', 'token', name, '-n', namespace])).trim();
-  await untilGranted(connection, token, rules);
+  await untilRights(connection, token, rules, true);
   return token;
 }
 
@@ -34,12 +34,19 @@ async function succeed({ kubectl }: Connection, args: readonly string[], input =
   return stdout;
 }
 
-/** Rejects after a minute. */
-async function untilGranted(connection: Connection, token: string, rules: readonly Rule[]): Promise<void> {
+/** Until the account of a token has all rights of `rules`, or none of them; in one namespace or in all. Rejects after a minute. */
+export async function untilRights(
+  connection: Connection,
+  token: string,
+  rules: readonly Rule[],
+  granted: boolean,
+  namespace?: string,
+): Promise<void> {
   const deadline = performance.now() + WITHIN_MS;
   for (const right of rules.flatMap(rightsOf))
-    while (!(await isGranted(connection, token, right))) {
-      if (performance.now() > deadline) throw new Error(`[rights] not granted: ${JSON.stringify(right)}`);
+    while ((await isGranted(connection, token, { ...right, namespace })) !== granted) {
+      if (performance.now() > deadline)
+        throw new Error(`[rights] ${granted ? 'not granted' : 'still granted'}: ${JSON.stringify(right)}`);
       await delay(20);
     }
 }
@@ -48,6 +55,7 @@ interface Right {
   readonly group: string;
   readonly resource: string;
   readonly verb: string;
+  readonly namespace?: string | undefined;
 }
 
 function rightsOf({ apiGroups = [], resources = [], verbs = [] }: Rule): Right[] {

@@ -23,6 +23,9 @@ export interface Row {
 /** Where Debian has libraries of this processor. */
 export const libraries = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
 
+/** What gives a process a wall clock of its own. */
+export const fakeClockLibrary = `${libraries}/faketime/libfaketime.so.1`;
+
 const words = (text: string): string[] => text.split(' ');
 
 /**
@@ -72,6 +75,13 @@ export const table: readonly Row[] = [
     programs: ['losetup', 'mount', 'umount'],
     uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
     purpose: 'mounts of a Node under test',
+  },
+  {
+    package: 'libfaketime',
+    programs: [],
+    files: [fakeClockLibrary],
+    uses: ['e2e'],
+    purpose: 'the wall clock of a node, which jumps by an hour',
   },
   { package: 'iproute2', programs: words('bridge ip ss'), uses: ['e2e', 'capture'], purpose: 'test networks' },
   {

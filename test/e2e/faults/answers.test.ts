@@ -1,37 +1,10 @@
-import type { Answer } from './proxy.ts';
-import { type Fault, type Scene, testFaults } from './suite.ts';
+import { events, failing, heal, refusedWrites, status } from './answers.ts';
+import type { Fault } from './fault.ts';
+import { testFaults } from './suite.ts';
 
 /** What an API server, or what stands before it, answers when it is not well: by a proxy in front of the real one. */
 
-const everything = /./;
-const events = /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/;
-
-const heal: Fault['end'] = ({ proxy }) => proxy.heal();
-
-/** As the API server writes it. */
-const status =
-  (code: number, reason: string, headers: Record<string, string> = {}): Answer =>
-  ({ response }) => {
-    const body = {
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message: 'made up',
-      reason,
-      code,
-    };
-    response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-  };
-
-const failing =
-  (answer: Answer, concerns = everything, cut = true): Fault['begin'] =>
-  ({ proxy }) =>
-    proxy.fail(answer, { concerns, cut });
-
-/** Refused writes of Events: more than one back-off. */
-const refusedWrites = (code: number, times: number) => (scene: Scene) =>
-  scene.untilMetric(new RegExp(`api_requests_total\\{verb="POST",resource="events",code="${code}"\\} [${times}-9]`));
+const eventsOfOther = /^\w+ \/api\/v1\/namespaces\/[^/]+-other\/events/;
 
 testFaults({ name: 'answers', subnet: '10.110' }, [
   {
@@ -71,6 +44,19 @@ testFaults({ name: 'answers', subnet: '10.110' }, [
     end: heal,
     problems: ['event failed'],
   },
+  ...[{}, { 'retry-after': '2' }].map((headers): Fault => ({
+    title: `429 to the Events of one namespace (EventRateLimit), ${'retry-after' in headers ? 'with' : 'without'} Retry-After`,
+    begin: failing(
+      // As the admission plugin says it.
+      status(429, 'TooManyRequests', headers, 'Too many requests: limit reached on type Namespace for key other'),
+      eventsOfOther,
+      false,
+    ),
+    goesOn: true,
+    lasts: refusedWrites(429, 3),
+    end: heal,
+    problems: ['throttled'],
+  })),
   {
     title: 'answers that never come',
     begin: failing(() => {}),

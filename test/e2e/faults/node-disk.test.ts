@@ -1,6 +1,7 @@
 import { readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Scene, testFaults } from './suite.ts';
+import type { Scene } from './fault.ts';
+import { testFaults } from './suite.ts';
 
 /** The disk of the state, a real file system: full, hanging, read-only, and a state that another process changes. */
 

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { type Scene, testFaults } from './suite.ts';
+import type { Scene } from './fault.ts';
+import { testFaults } from './suite.ts';
 
 /** The log that the agent reads, replaced or truncated while it is read (docs/sources.md, Files). */
 

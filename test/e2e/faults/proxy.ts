@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { createCertificate } from '../../../src/directory/certificate.ts';
+import { type Certificate, createCertificate } from '../../../src/directory/certificate.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
 /** A request of the agent, and its answer still to be made. */
@@ -31,23 +31,38 @@ export interface FaultProxy {
   readonly heal: () => void;
   /** `METHOD path` of all requests. */
   readonly asked: readonly string[];
+  readonly port: number;
+  /** PEM: what this server is believed by, as it is now. */
+  readonly certificate: string;
+  /** Shows another certificate from now on; what is open is broken. */
+  readonly present: (certificate: Certificate) => void;
   /** A copy of `kubeconfig` that leads here. */
   readonly kubeconfigOf: (kubeconfig: string, path: string) => string;
+  /** Nothing listens from now on; also when called again. */
   readonly stop: () => Promise<void>;
 }
 
 const day = 86_400_000;
 
-export async function startFaultProxy({ server: target, certificateAuthority }: Connection): Promise<FaultProxy> {
-  const { key, certificate } = createCertificate('127.0.0.1', Date.now() - day, Date.now() + day);
-  const upstream = new Agent({ keepAlive: true, ca: certificateAuthority });
+/** Of the address of a proxy, and valid from so many days before now to so many after. */
+export function certificateFor(before = 1, after = 1): Certificate {
+  return createCertificate('127.0.0.1', Date.now() - before * day, Date.now() + after * day);
+}
+
+/** `shared`: the connections to the real server, where several proxies have the same; whoever made them ends them. */
+export async function startFaultProxy(
+  { server: target, certificateAuthority }: Pick<Connection, 'server' | 'certificateAuthority'>,
+  shared?: Agent,
+): Promise<FaultProxy> {
+  const upstream = shared ?? new Agent({ keepAlive: true, ca: certificateAuthority });
+  let current = certificateFor();
   const sockets = new Set<Socket>();
   const asked: string[] = [];
   /** Answers of the fault: what it leaves open ends with it. */
   const failed = new Set<ServerResponse>();
   let fault: { answer: Answer; concerns: RegExp } | undefined;
 
-  const server = createServer({ key, cert: certificate }, (request, response) => {
+  const server = createServer({ key: current.key, cert: current.certificate }, (request, response) => {
     const { method = '', url = '' } = request;
     asked.push(`${method} ${url}`);
     // Whoever asks may have gone.
@@ -77,13 +92,25 @@ export async function startFaultProxy({ server: target, certificateAuthority }: 
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
 
   return {
     asked,
+    port,
+    get certificate() {
+      return current.certificate;
+    },
+    present(certificate) {
+      current = certificate;
+      server.setSecureContext({ key: current.key, cert: current.certificate });
+      breakAll();
+    },
     fail(answer, { concerns = /./, cut = false } = {}) {
       fault = { answer, concerns };
-      if (cut) for (const socket of sockets) socket.destroy();
+      if (cut) breakAll();
     },
     heal() {
       fault = undefined;
@@ -92,16 +119,18 @@ export async function startFaultProxy({ server: target, certificateAuthority }: 
     },
     kubeconfigOf(kubeconfig, path) {
       const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: object }[] };
-      const data = Buffer.from(certificate).toString('base64');
-      for (const each of config.clusters) each.cluster = { server: url, 'certificate-authority-data': data };
+      const data = Buffer.from(current.certificate).toString('base64');
+      const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
+      for (const each of config.clusters) each.cluster = cluster;
       writeFileSync(path, JSON.stringify(config));
       return path;
     },
     async stop() {
+      if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
-      for (const socket of sockets) socket.destroy();
-      upstream.destroy();
+      breakAll();
+      if (shared === undefined) upstream.destroy();
       await closed;
     },
   };

@@ -1,0 +1,168 @@
+import { expect, vi } from 'vitest';
+import { accountWith } from '../agent-rig.ts';
+import { readManifests } from '../../deploy/manifests.ts';
+import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
+import { type Rule, untilRights } from '../granted.ts';
+import { failing, refusedWrites } from './answers.ts';
+import type { Fault, Scene } from './fault.ts';
+import { certificateFor } from './proxy.ts';
+import { testFaults } from './suite.ts';
+
+/** Certificates, tokens and rights that end and are renewed while the agent runs. Tokens and rights are those of the real API server. */
+
+const namespace = 'kube-netfilter-tailer';
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+const { rules = [] } = readManifests(rightsFile).find(({ kind }) => kind === 'ClusterRole') as { rules?: Rule[] };
+
+/** So that watches are asked for again. */
+const cut = failing(({ pass }) => pass());
+
+/** With what the proxy is believed by now; `source`: the kubeconfig with the token. */
+const renewKubeconfig = ({ proxy, kubeconfig, rig }: Scene, source = rig.kubeconfig): unknown =>
+  proxy.kubeconfigOf(source, kubeconfig);
+
+testFaults({ name: 'credentials', subnet: '10.117' }, [
+  {
+    title: 'another certificate authority, until the kubeconfig names it',
+    begin: ({ proxy }) => proxy.present(certificateFor()),
+    lasts: refusedWrites(0, 3),
+    end: (scene) => renewKubeconfig(scene),
+    problems: ['api server'],
+  },
+  {
+    title: 'a certificate that has expired, until there is another',
+    begin(scene) {
+      scene.proxy.present(certificateFor(2, -1));
+      // Believed, but for its time.
+      renewKubeconfig(scene);
+    },
+    lasts: refusedWrites(0, 3),
+    end(scene) {
+      scene.proxy.present(certificateFor());
+      renewKubeconfig(scene);
+    },
+    problems: ['api server'],
+  },
+  tokenFault(),
+  rightsFault({
+    title: 'the rights to watch Pods, Nodes and Services are taken away, and granted again',
+    resources: ['pods', 'nodes', 'services'],
+    problems: ['right watch pods', 'right watch nodes', 'right watch services'],
+    goesOn: true,
+  }),
+  rightsFault({
+    title: 'the right to watch EndpointSlices is taken away',
+    resources: ['endpointslices'],
+    problems: ['right watch endpointslices'],
+    // They are asked for again after ten minutes.
+    outlasting: ['right watch endpointslices'],
+    goesOn: true,
+  }),
+  rightsFault({
+    title: 'all rights to Events are taken away, and granted again',
+    resources: ['events'],
+    problems: ['right create events', 'right patch events'],
+    lasts: refusedWrites(403, 2),
+  }),
+  eventsOfOneNamespace(),
+]);
+
+/** The token is bound to a Secret, and ends with it as one of a Pod does with the Pod. */
+function tokenFault(): Fault {
+  let secret: string;
+  let token: string;
+  return {
+    title: 'the token ends, until the kubeconfig has another',
+    async settings(scene) {
+      secret = `token-of-${scene.node}`;
+      await succeed(scene, ['create', 'secret', 'generic', secret, '-n', namespace]);
+      const bound = ['--bound-object-kind=Secret', `--bound-object-name=${secret}`];
+      token = await succeed(scene, ['create', 'token', 'kube-netfilter-tailer', '-n', namespace, ...bound]);
+      renewKubeconfig(scene, await scene.controlPlane.writeKubeconfig(scene.node, token));
+      return {};
+    },
+    async begin(scene) {
+      await succeed(scene, ['delete', 'secret', secret, '-n', namespace]);
+      const isRefused = async (): Promise<boolean> =>
+        (await scene.controlPlane.request('GET', '/api/v1/nodes', { token })).status === 401;
+      await vi.waitUntil(isRefused, { timeout: 60_000, interval: 200 });
+      await cut(scene);
+    },
+    lasts: refusedWrites(401, 3),
+    end: (scene) => renewKubeconfig(scene),
+    problems: ['token'],
+  };
+}
+
+/** An account that has the agent's rights, and for a while not those to `resources`. */
+function rightsFault({ resources, ...fault }: Omit<Fault, 'begin'> & { resources: readonly string[] }): Fault {
+  let token: string;
+  const kept = rules.map((rule) => ({
+    ...rule,
+    resources: (rule.resources ?? []).filter((resource) => !resources.includes(resource)),
+  }));
+  const taken = rules.map((rule) => ({
+    ...rule,
+    resources: (rule.resources ?? []).filter((resource) => resources.includes(resource)),
+  }));
+  const change = async ({ controlPlane, node }: Scene, next: readonly Rule[], granted: boolean): Promise<void> => {
+    const body = { rules: next.filter((rule) => rule.resources?.length !== 0) };
+    const contentType = 'application/merge-patch+json';
+    const answer = await controlPlane.request('PATCH', `${rbac}/clusterroles/${node}`, { body, contentType });
+    expect(answer).toMatchObject({ status: 200 });
+    await untilRights(controlPlane, token, taken, granted);
+  };
+  return {
+    ...fault,
+    async settings(scene) {
+      token = await accountWith(scene.controlPlane, scene.node, rules);
+      renewKubeconfig(scene, await scene.controlPlane.writeKubeconfig(scene.node, token));
+      return {};
+    },
+    async begin(scene) {
+      await change(scene, kept, false);
+      await cut(scene);
+    },
+    end: (scene) => change(scene, rules, true),
+  };
+}
+
+async function grantEvents({ controlPlane, node }: Scene, place: string): Promise<void> {
+  const body = {
+    metadata: { name: 'events' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${node}-events` },
+    subjects: [{ kind: 'ServiceAccount', name: node, namespace }],
+  };
+  const answer = await controlPlane.request('POST', `${rbac}/namespaces/${place}/rolebindings`, { body });
+  expect(answer).toMatchObject({ status: 201 });
+}
+
+/** The rights to Events are granted by namespace. */
+function eventsOfOneNamespace(): Fault {
+  const withoutEvents = rules.filter(({ resources }) => resources?.includes('events') !== true);
+  const ofEvents = rules.filter(({ resources }) => resources?.includes('events') === true);
+  return {
+    title: 'the rights to the Events of one namespace are missing, and granted later',
+    async settings(scene) {
+      const { controlPlane, node } = scene;
+      const token = await accountWith(controlPlane, node, withoutEvents);
+      const role = { metadata: { name: `${node}-events` }, rules: ofEvents };
+      await controlPlane.request('POST', `${rbac}/clusterroles`, { body: role });
+      await grantEvents(scene, scene.namespace);
+      await untilRights(controlPlane, token, ofEvents, true, scene.namespace);
+      renewKubeconfig(scene, await controlPlane.writeKubeconfig(node, token));
+      return {};
+    },
+    begin: () => {},
+    goesOn: true,
+    lasts: refusedWrites(403, 2),
+    end: (scene) => grantEvents(scene, scene.otherNamespace),
+    problems: ['right create events'],
+  };
+}
+
+async function succeed({ controlPlane }: Scene, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await controlPlane.kubectl(args);
+  if (code !== 0) throw new Error(stderr);
+  return stdout.trim();
+}

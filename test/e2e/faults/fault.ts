@@ -1,0 +1,94 @@
+import type { Millis } from '../../../src/model/log-line.ts';
+import type { AgentProcess } from '../agent-process.ts';
+import type { AgentRig, StoredEvent } from '../agent-rig.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { WallClock } from './wall-clock.ts';
+import type { Disk } from './disk.ts';
+import type { FaultProxy } from './proxy.ts';
+
+/**
+ * One row of the suite. An agent with a node of its own reads a log. Lines are written before the fault, while it lasts, and after it;
+ * at the end the counts of all Events are the lines that were written, and the agent has logged one line when the fault began and one
+ * when it was over.
+ */
+export interface Fault {
+  /** Says the case when read alone. */
+  readonly title: string;
+  readonly begin: (scene: Scene) => unknown;
+  /** It has lasted long enough when this resolves. */
+  readonly lasts?: ((scene: Scene) => Promise<unknown>) | undefined;
+  readonly end?: (scene: Scene) => unknown;
+  /** What the log calls it (`problem`); nothing else is logged as a warning or an error. */
+  readonly problems: readonly string[];
+  /** Of `problems`, those that last longer than the row, as documented: no line says that they are over. */
+  readonly outlasting?: readonly string[];
+  /** Others that a loaded machine may bring about, and that are logged then. */
+  readonly tolerated?: readonly string[];
+  /** Of /readyz, while it lasts; 200 by default. */
+  readonly ready?: 200 | 503;
+  /** While it lasts, the Events of the first namespace are written within 20 s. */
+  readonly goesOn?: boolean;
+  /** The log may have lost lines: one line says so, and none that it is over. */
+  readonly loses?: true;
+  /** Lines that are still there after `begin`, are read again and count again, as documented. */
+  readonly again?: Readonly<Partial<Record<PodName, number>>>;
+  /** Packets that no Event counts, as documented. */
+  readonly lost?: Readonly<Partial<Record<PodName, number>>>;
+  /** Events end by themselves: what counts is that each packet has once been published, by the agent's own account. */
+  readonly expiring?: true;
+  /** How long the documented way back may take, counted from `end`; 95 s by default: a back-off of 60 s, and the 30 s of a second write. */
+  readonly backWithin?: Millis;
+  /** Looks at the Events when all counts are right. */
+  readonly check?: (scene: Scene, events: readonly StoredEvent[]) => unknown;
+  /** Who sends the packets to a Pod; by default an address outside the cluster. */
+  readonly senderOf?: (scene: Scene, pod: PodName) => string;
+  /** Settings of the agent beside the usual ones; asked for before it starts. */
+  readonly settings?: (scene: Scene) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /** The state is on a disk of its own. */
+  readonly disk?: true;
+  /** The node has a wall clock of its own. */
+  readonly clock?: true;
+  /** An API server and an etcd of its own, which `scene.order` stops; with these flags. */
+  readonly own?: { readonly flags: readonly string[] };
+}
+
+/** `steady` has drops in every phase, `other` is in another namespace and has them while the fault lasts, as `during`. */
+export type PodName = 'steady' | 'before' | 'during' | 'after' | 'other';
+
+export const pods: readonly PodName[] = ['steady', 'before', 'during', 'after', 'other'];
+
+export interface Scene {
+  readonly controlPlane: Connection;
+  /** Of the row's own. */
+  readonly order: ControlPlane['order'];
+  /** Between the agent and the API server. */
+  readonly proxy: FaultProxy;
+  readonly rig: AgentRig;
+  /** Not before it is started. */
+  readonly agent: AgentProcess;
+  readonly node: string;
+  readonly namespace: string;
+  readonly otherNamespace: string;
+  /** Path of the agent's. */
+  readonly kubeconfig: string;
+  /** Path of the log that the agent reads. */
+  readonly log: string;
+  /** Where the agent keeps its state. */
+  readonly stateDir: string;
+  /** Of the row's own. */
+  readonly disk: Disk;
+  /** Of the row's own. */
+  readonly clock: WallClock;
+  /** The first three parts of the addresses of the row's own. */
+  readonly subnet: string;
+  readonly addressOf: (pod: PodName) => string;
+  /** Appends log lines of dropped packets to a Pod; resolves when the agent has counted them. */
+  readonly drop: (pod: PodName, lines: number) => Promise<void>;
+  /** The same for packets between two addresses that are no Pod's of this node. */
+  readonly dropBetween: (source: string, destination: string) => Promise<void>;
+  /** Until a scrape has a line that matches. */
+  readonly untilMetric: (line: RegExp) => Promise<void>;
+  /** Called when the row has ended, however it did. */
+  readonly atEnd: (close: () => Promise<unknown>) => void;
+}

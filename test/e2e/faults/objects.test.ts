@@ -1,0 +1,159 @@
+import { expect, vi } from 'vitest';
+import { podObject, sumOf } from '../agent-rig.ts';
+import { createObjects } from '../control-plane/objects.ts';
+import { failing } from './answers.ts';
+import type { Fault, Scene } from './fault.ts';
+import { testFaults } from './suite.ts';
+
+/** Namespaces, Pods and Events that end under the agent: at a real API server. */
+
+/**
+ * Pods that come and go in one row. What the API server and two cores bear beside the other rows in half a minute; each is made,
+ * gets an address and is deleted, so that an agent that watches all Pods has three changes of each, and of those on nodes.
+ */
+const churnedPods = 1000;
+/** Requests at the same time. */
+const churnWidth = 8;
+
+const podPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/pods/${name}`;
+
+testFaults({ name: 'objects', subnet: '10.119' }, [
+  {
+    title: 'a namespace is being deleted: its Events are given up, those of others go on',
+    begin: ({ controlPlane, otherNamespace }) => controlPlane.request('DELETE', `/api/v1/namespaces/${otherNamespace}`),
+    goesOn: true,
+    lasts: ({ untilMetric }) => untilMetric(/events_abandoned_total\{reason="terminating"\} [1-9]/),
+    problems: [],
+    lost: { other: 6 },
+  },
+  namespaceGone(),
+  podDeletedInBetween(),
+  {
+    title: 'the Event of a Pod is deleted: it begins again with the packets since then',
+    async begin({ rig, controlPlane, namespace }) {
+      for (const { metadata } of await rig.events(namespace, 'steady'))
+        await controlPlane.request('DELETE', `/api/v1/namespaces/${namespace}/events/${metadata.name}`);
+    },
+    goesOn: true,
+    problems: [],
+    lost: { steady: 5 },
+  },
+  {
+    title: 'Events expire after seconds: each packet is published once',
+    // The API server joins what expires within a minute; the smallest that is good for the beginning of a row.
+    own: { flags: ['--event-ttl=20s'] },
+    begin: () => {},
+    lasts: ({ rig, namespace }) => rig.untilEvents(namespace, (all) => sumOf(all, 'before') === 0),
+    problems: [],
+    expiring: true,
+  },
+  {
+    title: `${churnedPods} Pods come and go, on this node and on others, before an agent that watches them all`,
+    settings: () => ({ POD_CACHE: 'cluster' }),
+    begin: () => {},
+    goesOn: true,
+    lasts: churn,
+    problems: [],
+    check: expectOneList,
+  },
+]);
+
+/** That of the start, which may have several pages. */
+function expectOneList({ proxy }: Scene): void {
+  const lists = proxy.asked.filter((each) => /^GET \/api\/v1\/pods\?(?!.*(?:watch=true|continue=))/.test(each));
+  expect(lists).toHaveLength(1);
+}
+
+/** No controller does it here: what is in it first, then the finalizer. */
+async function deleteOtherNamespace({ controlPlane, otherNamespace }: Scene): Promise<void> {
+  const path = `/api/v1/namespaces/${otherNamespace}`;
+  await controlPlane.request('DELETE', `${podPath(otherNamespace, 'other')}?gracePeriodSeconds=0`);
+  await controlPlane.request('DELETE', path);
+  const { body } = await controlPlane.request('GET', path);
+  await controlPlane.request('PUT', `${path}/finalize`, { body: { ...(body as object), spec: { finalizers: [] } } });
+  const isGone = async (): Promise<boolean> => (await controlPlane.request('GET', path)).status === 404;
+  await vi.waitUntil(isGone, { timeout: 30_000, interval: 100 });
+}
+
+/** Holds writes of Events that `concerns` matches, which are on their way then. */
+function holdWrites(concerns: RegExp) {
+  const [first, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  return {
+    begin: failing(
+      async ({ pass }) => {
+        first.resolve();
+        await go.promise;
+        pass();
+      },
+      concerns,
+      false,
+    ),
+    /** Until there is one. */
+    held: first.promise,
+    release: go.resolve,
+    end: ({ proxy }: Scene): void => proxy.heal(),
+  };
+}
+
+function namespaceGone(): Fault {
+  const { begin, held, release, end } = holdWrites(/^POST \/api\/v1\/namespaces\/[^/]+-other\/events/);
+  return {
+    title:
+      'a namespace is gone with its Pods before their Events are written: they are given up, those of others are not',
+    begin,
+    async lasts(scene) {
+      await held;
+      await deleteOtherNamespace(scene);
+      release();
+      await scene.untilMetric(/events_abandoned_total\{reason="gone"\} [1-9]/);
+    },
+    end,
+    problems: [],
+    lost: { other: 6 },
+  };
+}
+
+function podDeletedInBetween(): Fault {
+  const { begin, held, release, end } = holdWrites(/^POST \/api\/v1\/namespaces\/[^/]+(?<!-other)\/events/);
+  let uid: unknown;
+  return {
+    title: 'a Pod is deleted between its packets and their Event: it has its Event all the same',
+    begin,
+    async lasts({ controlPlane, namespace }) {
+      const path = podPath(namespace, 'during');
+      const { body } = await controlPlane.request('GET', path);
+      ({ uid } = (body as { metadata: { uid: string } }).metadata);
+      await held;
+      await controlPlane.request('DELETE', `${path}?gracePeriodSeconds=0`);
+      const isGone = async (): Promise<boolean> => (await controlPlane.request('GET', path)).status === 404;
+      await vi.waitUntil(isGone, { timeout: 10_000, interval: 50 });
+      release();
+    },
+    end,
+    problems: [],
+    check(_, all) {
+      const written = all.filter(({ involvedObject }) => involvedObject.name === 'during');
+      expect(written.map(({ involvedObject }) => involvedObject.uid)).toEqual([uid]);
+    },
+  };
+}
+
+/** Every other one on the node of the agent, where drops go to it meanwhile as to any. */
+async function churn(scene: Scene): Promise<void> {
+  const { controlPlane, node, namespace, subnet } = scene;
+  const began = performance.now();
+  let next = 0;
+  const one = async (): Promise<void> => {
+    while (next < churnedPods) {
+      const number = next++;
+      const name = `churned-${number}`;
+      const address = `172.20.${number >> 8}.${number & 255}`;
+      const home = number % 2 === 0 ? node : `${node}-elsewhere`;
+      await createObjects(controlPlane, { items: [podObject({ namespace, name, node: home, addresses: [address] })] });
+      await controlPlane.request('DELETE', `${podPath(namespace, name)}?gracePeriodSeconds=0`);
+    }
+  };
+  await Promise.all(Array.from({ length: churnWidth }, one));
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(`${churnedPods} Pods came and went in ${seconds} s on ${subnet}.0`);
+}

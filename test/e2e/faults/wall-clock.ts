@@ -1,0 +1,37 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fakeClockLibrary } from '../../programs/table.ts';
+
+/** A wall clock for one process, by libfaketime; what counts intervals (CLOCK_MONOTONIC) stays the machine's, as when a clock is set. */
+export interface WallClock {
+  /** For the environment of the process. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Sets it so far from the machine's, from the process's next look at it. */
+  readonly set: (seconds: number) => void;
+  readonly now: () => Date;
+}
+
+/** `folder`: where the file is that the process reads at each look. */
+export function createWallClock(folder: string): WallClock {
+  const file = join(folder, 'wall-clock');
+  let ahead = 0;
+  const set = (seconds: number): void => {
+    ahead = seconds;
+    // In one step: half a file would be another time.
+    writeFileSync(`${file}.next`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
+    renameSync(`${file}.next`, file);
+  };
+  set(0);
+  return {
+    env: {
+      LD_PRELOAD: fakeClockLibrary,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      FAKETIME_DONT_RESET: '1',
+      NO_FAKE_STAT: '1',
+    },
+    set,
+    now: () => new Date(Date.now() + ahead * 1000),
+  };
+}
