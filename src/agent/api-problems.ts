@@ -34,7 +34,8 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      if (silent !== true) return;
+      // A server whose etcd is away is silent, too: that is one problem.
+      if (silent !== true || answers.shared.isOpen('api server')) return;
       const text = `The watch of ${resource} was silent and is started again`;
       answers.shared.report('silence', resource, 'info', { resource }, text);
     },

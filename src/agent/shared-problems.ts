@@ -10,6 +10,8 @@ export interface SharedProblems {
   well: (subject: string, but?: Problem) => void;
   has: (problem: Problem, subject: string) => boolean;
   isThere: (problem: Problem) => boolean;
+  /** It was reported, and not yet as over. */
+  isOpen: (problem: Problem) => boolean;
   /** Logs the ends of those that nothing has had for a while; asked now and then. */
   settle: () => void;
 }
@@ -47,6 +49,7 @@ export function createSharedProblems({ report, resolve }: RateLimitedLog, now: (
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
     has: (problem, subject) => affected.get(problem)?.has(subject) ?? false,
+    isOpen: (problem) => reported.has(problem),
     isThere: (problem) => (affected.get(problem)?.size ?? 0) > 0,
     settle() {
       for (const [problem, at] of reported) {

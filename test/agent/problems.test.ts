@@ -129,6 +129,19 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 
+test('a watch that is silent while the server is away, or was a moment ago, is no problem of its own', () => {
+  const silence = (): void => problems.api.informer('pods', { verb: 'watch', refusal: undefined, silent: true });
+  problems.api.informer('nodes', { verb: 'watch', refusal: refused(0, 'The operation was aborted due to timeout') });
+  silence();
+  problems.api.synced('nodes');
+  silence();
+  now += 60_000;
+  problems.api.settle();
+  expect(keys()).toEqual(['api server', 'over: api server']);
+  silence();
+  expect(keys().slice(2)).toEqual(['silence']);
+});
+
 test('a server that refuses now and then has one problem, which ends when it has not for a while', () => {
   for (let time = 0; time < 5; time++) {
     problems.api.write('create', 'throttled', series(), refused(429, 'too many'));
