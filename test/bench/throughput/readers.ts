@@ -22,6 +22,7 @@ export async function startAgent(
   bundle: string,
   log: string,
   { kubeconfig, state }: { kubeconfig: string; state: string },
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Reader> {
   const env = {
     NODE_NAME: 'node-000',
@@ -31,6 +32,7 @@ export async function startAgent(
     REVERSE_DNS: 'false',
     SOURCES: `file:${log}`,
     ...image.allocator,
+    ...more,
   };
   const child = spawn(process.execPath, [...image.flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const { promise: started, resolve } = Promise.withResolvers<string>();
