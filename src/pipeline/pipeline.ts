@@ -63,6 +63,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const repeatedDecisions = createRepeatedDecisions({
     epochAt: decisions.epochAt,
     alikeUntil: (decision, time) => alikeUntil(decision, time, quietUntil),
+    isByLines: quietUntil !== undefined,
     carryOut(decision, alike) {
       statistics.observed(alike.line, decision.observation, alike.lines);
       carryOut.decision(decision, alike);

@@ -5,12 +5,12 @@ import type { Decision } from './decision.ts';
 
 export type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
-/** Lines that say the same, in the order of their times. */
+/** Lines that say the same. */
 export interface Alike {
-  /** Of all times only that of the first. */
+  /** Of all times only the earliest. */
   line: LogLine;
   lines: number;
-  /** Undefined: of one line that repeats none. */
+  /** The latest of all times. Undefined: of one line that repeats none. */
   last: Millis | undefined;
 }
 
@@ -32,21 +32,24 @@ export interface RepeatedDecisionsOptions {
   epochAt: (time: Millis) => number | undefined;
   /** Lines of one decision that were logged from `time` and before then may be carried out together. */
   alikeUntil: (decision: PacketDecision, time: Millis) => Millis;
+  /** What is due depends on times of lines, so these must not go back. */
+  isByLines: boolean;
   carryOut: (decision: PacketDecision, alike: Alike) => void;
 }
 
 /**
  * Lines that repeat a decision are added up and carried out together, as counting takes several times longer than comparing. What comes
- * of that is the same: they are in the order of their times, and nothing that depends on the number of lines is due between them.
+ * of that is the same: they are of one second, and nothing that depends on the number of lines is due between them.
  */
 export function createRepeatedDecisions(options: RepeatedDecisionsOptions): RepeatedDecisions {
-  const { epochAt, alikeUntil, carryOut } = options;
+  const { epochAt, alikeUntil, isByLines, carryOut } = options;
   const owner = {};
   let line: LogLine | undefined;
   let decision: Decision | undefined;
   /** With lines that were not carried out yet, in the order of their first ones. */
   let open: RepeatedDecision[] = [];
-  let latest: Millis = -Infinity;
+  /** Times that may be added: what is due, and the hours of all objects, are the same. */
+  let from: Millis = -Infinity;
   let until: Millis = Infinity;
 
   return {
@@ -70,10 +73,15 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
       const known = repeat as RepeatedDecision;
       if (known.owner !== owner) return false;
       if (known.decision.kind === 'drop' && (known.epoch === undefined || epochAt(time) !== known.epoch)) return false;
-      if (time < latest || time >= until) flush();
-      latest = known.last = time;
-      if (known.lines++ > 0) return true;
-      known.line.time = time;
+      if (time < from || time >= until) flush();
+      if (isByLines) from = time;
+      else if (open.length === 0) from = Math.floor(time / 1000) * 1000;
+      if (known.lines++ > 0) {
+        if (time < known.line.time) known.line.time = time;
+        else if (time > (known.last as Millis)) known.last = time;
+        return true;
+      }
+      known.line.time = known.last = time;
       until = Math.min(until, alikeUntil(known.decision, time));
       open.push(known);
       return true;
@@ -85,7 +93,7 @@ export function createRepeatedDecisions(options: RepeatedDecisionsOptions): Repe
     if (open.length === 0) return;
     const all = open;
     open = [];
-    latest = -Infinity;
+    from = -Infinity;
     until = Infinity;
     for (const known of all) {
       carryOut(known.decision, known);
