@@ -21,6 +21,7 @@ const others: Readonly<Record<string, string>> = {
   NODE_OPTIONS: 'Node.js',
   NO_COLOR: 'https://no-color.org',
   NODE_IMAGE: 'Dockerfile',
+  POLICY_JUDGES: 'the tests of policies',
   POD_NAME: 'deploy/base/daemonset.yaml, for doctor',
   POD_NAMESPACE: 'deploy/base/daemonset.yaml, for doctor',
   SLACK_WEBHOOK_URL: 'event exporters',
