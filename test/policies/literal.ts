@@ -32,43 +32,44 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
 
   const of = (kind: string): Any[] => cluster.policies.filter((each) => (each as Any).kind === kind);
   const clusterWide = of('ClusterNetworkPolicy');
-  const admin = ofTier([...clusterWide.filter((each) => each.spec.tier === 'Admin'), ...of('AdminNetworkPolicy')]);
-  if (admin !== 'next') return admin;
-  const selecting = of('NetworkPolicy').filter(
-    (policy) =>
-      policy.metadata.namespace === own.pod.namespace &&
-      labelsSelected(policy.spec.podSelector ?? {}, own.pod.labels) &&
-      typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress'),
-  );
-  if (selecting.length > 0) {
-    const admitted = selecting.some((policy) =>
-      (policy.spec[direction] ?? []).some((rule: Any) => networkPolicyRule(rule, policy.metadata.namespace)),
+  return ofTier([...clusterWide.filter((each) => each.spec.tier === 'Admin'), ...of('AdminNetworkPolicy')], () => {
+    const selecting = of('NetworkPolicy').filter(
+      (policy) =>
+        policy.metadata.namespace === own.pod.namespace &&
+        labelsSelected(policy.spec.podSelector ?? {}, own.pod.labels) &&
+        typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress'),
     );
-    return admitted ? 'admits' : 'denies';
-  }
-  // Both APIs in one cluster are in no reference; BaselineAdminNetworkPolicy is taken for the last of its tier.
-  const baseline = ofTier([
-    ...clusterWide.filter((each) => each.spec.tier === 'Baseline'),
-    ...of('BaselineAdminNetworkPolicy'),
-  ]);
-  return baseline === 'next' ? 'admits' : baseline;
+    if (selecting.length > 0) {
+      const admitted = selecting.some((policy) =>
+        (policy.spec[direction] ?? []).some((rule: Any) => networkPolicyRule(rule, policy.metadata.namespace)),
+      );
+      return admitted ? 'admits' : 'denies';
+    }
+    // Both APIs in one cluster are in no reference; BaselineAdminNetworkPolicy is taken for the last of its tier.
+    const baseline = [
+      ...clusterWide.filter((each) => each.spec.tier === 'Baseline'),
+      ...of('BaselineAdminNetworkPolicy'),
+    ];
+    return ofTier(baseline, () => 'admits');
+  });
 
-  function ofTier(policies: Any[]): Literal | 'next' {
-    const priorities = [...new Set(policies.map((each) => each.spec.priority ?? Infinity))].toSorted((a, b) => a - b);
+  /** `next`: what becomes of a connection that the tier does not decide. */
+  function ofTier(policies: Any[], next: () => Literal): Literal {
+    const priorities = [...new Set(policies.map((each) => each.spec.priority ?? Infinity))].toSorted((x, y) => x - y);
     for (const priority of priorities) {
-      const actions = new Set<string>();
+      const outcomes = new Set<Literal>();
       for (const policy of policies.filter((each) => (each.spec.priority ?? Infinity) === priority)) {
         if (!subject(policy.spec.subject)) continue;
         const first = (policy.spec[direction] ?? []).find((rule: Any) => clusterRule(rule));
-        if (first !== undefined) actions.add(first.action.replace('Allow', 'Accept'));
+        if (first?.action === 'Pass') outcomes.add(next());
+        else if (first !== undefined) outcomes.add(first.action === 'Deny' ? 'denies' : 'admits');
       }
-      if (actions.size === 1) {
-        if (actions.has('Pass')) return 'next';
-        return actions.has('Deny') ? 'denies' : 'admits';
-      }
-      if (actions.size > 1) return 'any';
+      // Whichever is applied, the outcome may be the same.
+      const [only] = outcomes;
+      if (outcomes.size > 1) return 'any';
+      if (only !== undefined) return only;
     }
-    return 'next';
+    return next();
   }
 
   function subject({ namespaces, pods }: Any): boolean {
