@@ -32,7 +32,7 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
   let instance;
   try {
     instance = await duckdb.DuckDBInstance.create(file, {
-      memory_limit: '512MB',
+      memory_limit: '768MB',
       threads: String(Math.min(4, availableParallelism())),
       temp_directory: folder,
       // Nothing is fetched: what DuckDB needs for this is built in.

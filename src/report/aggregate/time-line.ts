@@ -61,10 +61,12 @@ export async function readScans(engine: Engine, view: string, most: number): Pro
     `SELECT "from", max(destinations)::DOUBLE AS destinations, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
       min(first)::DOUBLE AS first, max(last)::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
     FROM (
-      SELECT "from", count(DISTINCT "to") AS destinations, sum(packets) AS packets,
-        epoch_ms(min("at")) AS first, epoch_ms(max(coalesce("event.end", "at"))) AS last
-      FROM ${view} WHERE denied AND timely AND "from" NOT LIKE '(%' GROUP BY "from", epoch_ms("at") // ${hour}
-      HAVING destinations > ${fewDestinations})
+      SELECT "from", count(*) AS destinations, sum(packets) AS packets, min(first) AS first, max(last) AS last
+      FROM (
+        SELECT "from", "to", epoch_ms("at") // ${hour} AS hour, sum(packets) AS packets,
+          epoch_ms(min("at")) AS first, epoch_ms(max(coalesce("event.end", "at"))) AS last
+        FROM ${view} WHERE denied AND timely AND "from" NOT LIKE '(%' GROUP BY ALL)
+      GROUP BY "from", hour HAVING destinations > ${fewDestinations})
     GROUP BY "from" ORDER BY destinations DESC, packets DESC, "from" LIMIT ${most}`,
   );
   return boundedOf(scans);

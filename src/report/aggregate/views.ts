@@ -67,12 +67,19 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
-/** A table with one row for each source, destination, service and action; `place` is 1 for the most packets. */
+/**
+ * A table with one row for each source, destination, service and action; `place` is 1 for the most packets. It is summed up by rule first:
+ * DuckDB writes groups to the disk when memory is short, but not what it counts as distinct in each of them.
+ */
 export function createPairs(table: string, view: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied,
-      sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*)::DOUBLE AS records,
-      epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last,
-      coalesce(arg_max(rule, (packets, rule)), '') AS rule, count(DISTINCT rule)::DOUBLE AS rules
-    FROM ${view} GROUP BY "from", "to", service, action, denied)`;
+      sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records)::DOUBLE AS records,
+      min(first) AS first, max(last) AS last, coalesce(arg_max(rule, (packets, rule)), '') AS rule, count(*)::DOUBLE AS rules
+    FROM (
+      SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule,
+        sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*) AS records,
+        epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last
+      FROM ${view} GROUP BY "from", "to", service, action, denied, rule)
+    GROUP BY "from", "to", service, action, denied)`;
 }
