@@ -56,6 +56,8 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
   }
 
   async function followUp(): Promise<void> {
+    // Files that were not packed yet would take the room of packed ones.
+    await finished.settled();
     await closeFile();
     await rename(path, await finished.nameAt(now()));
     // Packs it; meanwhile the next file is written.
