@@ -10,7 +10,7 @@ export function documentAt(path: `docs/${string}`): string {
 
 /** A text of the program's own, such as `--help`, with its pages as the reader can open them. */
 export function withAddresses(text: string): string {
-  return text.replaceAll(/\bdocs\/[\w/-]+\.md\b/g, (path) => documentAt(path as `docs/${string}`));
+  return text.replaceAll(/\bdocs\/[\w/-]{1,100}\.md\b/g, (path) => documentAt(path as `docs/${string}`));
 }
 
 /** What is wrong with the variable, if anything is: then it has no effect. */
@@ -19,7 +19,13 @@ export function docsUrlProblem(url = process.env['DOCS_URL']): string | undefine
   return 'DOCS_URL: is not used, because it must begin with https:// or http:// and have no space';
 }
 
-/** Without the slash at its end. Bounded, because it is repeated with each page. */
+/** Without slashes at its end. Bounded, because it is repeated with each page. */
 function usable(url = ''): string | undefined {
-  return /^https?:\/\/[!-~]{1,500}$/.test(url) ? url.replace(/\/+$/, '') : undefined;
+  return /^https?:\/\/[!-~]{1,500}$/.test(url) ? withoutSlashes(url) : undefined;
+}
+
+function withoutSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
 }

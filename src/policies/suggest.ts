@@ -169,10 +169,8 @@ function baseName({ name, labels = {} }: Pod): string {
 
 function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {
   const text = `allow-${direction === 'ingress' ? '' : 'to-'}${peer}-${port ?? protocol}`.toLowerCase();
-  return text
-    .replaceAll(/[^a-z0-9-]+/g, '-')
-    .slice(0, 200)
-    .replace(/-+$/, '');
+  const name = text.replaceAll(/[^a-z0-9]+/g, '-').slice(0, 200);
+  return name.endsWith('-') ? name.slice(0, -1) : name;
 }
 
 function freeName(name: string, taken: ReadonlySet<string>): string {

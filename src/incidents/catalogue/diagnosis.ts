@@ -24,5 +24,5 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
   if (felix?.kind !== 'settings' || !/^KN[12]/.test(code)) return undefined;
   const { logSeverityScreen = '' } = felix.settings;
   if (!severitiesAboveWarning.has(logSeverityScreen.toLowerCase())) return undefined;
-  return `FelixConfiguration has logSeverityScreen ${logSeverityScreen}: what felix warns of its rules is not in its log.`;
+  return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
 }

@@ -19,7 +19,7 @@ export function incidentMessage(details: IncidentDetails, node: string, lowerBou
   return details.phase === 'open' ? podNotice(details, name) : podNoticeOver(details, name);
 }
 
-/** How much it matters, then a sentence, then what says less in fewer words; 0 stays whatever happens. */
+/** How much it matters, then a sentence, then what says less in fewer words; 0 is there whatever happens. */
 type Part = readonly [rank: number, ...texts: string[]];
 
 function full(details: IncidentDetails, node: string, lowerBound: string): string {
@@ -30,10 +30,10 @@ function full(details: IncidentDetails, node: string, lowerBound: string): strin
       [0, cause.what(details, node)],
       [1, affectedText(details, true), affectedText(details, false)],
       [0, cause.fix(details, node)],
-      [2, cause.why(details, node)],
-      [4, firstHint],
-      [3, `${times(details.failures)} since ${instant(details.since, details.last)}${restarts(details)}.`],
-      [4, lowerBound],
+      [3, cause.why(details, node)],
+      [2, firstHint],
+      [4, `${times(details.failures)} since ${instant(details.since, details.last)}${restarts(details)}.`],
+      [3, lowerBound],
       [5, backendsText(details)],
       [6, quoteText(details)],
       [7, secondHint],
@@ -88,19 +88,18 @@ function podNoticeOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Joins as many parts as fit, the code after them. */
+/** Joins the parts that fit, in their order, those of a low rank before others; the code after them. */
 function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): string {
   const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
-  let kept = parts.filter(([, text]) => text !== '');
-  const whole = (): string => [...kept.map(([, text]) => text), mark].join(' ').toWellFormed();
-  while (Buffer.byteLength(whole()) > room) {
-    const least = Math.max(...kept.map(([rank]) => rank));
-    if (least === 0) break;
-    kept = kept.flatMap((part): Part[] => {
-      const [rank, , ...shorter] = part;
-      if (rank !== least) return [part];
-      return shorter.length === 0 ? [] : [[rank, ...shorter]];
-    });
+  const chosen = new Map<Part, string>();
+  const whole = (): string => [...parts.flatMap((part) => chosen.get(part) ?? []), mark].join(' ').toWellFormed();
+  for (const part of parts.toSorted(([one], [other]) => one - other)) {
+    const [rank, ...texts] = part;
+    for (const text of texts.filter((each) => each !== '')) {
+      chosen.set(part, text);
+      if (rank === 0 || Buffer.byteLength(whole()) <= room) break;
+      chosen.delete(part);
+    }
   }
   return whole();
 }

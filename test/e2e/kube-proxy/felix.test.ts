@@ -95,7 +95,7 @@ describe('of the group crd.projectcalico.org', () => {
     expect(gist(events)).toEqual([plain]);
     expect(events[0]?.message).toContain(' to get felixconfigurations.');
     expect(events[0]?.message).toContain(`${name}/db port 5432`);
-    expect(events[0]?.message).not.toContain('behind it');
+    expect(events[0]?.message).not.toContain('Behind ');
     await untilMetric(agent, missing('get', 'felixconfigurations'));
     await untilMetric(agent, missing('list', 'endpointslices'));
   });

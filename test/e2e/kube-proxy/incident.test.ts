@@ -46,7 +46,7 @@ describe.concurrent('incidents', () => {
     );
     const onPod = await published.describe('pod', proxyPod, '-n', 'kube-system');
     expect(onPod).toMatch(/Warning +CalicoDeletesServiceChains .*kube-netfilter-tailer.*\[KN101, KN102\]/);
-    expect(onPod).toContain(`${name}/db port 5432 (behind it ${name}/db on ${name}-other)`);
+    expect(onPod).toContain(`Service ${name}/db port 5432`);
     expect(await published.describe('node', name)).toMatch(/Warning +CalicoDeletesServiceChains .*\[KN101, KN102\]/);
     expect(await published.eventsFor(name, 'service/db')).toMatch(/Warning +CalicoDeletesServiceChains +Service\/db /);
     // Whose rules were written is not named, and nothing is wrong with what has the node's own network.
