@@ -81,13 +81,13 @@ describe.each([
       writeFileSync(join(artifacts, `report-${name}.txt`), `${statSync(file).size} bytes, ready after ${ready} ms\n`);
       await page.screenshot({ path: join(artifacts, `report-${name}-light.png`), fullPage: true });
       expect(await page.locator('canvas').count()).toBeGreaterThanOrEqual(2);
-      expect(await countOf(page)).toBeGreaterThan(90);
+      await counted(page, (each) => each > 90);
     });
   });
 
   test('shows the records of a cell that is clicked, and all again without the condition', async () => {
     await withPage(file, async ({ page }) => {
-      const all = await countOf(page);
+      const all = await counted(page, (each) => each > 0);
       const [from, to] = [
         page.locator('#matrix-namespaces tbody th').first(),
         page.locator('#matrix-namespaces thead th').first(),
@@ -108,7 +108,7 @@ describe.each([
 
   test('can be used with the keyboard: tabs, the matrix and its records', async () => {
     await withPage(file, async ({ page }) => {
-      const all = await countOf(page);
+      const all = await counted(page, (each) => each > 0);
       await page.locator('#show-workloads').focus();
       await page.keyboard.press('Enter');
       expect(await page.locator('#matrix-workloads').isVisible()).toBe(true);
@@ -123,13 +123,16 @@ describe.each([
       const filled = await cellsOfFirst.evaluateAll((cells) => cells.findIndex((cell) => cell.textContent !== ''));
       for (let step = 0; step < filled; step++) await page.keyboard.press('ArrowRight');
       await page.keyboard.press('Enter');
-      expect(await counted(page, (found) => found < all)).toBeGreaterThan(0);
+      expect(await page.locator('#chips button').count()).toBe(2);
+      const found = await counted(page, (each) => each < all);
+      // Of a million rows the page has not those of every pair, and says so.
+      if (count < 1000) expect(found).toBeGreaterThan(0);
     });
   });
 
   test('can be searched, filtered and sorted', async () => {
     await withPage(file, async ({ page }) => {
-      const all = await countOf(page);
+      const all = await counted(page, (each) => each > 0);
       await page.fill('#search', 'TCP/5432 payments');
       const found = await counted(page, (each) => each < all);
       const rows = await shownRows(page);

@@ -39,7 +39,6 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
       sortRows(rows, selected, by);
       order = asked;
     }
-    say(selected.length, count, all);
     const shown = [...selected.subarray((page - 1) * size, page * size)].map((row) => objectOf(rows, row));
     return { last_page: Math.max(1, Math.ceil(selected.length / size)), data: shown };
   };
@@ -58,7 +57,11 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
     ajaxRequestFunc: async (_url, _config, params: Request) => answer(params),
   });
   table.on('tableBuilt', () => arrange());
-  table.on('renderComplete', () => arrangeEmpty());
+  table.on('renderComplete', () => {
+    arrangeEmpty();
+    // Only now: the number is that of the rows that are seen.
+    say(selected.length, count, all);
+  });
   const refresh = (): void => void table.setPage(1);
   const drawChips = (): void => {
     element('chips').replaceChildren(
