@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { views } from '../aggregate/aggregate.ts';
 import type { Engine } from '../engine.ts';
+import type { Pair } from '../model.ts';
 import { plain } from '../texts/plain.ts';
 import { type Packed, rowColumns, textColumns } from './row-format.ts';
 
@@ -17,23 +18,15 @@ export interface PageRows {
   ranks: number[];
 }
 
-interface Row {
-  from: string;
-  fromGroup: string;
-  to: string;
-  toGroup: string;
-  service: string;
-  action: string;
-  rule: string;
+interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'rule' | 'packets'> {
   node: string;
   fromAddress: string;
   toAddress: string;
   at: number;
-  packets: number;
   rank: number;
 }
 
-/** Of each pair the latest rows, as many as there is room for: every pair has some. */
+/** Of each pair the latest rows, as many as there is room for; where there are more pairs than that, those with most packets have one. */
 export async function readPageRows(engine: Engine): Promise<PageRows> {
   const dictionaries = new Map<string, Map<string, number>>(textColumns.map((name) => [name, new Map()]));
   const columns = Object.fromEntries(rowColumns.map((name) => [name, [] as number[]])) as Columns;

@@ -146,7 +146,7 @@ function objectOf({ columns, texts }: Rows, row: number): Record<string, string>
 function say(found: number, count: number, all: number): void {
   const left =
     all > count
-      ? ` This page has ${numberText(count)} of ${numberText(all)} records: of each pair the latest. The sums above are of all.`
+      ? ` This page has ${numberText(count)} of ${numberText(all)} records: the latest of each pair, of as many pairs as there is room for. The sums above are of all.`
       : '';
   element('rows-text').textContent = `${numberText(found)} ${found === 1 ? 'record' : 'records'}.${left}`;
 }
