@@ -13,15 +13,15 @@ export interface WatchEvent {
   object?: Json;
 }
 
-/** How long the beginning of an answer is waited for. */
-const longestBeginning: Millis = 30_000;
-
 const newline = 10;
 
 /** Characters of one event: etcd takes no object of more than 1.5 MiB. */
 const longestEvent = 8 * 1024 * 1024;
 
-/** Undefined when the answer begins, then events. Throws what broke it; after `silence` without a byte a `SilentWatchError`. */
+/**
+ * Undefined when the answer begins, then events. Throws what broke it; after `silence` without a byte a `SilentWatchError`. The head of the
+ * answer has as long: a proxy may hold it back until the first event, which is a bookmark after a minute where nothing happens.
+ */
 export async function* watchEvents(
   { stream }: Pick<Connection, 'stream'>,
   path: string,
@@ -31,11 +31,10 @@ export async function* watchEvents(
 ): AsyncGenerator<WatchEvent | undefined, void> {
   const silent = new AbortController();
   const giveUp = (): void => silent.abort(new SilentWatchError());
-  let timer = setTimeout(giveUp, Math.min(silence, longestBeginning)).unref();
+  const timer = setTimeout(giveUp, silence).unref();
   try {
     const body = await stream(path, { ...query, watch: true }, AbortSignal.any([signal, silent.signal]));
-    clearTimeout(timer);
-    timer = setTimeout(giveUp, silence).unref();
+    timer.refresh();
     yield undefined;
     const decoder = new TextDecoder();
     let rest = '';

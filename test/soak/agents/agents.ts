@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Millis } from '../../../src/model/log-line.ts';
 import type { AgentProcess } from '../../e2e/agent-process.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
 import type { Lengths, Run } from './phases.ts';
@@ -70,6 +71,19 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
 
 function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
+}
+
+/**
+ * Resolves when its watch of Pods has heard from the API server since then (Unix ms), and at the end of the run: after an outage that takes a
+ * back-off of up to a minute, in which a Pod that has the address of another one is taken for that one.
+ */
+export async function untilHeard({ process: agent }: SoakedAgent, since: Millis, run: Run): Promise<void> {
+  while (!run.isOver) {
+    const { body } = await agent.get('/metrics');
+    const heard = /_watch_last_heard_timestamp_seconds\{resource="pods"\} (\S+)$/m.exec(body)?.[1];
+    if (Number(heard) * 1000 > since) return;
+    await run.wait(500);
+  }
 }
 
 /** Sums of a counter over its labels. */

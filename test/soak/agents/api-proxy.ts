@@ -65,6 +65,8 @@ export async function createApiProxy({ server: target, certificateAuthority, fol
     const { method = 'GET', headers } = request;
     const call = httpsRequest(`${target}${request.url}`, { method, headers, ca: certificateAuthority }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
+      // As the server does: a watch has begun before its first event.
+      response.flushHeaders();
       answer.pipe(response);
       answer.on('error', () => response.destroy());
     });

@@ -1,3 +1,4 @@
+import type { Millis } from '../../../src/model/log-line.ts';
 import { dropLine, podObject } from '../../e2e/agent-rig.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 import { createObjects } from '../../e2e/control-plane/objects.ts';
@@ -23,11 +24,13 @@ export interface PairOptions {
   readonly lengths: Lengths;
   readonly run: Run;
   readonly expected: Expected;
+  /** Resolves when the agent that runs all the time has heard of Pods since then (Unix ms), and at the end of the run. */
+  readonly untilHeard: (since: Millis) => Promise<void>;
   /** Logs some drops from web to db, for a second or so. Resolves to how many. */
   readonly drop: () => Promise<number>;
 }
 
-/** From the creation of a Pod to its first drop: longer than a watch takes to show it. */
+/** From the first that is heard of a Pod to its first drop: longer than a watch takes to show all of it. */
 const settling = 5000;
 
 /** Until the end of the run: generation after generation of the pair, each with the addresses of the one before. Returns how many. */
@@ -36,7 +39,9 @@ export async function playPair(options: PairOptions): Promise<number> {
   for (let generation = 1; ; generation++) {
     await untilServed(options);
     const names = [`web-${generation}`, `db-${generation}`];
+    const created = Date.now();
     await createObjects(connection, { items: objectsOf(options, names) });
+    await options.untilHeard(created);
     await run.wait(settling);
     const end = performance.now() + lengths.busy;
     while (!run.isOver && performance.now() < end) {

@@ -22,8 +22,8 @@ export interface Lengths {
 export function lengthsFor(minutes: number): Lengths {
   const scaled = (full: Millis, least: Millis): Millis => Math.max(least, Math.min(full, (full * minutes) / 10));
   return {
-    busy: scaled(150_000, 30_000),
-    linger: 45_000,
+    busy: scaled(150_000, 15_000),
+    linger: scaled(45_000, 8000),
     fault: scaled(30_000, 6000),
     kill: [scaled(10_000, 4000), scaled(40_000, 10_000)],
     rotation: scaled(15_000, 3000),

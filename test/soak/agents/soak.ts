@@ -12,7 +12,7 @@ import { createNetwork, type Network } from '../../e2e/network/network.ts';
 import { preparePrograms } from '../../programs/path.ts';
 import { createRandom } from '../random.ts';
 import { scratchFolder } from '../scratch-folder.ts';
-import { counterOf, killAgain, type Memory, type SoakedAgent, startSoaked, watchMemory } from './agents.ts';
+import { counterOf, killAgain, type Memory, type SoakedAgent, startSoaked, untilHeard, watchMemory } from './agents.ts';
 import { type ApiProxy, createApiProxy, type Fault } from './api-proxy.ts';
 import { createContainerLogs } from './container-logs.ts';
 import { createFileLog, kernelDrops, type Pair, playPair } from './drops.ts';
@@ -101,11 +101,12 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
     await Promise.all([steady.process.untilReady(), killed.process.untilReady()]);
 
     const totals = createTotals(plane);
+    const players = { ...common, untilHeard: (since: number) => untilHeard(steady, since, run) };
     const kernel = kernelDrops(network, run, 'soak/web', 'soak/db');
     const ending = setTimeout(run.end, minutes * 60_000);
     const [kernelPods, filePods, , kills, faults, memory] = await Promise.all([
-      playPair({ ...common, pair: pairs.kernel, drop: kernel }),
-      playPair({ ...common, pair: pairs.file, drop: fileLog.drop }),
+      playPair({ ...players, pair: pairs.kernel, drop: kernel }),
+      playPair({ ...players, pair: pairs.file, drop: fileLog.drop }),
       containerLogs.play(),
       killAgain(killed, lengths, run, createRandom(seed)),
       disturb(proxy, lengths, run),
