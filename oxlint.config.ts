@@ -56,7 +56,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   kubernetes: ['events', 'model', 'platform', 'resolving'],
   audit: ['config', 'drops', 'model', 'platform'],
   events: ['model', 'platform'],
-  drops: ['model', 'platform'],
+  drops: ['model', 'platform', 'policies'],
   incidents: ['log-formats', 'model', 'platform'],
   policies: ['model', 'platform'],
   series: ['model', 'platform'],

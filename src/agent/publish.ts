@@ -55,7 +55,7 @@ export function createPublishing(options: PublishingOptions) {
     keep: stateLog.keep,
     write: createEventWriter({
       store: createEventStore(context.connection),
-      messageOf: (series) => messageOf(series, clock.toWall),
+      messageOf: (series) => messageOf(series, { toWall: clock.toWall }),
       stateId: restored.id,
       now: clock.now,
       toWall: clock.toWall,

@@ -1,14 +1,15 @@
 import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
+import { createMessages } from './replay/policies.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';
 import { createDecisions, type Decision, type Decisions } from '../pipeline/decision.ts';
 import type { FlowMeaning } from '../pipeline/flow-cache.ts';
-import { messageOf } from '../pipeline/message.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { LogLine } from '../model/log-line.ts';
+import type { Series } from '../model/series.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
@@ -40,7 +41,10 @@ export function explainLine(
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
   const directory = createDirectory(snapshot.objects);
-  const decisions = createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true });
+  const decisions = {
+    ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
+    messageOf: createMessages(options),
+  };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
     const rows = explain(each, options, decisions).map((row) =>
@@ -51,7 +55,11 @@ export function explainLine(
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
-function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Decisions): Row[] {
+interface Explaining extends Decisions {
+  messageOf: (series: Series) => string;
+}
+
+function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
   const latest = now ?? Date.now();
   // Text from a command line is Unicode; from here on one character is one byte, as in a file.
   const envelope = readEnvelope(Buffer.from(line).toString('latin1'), createClock({ latest, boot: bootTime, zone }));
@@ -75,7 +83,7 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
   ];
 }
 
-function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf }: Decisions): Row[] {
+function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, messageOf }: Explaining): Row[] {
   switch (decision?.kind) {
     case undefined:
       return [['format', 'none of the known ones: the line is passed over']];
@@ -90,7 +98,7 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       const { observation, meaning, isIgnored } = decision;
       const event: Row[] = isIgnored
         ? [['Event', `none: ${meaning.noise} is chatter of the link (--include-noise)`]]
-        : eventRows(meaning.findings, line.time);
+        : eventRows(meaning.findings, line.time, messageOf);
       return [...lossRows(observation, meaning), ...event];
     }
     case 'no-drop': {
@@ -200,7 +208,7 @@ function endText({ address, kind, evidence, object, workload, role, note }: Endp
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: readonly Finding[], time: number): Row[] {
+function eventRows(findings: readonly Finding[], time: number, messageOf: Explaining['messageOf']): Row[] {
   if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
   const table = createSeriesTable();
   for (const finding of findings) table.count(finding, time);

@@ -3,6 +3,7 @@ import type { FlowDetails } from '../model/finding.ts';
 import type { PolicyName } from '../model/packet.ts';
 import { nameOf } from './endpoint-name.ts';
 import { isPacketTooBig } from './icmp-names.ts';
+import type { PolicyVerdict } from './policy-verdict.ts';
 
 interface Own {
   namespace: string;
@@ -12,6 +13,8 @@ interface Own {
 interface Advice {
   applies: (details: FlowDetails, own: Own) => boolean;
   say: (details: FlowDetails, own: Own) => string;
+  /** In place of that where policies were asked, and their answer is known. */
+  sayAnswer?: (answer: PolicyVerdict, details: FlowDetails, own: Own) => string;
 }
 
 /** What a drop means and what to do about it. The first row that applies gives the advice, so the most specific stand first. */
@@ -75,11 +78,14 @@ const table: readonly Advice[] = [
     applies: ({ reply }) => reply,
     say: () =>
       'Check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED: the request passed, its answer did not.',
+    sayAnswer: (answer, details, own) => (answer.outcome === 'denies' ? answer.text : adviseOn(details, own)),
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
     say: (_, { namespace }) =>
       `This Pod cannot resolve names. Allow egress to the cluster DNS on port 53, UDP and TCP: kubectl -n ${namespace} describe networkpolicy`,
+    sayAnswer: ({ text, outcome }) =>
+      `This Pod cannot resolve names. ${text}${outcome === 'denies' ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
   },
   {
     applies: ({ peer }) => peer.role === 'metadata',
@@ -91,15 +97,18 @@ const table: readonly Advice[] = [
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
     say: (_, { namespace }) =>
       `This Pod cannot reach the Kubernetes API. Allow egress to the API server: kubectl -n ${namespace} describe networkpolicy`,
+    sayAnswer: ({ text }) => `This Pod cannot reach the Kubernetes API. ${text}`,
   },
   {
     applies: isProbe,
     say: (_, { namespace }) =>
       `Allow ingress from the nodes' addresses: kubectl -n ${namespace} describe networkpolicy (without the kubelet's probes this Pod stays unready)`,
+    sayAnswer: ({ text }) => `${text} Without the kubelet's probes this Pod stays unready.`,
   },
   {
     applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
     say: (details, { namespace }) => policyAdvice(details, namespace),
+    sayAnswer: ({ text }) => text,
   },
 ];
 
@@ -168,9 +177,13 @@ function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
-/** '' where no advice is true of every such drop. */
-export function adviseOn(details: FlowDetails, own: Own): string {
-  return table.find((row) => row.applies(details, own))?.say(details, own) ?? '';
+/** '' where no advice is true of every such drop. `answer`: what policies say of it, where they were asked. */
+export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
+  const row = table.find(({ applies }) => applies(details, own));
+  const advice = row?.say(details, own) ?? '';
+  if (answer === undefined) return advice;
+  if (answer.outcome !== 'unknown' && row?.sayAnswer !== undefined) return row.sayAnswer(answer, details, own);
+  return advice === '' ? answer.text : `${answer.text} ${advice}`;
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {

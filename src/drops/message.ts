@@ -7,24 +7,33 @@ import { adviseOn } from './advice.ts';
 import { nameOf } from './endpoint-name.ts';
 import { portName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
+import type { PolicyVerdict } from './policy-verdict.ts';
 
-/** People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. */
+/**
+ * People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. `answer`: what
+ * policies say, where they were asked.
+ */
 export function dropMessage(
   series: Series,
   details: FlowDetails | OverflowDetails | ScanDetails,
   lowerBound: string,
+  answer?: PolicyVerdict,
 ): string {
-  const sentences = sentencesOf(details, series);
+  const sentences = sentencesOf(details, series, answer);
   // Here rather than where each text of a stranger comes in: none can be forgotten.
   return withoutMarkup([...sentences, lowerBound].filter((sentence) => sentence !== '').join(' '));
 }
 
-function sentencesOf(details: FlowDetails | OverflowDetails | ScanDetails, series: Series): string[] {
-  if (details.kind === 'flow') return flowSentences(details, series);
+function sentencesOf(
+  details: FlowDetails | OverflowDetails | ScanDetails,
+  series: Series,
+  answer: PolicyVerdict | undefined,
+): string[] {
+  if (details.kind === 'flow') return flowSentences(details, series, answer);
   return details.kind === 'overflow' ? overflowSentences(details.example, series) : scanSentences(details, series);
 }
 
-function flowSentences(details: FlowDetails, series: Series): string[] {
+function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdict | undefined): string[] {
   const own = { namespace: series.finding.regarding.namespace ?? '', node: series.finding.node };
   return [
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
@@ -32,7 +41,7 @@ function flowSentences(details: FlowDetails, series: Series): string[] {
     loggedAt(details, series.finding.node),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
     decidedBy(details),
-    adviseOn(details, own),
+    adviseOn(details, own, answer),
     details.martian
       ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
       : '',

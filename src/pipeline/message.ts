@@ -1,12 +1,20 @@
 import { dropMessage } from '../drops/message.ts';
+import type { PolicyVerdict } from '../drops/policy-verdict.ts';
 import { incidentMessage } from '../incidents/reporting/message.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { printable } from '../platform/printable.ts';
 
-/** One line, without tabs, mentions and links; the publisher cuts it. `toWall`: the wall clock at a time of the series. */
-export function messageOf(series: Series, toWall: (time: Millis) => Millis = (time) => time): string {
+export interface MessageOptions {
+  /** The wall clock at a time of the series; by default that is the wall clock's. */
+  readonly toWall?: (time: Millis) => Millis;
+  /** What policies say of the drop, where they were asked. */
+  readonly answer?: PolicyVerdict | undefined;
+}
+
+/** One line, without tabs, mentions and links; the publisher cuts it. */
+export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
   const { details, node } = series.finding;
   const lowerBound = series.suppressed
     ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
@@ -14,7 +22,7 @@ export function messageOf(series: Series, toWall: (time: Millis) => Millis = (ti
   const message =
     details.kind === 'incident'
       ? incidentMessage(onWallClock(details, toWall), node, lowerBound)
-      : dropMessage(series, details, lowerBound);
+      : dropMessage(series, details, lowerBound, answer);
   return printable(message);
 }
 

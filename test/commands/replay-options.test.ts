@@ -5,6 +5,7 @@ import { subjectsOf } from '../subject.ts';
 
 const defaults: ReplayOptions = {
   pods: [],
+  policies: [],
   logs: ['kern.log'],
   output: 'table',
   writes: false,
@@ -38,6 +39,7 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log'], {}],
   [['a.log', 'b.log'], { logs: ['a.log', 'b.log'] }],
   [['-'], { logs: ['-'] }],
+  [['--policies', 'a.yaml', '--policies=b.json', 'kern.log'], { policies: ['a.yaml', 'b.json'] }],
   [['--', '--quiet'], { logs: ['--quiet'] }],
   [['kern.log', '--pods', 'a.json'], { pods: ['a.json'] }],
   [['--pods', 'a.json', '--pods=b.json', 'kern.log'], { pods: ['a.json', 'b.json'] }],

@@ -6,6 +6,7 @@ const alerts = 'deploy/monitoring/prometheus-rules.yaml';
 /** All that Events advise and `doctor` does, as its functions make it. */
 export const expectedMessages = [
   'test/drops/advice.expected.txt',
+  'test/drops/policy-verdict.expected.txt',
   'test/incidents/catalogue/causes.expected.txt',
   'test/commands/doctor/sentences.expected.txt',
 ];

@@ -11,6 +11,8 @@ export type OutputFormat = 'table' | 'json' | 'audit';
 export interface ReplayOptions {
   /** Saved lists of cluster objects. */
   pods: string[];
+  /** Saved policies, and objects with labels. */
+  policies: string[];
   logs: string[];
   output: OutputFormat;
   /** List each API write with its time instead of the result. */
@@ -39,6 +41,8 @@ Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
 
 What to read
   --pods FILE              saved objects; may be repeated. Without it every address stays a bare address
+  --policies FILE          saved network policies, JSON or YAML; may be repeated. Events then say which policy denied,
+                           and at which clause (docs/why.md)
   --node NAME              node the logs come from. Default: the host name in each line
   --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
                            may be repeated, and comes before the built-in meanings
@@ -58,7 +62,7 @@ What to show
 Exit status
   0  all input was read
   1  some input could not be read, or the saved objects are of another cluster; the rest was processed
-  2  the command line is wrong, or a file of --pods is not what it should be
+  2  the command line is wrong, or a file of --pods or --policies is not what it should be
 `;
 
 /** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
@@ -68,6 +72,7 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
   const output = last('output') ?? 'table';
   const options: ReplayOptions = {
     pods: [...(values['pods'] ?? [])],
+    policies: [...(values['policies'] ?? [])],
     logs: [...operands],
     output: oneOf(`--output ${output}:`, output, ['table', 'json', 'audit'], problems),
     writes: switches.has('writes'),
@@ -85,15 +90,15 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
   if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
   if (options.node === '') problems.push('--node: has no value');
   if (options.writes && options.output === 'audit') problems.push('--writes and --output audit exclude each other');
-  if (options.logs.filter((log) => log === '-').length + options.pods.filter((file) => file === '-').length > 1) {
+  if ([...options.logs, ...options.pods, ...options.policies].filter((file) => file === '-').length > 1)
     problems.push('standard input (-) can be read only once');
-  }
   if (problems.length > 0) throw new UsageError(problems, 'replay');
   return options;
 }
 
 const forms = {
   pods: { type: 'string' },
+  policies: { type: 'string' },
   output: { type: 'string', short: 'o' },
   writes: { type: 'boolean' },
   explain: { type: 'string' },

@@ -1,0 +1,41 @@
+/** `--policies`: what saved policies say of drops. */
+import { type KnownPolicies, policyVerdict } from '../../drops/policy-verdict.ts';
+import type { Series } from '../../model/series.ts';
+import { messageOf } from '../../pipeline/message.ts';
+import { createEvaluator, createPolicySet } from '../../policies/policies.ts';
+import type { ReplayOptions } from '../options/replay-options.ts';
+import { UsageError } from '../options/usage-error.ts';
+import { FileError, readSavedFiles } from '../why/saved-files.ts';
+
+/** The message of an Event. Throws a `UsageError` where a file of `--policies` is not what it should be. */
+export function createMessages(options: Pick<ReplayOptions, 'pods' | 'policies'>): (series: Series) => string {
+  const known = readPolicies(options);
+  if (known === undefined) return (series) => messageOf(series);
+  return (series) => messageOf(series, { answer: policyVerdict(series.finding, known, series.last) });
+}
+
+/** Labels of Pods and Namespaces may stand in the files of `--pods`. Standard input can be read only once. */
+function readPolicies({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies'>): KnownPolicies | undefined {
+  if (policies.length === 0) return undefined;
+  const objects = readFiles([...pods.filter((file) => file !== '-'), ...policies]);
+  if (objects.policies.size === 0)
+    throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
+  const { trace } = createEvaluator({
+    policies: createPolicySet(objects.policies.values()),
+    namespaces: objects.namespaces.values(),
+  });
+  return {
+    pod: (namespace, name) => objects.pods.get(`${namespace}/${name}`),
+    namespace: (name) => objects.namespaces.get(name),
+    trace,
+  };
+}
+
+function readFiles(files: readonly string[]): ReturnType<typeof readSavedFiles> {
+  try {
+    return readSavedFiles(files);
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    throw new UsageError([`--policies ${error.message}`], 'replay');
+  }
+}

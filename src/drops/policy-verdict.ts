@@ -1,0 +1,168 @@
+/** What the policies that are known say of a drop, for its Event. */
+import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
+import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Millis } from '../model/log-line.ts';
+import {
+  connectionOf,
+  type Direction,
+  type End,
+  type Evaluator,
+  type Namespace,
+  type Pod,
+  type PolicyRef,
+  sentenceOf,
+  type Trace,
+} from '../policies/policies.ts';
+import { nameOf } from './endpoint-name.ts';
+
+/** Objects of the cluster, as far as they are known. */
+export interface KnownPolicies {
+  /** With its labels; undefined: not known. */
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
+  readonly namespace: (name: string) => Namespace | undefined;
+  readonly trace: Evaluator['trace'];
+}
+
+export interface PolicyVerdict {
+  readonly outcome: 'admits' | 'denies' | 'unknown';
+  /** At most `longest` bytes, printable: the reason first. */
+  readonly text: string;
+  /** The policy whose rule denies; undefined where none does alone, or where it is not to be named to the reader. */
+  readonly policy: PolicyRef | undefined;
+}
+
+/** What has to be known for a verdict. */
+export interface PolicyNeeds {
+  readonly pods: readonly ObjectRef[];
+  readonly namespaces: readonly string[];
+}
+
+/** Bytes: with all that an Event says beside it, it stays below 600. */
+const longest = 400;
+
+/** Who labels a Namespace so is not described to other Namespaces. */
+const optOut = { key: 'kube-netfilter-tailer/audit', value: 'redacted' };
+
+/** Undefined where policies have no part in the drop, or it is not known well enough what was dropped. */
+export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
+  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
+  const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
+  return { pods, namespaces: [...new Set(pods.flatMap(({ namespace }) => namespace ?? []))] };
+}
+
+/** A logger that names the policy knows better. A Service's address is none that a policy sees. */
+function isOfPolicies({ enforcer, martian, error, ownAddressIsForeign, protocol, peer, policy }: FlowDetails): boolean {
+  return (
+    enforcer === 'network-policy' &&
+    policy === undefined &&
+    !martian &&
+    error === undefined &&
+    protocol !== '' &&
+    !ownAddressIsForeign &&
+    peer.kind !== 'service' &&
+    !(peer.kind === 'pod' && peer.note !== undefined)
+  );
+}
+
+/** One end of the connection, asked for its policies. */
+interface Side {
+  readonly direction: Direction;
+  readonly isOwn: boolean;
+}
+
+/** `at`: wall-clock time of the packet. Undefined where there is nothing to say, as of `policyNeeds`. */
+export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
+  const { details, regarding } = finding;
+  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
+  const pod = known.pod(regarding.namespace ?? '', regarding.name);
+  if (pod === undefined) return undefined;
+  const own: End = podEnd(pod, details.ownAddress);
+  const peer = peerEnd(details.peer, known);
+  const ends =
+    details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
+  const flow = connectionOf(details, ends, details);
+  const traced = sidesOf(details).map((side) => ({ side, trace: known.trace(flow, side.direction) }));
+  const chosen =
+    traced.find((each) => each.trace.verdict.outcome === 'denies') ??
+    traced.find((each) => each.trace.verdict.outcome === 'unknown') ??
+    traced[0];
+  if (chosen === undefined) return undefined;
+  const { side, trace } = chosen;
+  const shown = withoutLabels(trace, details.peer, regarding, known);
+  return side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
+}
+
+function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
+  const { outcome, decision } = trace.verdict;
+  const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
+  return { outcome, text, policy: outcome === 'denies' ? decision?.policy : undefined };
+}
+
+/** Policies of another Namespace are not for who reads this one's Events; those of the whole cluster are. */
+function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
+  const { outcome, decision, direction } = trace.verdict;
+  const whose = nameOf(peer);
+  const options = { node: node || undefined, at, max: longest, whose };
+  const namespace = peer.object?.namespace;
+  const isOfCluster = decision !== undefined && decision.policy.namespace === undefined;
+  if (namespace === regarding.namespace || isOfCluster) {
+    const policy = outcome === 'denies' ? decision?.policy : undefined;
+    return { outcome, text: sentenceOf(trace, options), policy };
+  }
+  const policy = undefined;
+  if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy };
+  if (outcome === 'admits') {
+    const verdict = { ...trace.verdict, decision: undefined };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy };
+  }
+  const text = `Denied: NetworkPolicies isolate ${whose} for ${direction}, none admits this. Check: kubectl -n ${namespace} describe networkpolicy`;
+  return { outcome, text, policy };
+}
+
+/** Whose policies may have dropped it: those of the end that the interfaces show, else of both; its own first. */
+function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
+  const receiving = direction === 'receiving';
+  // An answer is admitted with the connection, so both ends of that are asked.
+  const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
+  const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
+  if (reply || refusedBy === undefined) return [own, other];
+  return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
+}
+
+/** It had the address when the packet was dropped, whatever has become of it. */
+function podEnd(pod: Pod, address: string): End {
+  return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
+}
+
+function peerEnd({ kind, object, address, node }: Endpoint, known: KnownPolicies): End {
+  if (kind === 'pod' && object !== undefined) {
+    const { namespace = '', name } = object;
+    const unknown: Pod = {
+      namespace,
+      name,
+      labels: undefined,
+      addresses: [address],
+      node,
+      hostNetwork: false,
+      completed: false,
+      ports: undefined,
+    };
+    return podEnd(known.pod(namespace, name) ?? unknown, address);
+  }
+  if (kind === 'node' && object !== undefined)
+    return { kind: 'node', node: { name: object.name, labels: undefined }, address };
+  return { kind: kind === 'external' ? 'external' : 'unknown', address };
+}
+
+/** What the peer has instead of what a rule wants is left out where its Namespace asked not to be named, or is not known. */
+function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
+  const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
+  if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;
+  const labels = known.namespace(namespace)?.labels;
+  if (labels !== undefined && labels[optOut.key] !== optOut.value) return trace;
+  const { policy, rule } = trace.nearest;
+  const groups = rule.groups.map((group) =>
+    group.map((clause) => (/\.(?:from|to)\[\d+\]$/.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
+  );
+  return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
+}

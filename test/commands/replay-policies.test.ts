@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { expectLines } from '../expected-file.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { replay, sample, subjectsIn } from './program.ts';
+import { cluster, drop, json, policyDeny, stamped, writerIn } from './scene.ts';
+
+const policies = sample('network-policies.yaml');
+const path = temporaryFolder();
+const write = writerIn(path);
+
+const messagesIn = (out: string): string[] =>
+  out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { message: string; involvedObject: { namespace: string; name: string } })
+    .map(({ message, involvedObject: { namespace, name } }) => `${namespace}/${name}: ${message}`);
+
+test('Events of samples say what the saved policies say (npm run wording:update)', async () => {
+  const lines: string[] = [];
+  for (const name of ['policy-deny', 'dns-denied', 'reused-address', 'egress-denied']) {
+    const { status, out } = await replay([...json, '--policies', policies, sample(`${name}.log`)]);
+    expect(status).toBe(0);
+    lines.push(name, ...new Set(messagesIn(out)));
+  }
+  await expectLines(import.meta.dirname, 'replay-policies.expected.txt', lines);
+});
+
+describe.concurrent('files of --policies', () => {
+  test('one line is explained with them', async () => {
+    const { out } = await replay(['--pods', cluster, '--policies', policies, '--node', 'node-b', '--explain', drop]);
+    expect(out).toContain('shop/postgres ingress[0]');
+  });
+
+  test('labels of --pods are known, as where all objects are in one file', async () => {
+    const { out } = await replay([...json, '--policies', policies, '-'], { stdin: stamped });
+    expect(out).toContain('has app=worker');
+  });
+
+  test('standard input can be one of them', async () => {
+    const stdin =
+      '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
+    const { out } = await replay([...json, '--policies', '-', policyDeny], { stdin });
+    expect(out).toContain('shop/own');
+  });
+
+  test.each<[string, string]>([
+    ['that has no policy', '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}'],
+    ['that is cut', '{"kind":"List","items":['],
+    ['of other objects', '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}'],
+    ['that is empty', ''],
+  ])('one %s ends it before a log is read', async (title, content) => {
+    const file = write(`${title.replaceAll(' ', '-')}.json`, content);
+    const { status, out, err } = await replay([...json, '--policies', file, policyDeny]);
+    expect([status, out]).toStrictEqual([2, '']);
+    expect(subjectsIn(err)[0]).toBe(`--policies ${file}`);
+  });
+
+  test('one that is missing', async () => {
+    const { status, err } = await replay([...json, '--policies', path('none.yaml'), policyDeny]);
+    expect([status, subjectsIn(err)[0]]).toStrictEqual([2, `--policies ${path('none.yaml')}`]);
+  });
+});
