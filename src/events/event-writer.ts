@@ -108,7 +108,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   }
 
   function marked(event: CoreEvent, published: Published): CoreEvent {
-    const annotations = { [stateAnnotation]: annotationOf(stateId, published) };
+    const annotations = { ...event.metadata.annotations, [stateAnnotation]: annotationOf(stateId, published) };
     return { ...event, metadata: { ...event.metadata, annotations } };
   }
 }

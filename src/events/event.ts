@@ -3,6 +3,7 @@ import type { ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { cutBytes } from '../platform/printable.ts';
+import { annotationsOf } from './annotations.ts';
 
 /** Name under which the Events are shown (`From`) and matched by exporters' rules. */
 export const component = 'kube-netfilter-tailer';
@@ -51,6 +52,7 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
     metadata: {
       name: eventName(regarding.name, finding.identity, shared === true ? '' : node, window),
       namespace: namespaceOf(regarding),
+      annotations: annotationsOf(series),
     },
     involvedObject: reference(regarding),
     ...(related ? { related: reference(related) } : {}),

@@ -1,9 +1,10 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Published, Series } from '../model/series.ts';
+import { annotationPrefix } from './annotations.ts';
 import type { StoredEvent } from './event-store.ts';
 
 /** `STATE BASE`, while counts overlap `STATE BASE COUNT UNTIL`: the memory of a run, what is counted beside it, and `overlap`. */
-export const stateAnnotation = 'kube-netfilter-tailer/state';
+export const stateAnnotation = `${annotationPrefix}state`;
 
 /** How the count of an Event is put together: that of a series, on top of a base. */
 export type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;

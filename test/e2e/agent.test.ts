@@ -60,6 +60,16 @@ test('a drop between Pods of two nodes has Events on both, the remote Pod being 
     reportingComponent: 'kube-netfilter-tailer',
     reportingInstance: `kube-netfilter-tailer-${node}`,
   });
+  expect(annotationsOn(events, 'db')).toMatchObject({
+    schema: '1',
+    node,
+    direction: 'receiving',
+    verdict: 'dropped',
+    protocol: 'TCP',
+    port: '5432',
+    peer: `Pod/${namespace}/web`,
+  });
+  expect(annotationsOn(events, 'web')).toMatchObject({ direction: 'sending', peer: `Pod/${namespace}/db` });
 
   // Its second address cannot be looked up, but came along with the first.
   appendFileSync(log, dropLine('fd00:80::1', 'fd00:80::2', 5433));
@@ -196,6 +206,15 @@ describe('counts are exact', () => {
     appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(4));
     const [first] = await rig.untilEvents(namespace, (all) => sumOf(all) === 4);
     await agent.kill();
+    // As a version of the agent left it that knew no annotations but its own.
+    const plain = { 'kube-netfilter-tailer/schema': null, 'kube-netfilter-tailer/peer': null };
+    const path = `/api/v1/namespaces/${namespace}/events/${first?.metadata.name}`;
+    const contentType = 'application/merge-patch+json';
+    const patched = await controlPlane.request('PATCH', path, {
+      body: { metadata: { annotations: plain } },
+      contentType,
+    });
+    expect(patched.status).toBe(200);
     const next = rig.start(settings);
     await next.untilReady();
     // Stamps are cut to seconds: those of the first run must be over, or packets of the two runs could not be distinguished.
@@ -204,6 +223,11 @@ describe('counts are exact', () => {
     appendFileSync(log, dropLine('203.0.113.9', '10.80.3.4', 80).repeat(2));
     const events = await rig.untilEvents(namespace, (all) => sumOf(all) === 6);
     expect(events).toHaveLength(1);
+    expect(annotationsOn(events, 'web')).toMatchObject({
+      schema: '1',
+      peer: 'external/203.0.113.9',
+      state: expect.any(String),
+    });
   });
 });
 
@@ -414,6 +438,14 @@ function messagesOf(events: StoredEvent[]): Record<string, string[]> {
   const messages: Record<string, string[]> = {};
   for (const { involvedObject, message } of events) (messages[involvedObject.name] ??= []).push(message);
   return messages;
+}
+
+/** Annotations of the only Event of an object, without their prefix. */
+function annotationsOn(events: StoredEvent[], object: string): Record<string, string> {
+  const [event, ...others] = events.filter(({ involvedObject }) => involvedObject.name === object);
+  expect(others).toEqual([]);
+  const entries = Object.entries(event?.metadata.annotations ?? {});
+  return Object.fromEntries(entries.map(([key, value]) => [key.replace('kube-netfilter-tailer/', ''), value]));
 }
 
 type Agent = ReturnType<AgentRig['start']>;

@@ -83,7 +83,8 @@ describe('a series without an Event', () => {
     expect(store.requests).toEqual(['create']);
     const fresh = seriesOf({ count: series.count });
     const { metadata, ...expected } = eventOf(fresh, 'a message', nine + second);
-    expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations: { [stateAnnotation]: 'ours 0' } } });
+    const annotations = { ...metadata.annotations, [stateAnnotation]: 'ours 0' };
+    expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
   });
 
   test('but is there, because the answer to the same write was lost, is changed to the same', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { annotationsOf } from '../../src/events/annotations.ts';
 import { eventOf, namespaceOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
@@ -14,7 +15,11 @@ test('of a Pod, in full', () => {
   expect(eventOf(drops, 'a message', nine + 2234)).toEqual({
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: expect.stringMatching(/^web-0\.[0-9a-f]{20}$/), namespace: 'shop' },
+    metadata: {
+      name: expect.stringMatching(/^web-0\.[0-9a-f]{20}$/),
+      namespace: 'shop',
+      annotations: annotationsOf(drops),
+    },
     involvedObject: {
       apiVersion: 'v1',
       kind: 'Pod',

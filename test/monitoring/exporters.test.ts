@@ -1,7 +1,7 @@
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
-import { expandEnv, readExporterConfig } from '../e2e/slack/exporter-config.ts';
+import { expandEnv, readExporterConfig, readLokiConfig } from '../e2e/slack/exporter-config.ts';
 import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';
 import { type AlertRule, alerts, textOf } from './files.ts';
@@ -69,6 +69,59 @@ describe('kubernetes-event-exporter', () => {
 
   test('a setting that it does not have is refused', () => {
     expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
+  });
+});
+
+describe('kubernetes-event-exporter to Loki', () => {
+  const config = readLokiConfig(textOf('deploy/exporters/kubernetes-event-exporter-loki.yaml'), {
+    LOKI_URL: 'http://l',
+  });
+  const { layout = {}, ...loki } = config.receivers[0]?.loki ?? {};
+  const fieldsOf = (event: CoreEvent): object =>
+    Object.fromEntries(
+      Object.entries(layout)
+        .map(([name, template]) => [name, render(template, event)] as const)
+        .filter(([, value]) => value !== ''),
+    );
+
+  test('a line has a field for each annotation of a drop, so that no query has to read the message', () => {
+    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+    expect(loki).toMatchObject({ url: 'http://l', streamLabels: { job: 'kube-netfilter-tailer' } });
+    expect(receiversOf(config.route, drop)).toEqual(['loki']);
+    expect(fieldsOf(drop)).toMatchObject({
+      reason: 'PacketDrop',
+      namespace: 'shop',
+      name: 'postgres-0',
+      node: 'node-b',
+      direction: 'receiving',
+      verdict: 'dropped',
+      protocol: 'TCP',
+      port: '5432',
+      peer: 'Deployment/batch/worker',
+      peers: '6',
+      message: drop.message,
+    });
+  });
+
+  test('no annotation that a sample has is missing in a line', () => {
+    for (const event of [
+      ...eventsOfSample('port-scan'),
+      ...eventsOfSample('kube-proxy-lw8zd-lock'),
+      ...eventsOfSample('ipv6'),
+    ])
+      expect(fieldsOf(event)).toMatchObject(
+        Object.fromEntries(
+          Object.entries(event.metadata.annotations ?? {}).map(([key, value]) => [
+            key.replace('kube-netfilter-tailer/', ''),
+            value,
+          ]),
+        ),
+      );
+  });
+
+  test('Events of other components are left out', () => {
+    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+    expect(receiversOf(config.route, { ...drop, source: { component: 'kubelet' } })).toEqual([]);
   });
 });
 

@@ -104,7 +104,19 @@ describe('Headlamp, with stand-ins for its parts', () => {
     const [first] = table.props.data as [CoreEvent];
     const cells = Object.fromEntries(table.props.columns.map(({ label, getter }) => [label, getter(first)]));
     expect(cells).toMatchObject({ Count: first.count, Reason: first.reason, Message: first.message });
+    expect(cells).toMatchObject({ Peer: '← Deployment/batch/worker', Port: '5432/TCP', Policy: '', Code: '' });
     expect(cells['Object']).toMatchObject({ type: 'Link', props: { params: { name: first.involvedObject.name } } });
+  });
+
+  test('an Event of many peers says how many; one of an older version has empty cells', () => {
+    const [event] = eventsOfSample('policy-deny') as [CoreEvent];
+    const annotations = { 'kube-netfilter-tailer/peers': '41', 'kube-netfilter-tailer/ports': '7' };
+    const cellsOf = (metadata: object): object => {
+      const { columns } = shown([event]).table.props;
+      return Object.fromEntries(columns.map(({ label, getter }) => [label, getter({ ...event, ...metadata })]));
+    };
+    expect(cellsOf({ metadata: { annotations } })).toMatchObject({ Peer: '41 peers', Port: '7 ports' });
+    expect(cellsOf({ metadata: {} })).toMatchObject({ Peer: '', Port: '', Policy: '', Code: '' });
   });
 
   test('while nothing has arrived, and where Events may not be listed, the page is there', () => {
@@ -119,7 +131,7 @@ describe('Loki', () => {
 
   test.each(queries)('%s is LogQL', (query) => {
     expect(errorsIn(query)).toBe(0);
-    expect(query).toContain('job="kubernetes-events"');
+    expect(query).toMatch(/\{job="(?:kubernetes-events|kube-netfilter-tailer)"/);
   });
 
   test('there are queries, and the parser finds mistakes', () => {

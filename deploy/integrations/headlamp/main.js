@@ -27,6 +27,10 @@
           { label: 'Count', getter: (event) => event.count ?? 1 },
           { label: 'Reason', getter: (event) => event.reason },
           { label: 'Object', getter: objectOf },
+          { label: 'Peer', getter: peerOf },
+          { label: 'Port', getter: portOf },
+          { label: 'Policy', getter: (event) => annotation(event, 'policy') },
+          { label: 'Code', getter: (event) => annotation(event, 'code') },
           // React shows it as text, whatever is in it.
           { label: 'Message', getter: (event) => event.message },
         ],
@@ -40,6 +44,23 @@
 
   function lastOf(event) {
     return event.lastOccurrence ?? '';
+  }
+
+  // The table of annotations in docs/events.md. What an Event does not have is empty.
+  function annotation(event, key) {
+    return event.metadata?.annotations?.[`${name}/${key}`] ?? '';
+  }
+
+  function peerOf(event) {
+    const [peer, peers] = [annotation(event, 'peer'), annotation(event, 'peers')];
+    if (peer === '') return peers === '' ? '' : `${peers} peers`;
+    return `${annotation(event, 'direction') === 'sending' ? '→' : '←'} ${peer}`;
+  }
+
+  function portOf(event) {
+    const ports = annotation(event, 'ports');
+    if (ports !== '') return `${ports} ports`;
+    return [annotation(event, 'port'), annotation(event, 'protocol')].filter((part) => part !== '').join('/');
   }
 
   function objectOf(event) {

@@ -57,12 +57,28 @@ const config = z.strictObject({
   ),
 });
 
+/** Source: pkg/sinks/loki.go of the same. */
+const lokiReceiver = z.strictObject({
+  name: z.string(),
+  loki: z.strictObject({
+    url: z.string(),
+    streamLabels: z.record(z.string(), z.string()),
+    layout: z.record(z.string(), z.string()),
+  }),
+});
+const lokiConfig = config.extend({ receivers: z.array(lokiReceiver) });
+
 export type Rule = z.infer<typeof rule>;
 export type ExporterConfig = z.infer<typeof config>;
 
 /** Throws, with the place, for what the exporter does not know or would not start with. */
 export function readExporterConfig(text: string, env: Readonly<Record<string, string>>): ExporterConfig {
   return config.parse(load(expandEnv(text, env)));
+}
+
+/** The same, of a configuration that sends to Loki. */
+export function readLokiConfig(text: string, env: Readonly<Record<string, string>>): z.infer<typeof lokiConfig> {
+  return lokiConfig.parse(load(expandEnv(text, env)));
 }
 
 /** Go's os.ExpandEnv, which the exporter applies to the whole file: also to "$" in regular expressions and templates. */

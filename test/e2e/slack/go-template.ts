@@ -8,21 +8,26 @@ const fields = new Set(
 
 /**
  * The few things of Go's text/template that our layouts use: `{{ .A.B }}`, `{{ with .A }}…{{ . }}…{{ end }}` and the function
- * `replace` of sprig behind a `|`. Throws for all else. Names are Go's: `.InvolvedObject.Kind` is `involvedObject.kind` here.
+ * `replace` of sprig behind a `|`, and `{{ index .Annotations "key" }}`. Throws for all else. Names are Go's: `.InvolvedObject.Kind` is `involvedObject.kind` here.
  */
 export function render(template: string, data: unknown): string {
-  return renderWith(template, (path) => fieldAt(data, path));
+  const { metadata } = data as { metadata?: { annotations?: Record<string, string> } };
+  // A key that a map does not have is an empty text in Go.
+  const annotation = (key: string): string => metadata?.annotations?.[key] ?? '';
+  return renderWith(template, (path) => fieldAt(data, path), annotation);
 }
 
-function renderWith(template: string, valueOf: (path: string) => string): string {
+function renderWith(template: string, valueOf: (path: string) => string, annotation: (key: string) => string): string {
   const block = /\{\{ with (\.[\w.]*) \}\}(.*?)\{\{ end \}\}|\{\{(.*?)\}\}/gs;
   return template.replace(block, (whole, path?: string, body?: string, action = '') => {
     if (path !== undefined && body !== undefined) {
       const value = valueOf(path);
       // Rendered in any case: what is in it has to be understood.
-      const inner = renderWith(body, (inside) => (inside === '.' ? value : refuse(inside)));
+      const inner = renderWith(body, (inside) => (inside === '.' ? value : refuse(inside)), annotation);
       return value === '' ? '' : inner;
     }
+    const [, key] = /^ index \.Annotations "([\w./-]+)" $/.exec(action) ?? [];
+    if (key !== undefined) return annotation(key);
     const [field = '', ...calls] = action.trim().split(' | ');
     if (!/^\.[\w.]*$/.test(field)) throw new Error(`${whole}: not a template that this can render`);
     return calls.reduce(call, valueOf(field));

@@ -1,0 +1,111 @@
+import type { Endpoint } from '../model/endpoint.ts';
+import type { FlowDetails, ScanDetails } from '../model/finding.ts';
+import type { IncidentDetails } from '../model/incident.ts';
+import type { PolicyName } from '../model/packet.ts';
+import type { DistinctValues, Series } from '../model/series.ts';
+import { cutBytes, printable, withoutMarkup } from '../platform/printable.ts';
+
+export const annotationPrefix = 'kube-netfilter-tailer/';
+
+/** Of the table in docs/events.md. It changes when a key gets another meaning or goes, not when one is added. */
+export const annotationSchema = '1';
+
+/** Bytes of a value. Kind, namespace and name of an object have at most 381. */
+const maxValue = 400;
+
+/** Keys behind `annotationPrefix`. `state` is the agent's own (ownership.ts). */
+type Key =
+  | 'schema'
+  | 'node'
+  | 'code'
+  | 'phase'
+  | 'direction'
+  | 'verdict'
+  | 'protocol'
+  | 'port'
+  | 'ports'
+  | 'peer'
+  | 'peers'
+  | 'policy';
+
+type Values = Partial<Record<Key, string | number | undefined>>;
+
+/**
+ * What the message of an Event says, for programs: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
+ * counted instead. The keys of a series never become fewer, because a patch removes none. Each key costs about 75 bytes in etcd.
+ */
+export function annotationsOf(series: Series): Record<string, string> {
+  const { details, node } = series.finding;
+  const values: Values = { schema: annotationSchema, node, ...valuesOf(details, series) };
+  const annotations: Record<string, string> = {};
+  for (const [key, value] of Object.entries(values)) {
+    if (value === undefined || value === '') continue;
+    annotations[annotationPrefix + key] = cutBytes(withoutMarkup(printable(String(value))), maxValue);
+  }
+  return annotations;
+}
+
+function valuesOf(details: Series['finding']['details'], series: Series): Values {
+  switch (details.kind) {
+    case 'flow':
+      return flowValues(details, series);
+    case 'overflow':
+      return overflowValues(series);
+    case 'scan':
+      return scanValues(details, series);
+    case 'incident':
+      return incidentValues(details);
+  }
+}
+
+function flowValues(details: FlowDetails, { peers }: Series): Values {
+  const { direction, verdict, protocol, port, peer, policy, martian } = details;
+  return {
+    direction,
+    verdict,
+    protocol,
+    port,
+    peer: peerText(peer),
+    peers: countOf(peers) > 1 ? countOf(peers) : undefined,
+    policy: policy && policyText(policy),
+    code: martian ? 'KN403' : undefined,
+  };
+}
+
+/** Its packets go both ways, over several protocols, and were refused in several ways. */
+function overflowValues({ peers, ports }: Series): Values {
+  return { peers: countOf(peers), ports: countOf(ports) };
+}
+
+function scanValues({ of, example }: ScanDetails, { peers, ports }: Series): Values {
+  return {
+    direction: example.direction,
+    peer: of === 'stranger' ? peerText(example.peer) : undefined,
+    peers: countOf(peers),
+    ports: countOf(ports),
+  };
+}
+
+function incidentValues({ diagnosis, phase }: IncidentDetails): Values {
+  return { code: diagnosis, phase };
+}
+
+/** `Deployment/batch/worker`, `Pod/shop/db-0`, `Node/node-a`, `external/203.0.113.9`: a name has no `/`. A Pod's workload goes before it. */
+function peerText({ kind, address, workload, object }: Endpoint): string {
+  const known = workload ?? object;
+  return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
+}
+
+/** `NetworkPolicy/shop/default-deny`: what the log line names of it. */
+function policyText({ kind, namespace, name }: PolicyName): string {
+  return joined(kind, namespace, name);
+}
+
+function joined(...parts: (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join('/');
+}
+
+/** Values past the limit are not distinguished: it is at least as many. */
+function countOf({ seen }: DistinctValues): number {
+  return seen.length;
+}
