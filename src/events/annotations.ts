@@ -1,5 +1,5 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { FlowDetails, ScanDetails } from '../model/finding.ts';
+import type { EventDetails, FlowDetails, ScanDetails } from '../model/finding.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
@@ -32,7 +32,7 @@ type Values = Partial<Record<Key, string | number | undefined>>;
 
 /**
  * What the message of an Event says, for programs: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
- * counted instead. The keys of a series never become fewer, because a patch removes none. Each key costs about 75 bytes in etcd.
+ * counted instead. The keys of a series never become fewer, because a patch removes none. Each key costs about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series): Record<string, string> {
   const { details, node } = series.finding;
@@ -45,17 +45,10 @@ export function annotationsOf(series: Series): Record<string, string> {
   return annotations;
 }
 
-function valuesOf(details: Series['finding']['details'], series: Series): Values {
-  switch (details.kind) {
-    case 'flow':
-      return flowValues(details, series);
-    case 'overflow':
-      return overflowValues(series);
-    case 'scan':
-      return scanValues(details, series);
-    case 'incident':
-      return incidentValues(details);
-  }
+function valuesOf(details: EventDetails, series: Series): Values {
+  if (details.kind === 'flow') return flowValues(details, series);
+  if (details.kind === 'overflow') return overflowValues(series);
+  return details.kind === 'scan' ? scanValues(details, series) : incidentValues(details);
 }
 
 function flowValues(details: FlowDetails, { peers }: Series): Values {
