@@ -3,9 +3,15 @@ import { version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
+import {
+  clusterPolicyKinds,
+  isServed,
+  listPolicies,
+  namespacedPolicyKinds,
+  type PolicyKind,
+} from '../../kubernetes/policy-kinds.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { at, type Json, list } from '../../platform/json.ts';
 import { unknownPolicy } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { type Collector, collectObjects, type KnownObjects } from './known-objects.ts';
@@ -14,26 +20,6 @@ import { type Collector, collectObjects, type KnownObjects } from './known-objec
 export class ClusterError extends Error {
   override name = 'ClusterError';
 }
-
-/** Policies of the whole cluster. A kind that the API server does not have is none. */
-const clusterKinds = [
-  ['policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'],
-  ['policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'],
-  ['policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'],
-  ['crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'],
-  ['cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'],
-  ['crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'],
-] as const;
-
-/** Policies of one Namespace. */
-const namespacedKinds = [
-  ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'],
-  ['crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'],
-  ['cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'],
-  ['crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'],
-] as const;
-
-type Kind = readonly [apiVersion: string, kind: string, plural: string];
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
 export async function readCluster(
@@ -52,8 +38,10 @@ export async function readCluster(
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
     ),
-    ...[...namespaces].flatMap((name) => namespacedKinds.map((kind) => readKind(connection, kind, name, collector))),
-    ...clusterKinds.map((kind) => readKind(connection, kind, undefined, collector)),
+    ...[...namespaces].flatMap((name) =>
+      namespacedPolicyKinds.map((kind) => readKind(connection, kind, name, collector)),
+    ),
+    ...clusterPolicyKinds.map((kind) => readKind(connection, kind, undefined, collector)),
   ]);
   return objects;
 }
@@ -123,17 +111,17 @@ async function readPods(connection: Connection, namespace: string, { add }: Coll
 /** Of a kind that may not be listed, one policy stands for all that there may be. */
 async function readKind(
   connection: Connection,
-  [apiVersion, kind, plural]: Kind,
+  policyKind: PolicyKind,
   namespace: string | undefined,
   { add, objects }: Collector,
 ): Promise<void> {
-  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
-  const answer = await connection.request('GET', `/apis/${apiVersion}${scope}/${plural}`, {});
-  if (answer.kind === 'answered') {
-    add(withoutLists(answer.body), { apiVersion, kind });
+  const { apiVersion, kind, plural } = policyKind;
+  const answer = await listPolicies(connection, policyKind, namespace, { fromCache: false });
+  if (answer.kind === 'listed') {
+    add({ items: answer.items }, { apiVersion, kind });
     return;
   }
-  if (answer.status === 404 || !(await isServed(connection, apiVersion, plural))) return;
+  if (answer.status === 404 || (await isServed(connection, policyKind)) === false) return;
   refused(answer);
   const object = { apiVersion, kind, metadata: { name: '(any)', namespace } };
   const policies = objects.policies as Map<string, ReturnType<typeof unknownPolicy>>;
@@ -141,17 +129,6 @@ async function readKind(
     `${apiVersion}/${kind}/${namespace ?? ''}`,
     unknownPolicy(object, 'Admin', `${plural} may not be listed`),
   );
-}
-
-/** Whether the API server has the kind: who may not list it gets the same refusal where there is none. Each user may ask. */
-async function isServed(connection: Connection, apiVersion: string, plural: string): Promise<boolean> {
-  const answer = await connection.request('GET', `/apis/${apiVersion}`, {});
-  if (answer.kind === 'refused') return answer.status !== 404;
-  return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
-}
-
-function withoutLists(body: Json): Json {
-  return { items: at(body, 'items') ?? [] };
 }
 
 /** A missing right or object is a missing fact; no answer at all is not. */

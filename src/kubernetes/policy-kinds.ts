@@ -1,0 +1,59 @@
+/** Kinds of network policies, and how they are listed. */
+import { at, type Json, list } from '../platform/json.ts';
+import type { Refusal } from '../events/event-store.ts';
+import type { Connection } from './connection.ts';
+
+export interface PolicyKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** As in paths and in rights. */
+  readonly plural: string;
+}
+
+/** Of the whole cluster. A kind that the API server does not have is none. */
+export const clusterPolicyKinds: readonly PolicyKind[] = [
+  kind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
+  kind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
+  kind('policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'),
+  kind('crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
+  kind('cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'),
+  kind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
+];
+
+/** Of one Namespace. */
+export const namespacedPolicyKinds: readonly PolicyKind[] = [
+  kind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  kind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
+  kind('cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'),
+  kind('crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'),
+];
+
+function kind(apiVersion: string, name: string, plural: string): PolicyKind {
+  return { apiVersion, kind: name, plural };
+}
+
+/** `fromCache`: from the API server's cache, as the kubelet reads; else from etcd. Never rejects. */
+export async function listPolicies(
+  { request }: Pick<Connection, 'request'>,
+  { apiVersion, plural }: PolicyKind,
+  namespace: string | undefined,
+  { fromCache }: { fromCache: boolean },
+): Promise<{ kind: 'listed'; items: readonly Json[] } | Refusal> {
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const query = fromCache ? { resourceVersion: '0' } : {};
+  const answer = await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query });
+  return answer.kind === 'refused' ? answer : { kind: 'listed', items: list(at(answer.body, 'items')) };
+}
+
+/**
+ * Whether the API server has the kind: who may not list it gets the same refusal where there is none. Each user may ask. Undefined where
+ * it does not answer. Never rejects.
+ */
+export async function isServed(
+  { request }: Pick<Connection, 'request'>,
+  { apiVersion, plural }: PolicyKind,
+): Promise<boolean | undefined> {
+  const answer = await request('GET', `/apis/${apiVersion}`, {});
+  if (answer.kind === 'refused') return answer.status === 404 ? false : undefined;
+  return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
+}
