@@ -70,7 +70,8 @@ ENV PATH=/usr/local/bin:/usr/bin:/bin \
   MALLOC_MMAP_THRESHOLD_=32768
 # Enough for `replay`. The DaemonSet runs it as root without capabilities: the logs of a node belong to root.
 USER 65532:65532
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--optimize-for-size", "/usr/local/bin/kube-netfilter-tailer"]
+# Without pretenuring, because V8 would take the objects of all packets for long-lived once those of the first have stayed (docs/performance.md).
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--no-allocation-site-pretenuring", "--optimize-for-size", "/usr/local/bin/kube-netfilter-tailer"]
 CMD ["run"]
 
 # The same with journalctl, for nodes whose kernel log is in the journal.

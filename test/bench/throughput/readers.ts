@@ -17,11 +17,15 @@ export interface Reader {
 
 const image = imageCommand();
 
-/** Ready when it resolves. */
+/** Ready when it resolves. `flags`: of Node.js, by default the image's. */
 export async function startAgent(
   bundle: string,
   log: string,
-  { kubeconfig, state }: { kubeconfig: string; state: string },
+  {
+    kubeconfig,
+    state,
+    flags = image.flags,
+  }: { kubeconfig: string; state: string; flags?: readonly string[] | undefined },
   more: Readonly<Record<string, string>> = {},
 ): Promise<Reader> {
   const env = {
@@ -34,7 +38,7 @@ export async function startAgent(
     ...image.allocator,
     ...more,
   };
-  const child = spawn(process.execPath, [...image.flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const { promise: started, resolve } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
     const { metricsAddress } = JSON.parse(line) as { metricsAddress?: string };
