@@ -35,7 +35,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
       const { status, message } = refusal;
       if (status === 403) return denied(verb, resource, message, subject);
       const refused = `The API server refuses to ${verb} ${resource} for now`;
-      const about = { server: server(), status, answer: message };
+      const about = { server: server(), asked: `${verb} ${subject}`, status, answer: message };
       if (status === 401) {
         const text = 'The API server does not accept our token (401): it is read again and tried again';
         return shared.report('token', subject, 'error', about, text);
@@ -44,7 +44,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
       if (status === 429 && !shared.has('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
-        const text = 'The API server cannot be reached: waiting for it, and counting meanwhile';
+        const text = 'The API server does not answer: waiting for it, and counting meanwhile';
         return shared.report('api server', subject, 'error', about, text);
       }
       if (status === 408 || status === 429 || status >= 500)

@@ -2,11 +2,6 @@ import type { Millis } from '../model/log-line.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
 import { type BatchesOptions, createBatches } from './batches.ts';
 
-export interface PublisherOptions extends BatchesOptions {
-  /** Timers of the time that `now` is of; by default the process's. */
-  schedule?: Schedule;
-}
-
 export interface Publisher {
   /** Writes what is due, for ever. Resolves after `stop`. */
   run: () => Promise<void>;
@@ -20,10 +15,10 @@ export interface Publisher {
 const longestSleep: Millis = 3_600_000;
 
 /** The cold path: one batch after another, most urgent first, and never given up while there is hope. */
-export function createPublisher(options: PublisherOptions): Publisher {
+export function createPublisher(options: BatchesOptions): Publisher {
   const { table, now, schedule = systemSchedule } = options;
-  const batches = createBatches(options);
   const [untilDue, backOff] = [createPause(schedule), createPause(schedule)];
+  const batches = createBatches(options, untilDue.end);
   const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
 
@@ -61,7 +56,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   /** What is due at the end is written once, without waiting for a server that is away. */
   async function flush(deadline: Millis): Promise<void> {
     const mayGoOn = (): boolean => now() < deadline;
-    while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) return;
+    while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;
+    await batches.settled();
   }
 }
 

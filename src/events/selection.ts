@@ -13,13 +13,21 @@ export interface SelectionOptions {
   table: PublisherTable;
   budget: WriteBudget;
   outage: Outage;
+  /** How many writes are in flight that an earlier batch has not waited for. */
+  inFlight: { readonly size: number };
   /** If not, it is given up, or tried again later. */
   mayBeWritten: (series: Series) => boolean;
   now: () => Millis;
 }
 
+/** While the API server accepts nothing; the second one, in case that the first hangs because of its namespace. */
+const mostInOutage = 2;
+
+/** How soon more is tried then. */
+const nextLook: Millis = 1000;
+
 /** Which series are written next: as their turns come, as far as the budget goes. */
-export function createSelection({ table, budget, outage, mayBeWritten, now }: SelectionOptions) {
+export function createSelection({ table, budget, outage, inFlight, mayBeWritten, now }: SelectionOptions) {
   return {
     /** One only while it is not known whether the API server accepts anything. */
     take(): Taken[] {
@@ -30,6 +38,10 @@ export function createSelection({ table, budget, outage, mayBeWritten, now }: Se
         const isFirst = turn.isFirst && !outage.isCatchingUp;
         if (!mayBeWritten(series)) continue;
         if (batch.length > 0 && outage.isOn) return batch;
+        if (outage.isOn && inFlight.size >= mostInOutage) {
+          table.postpone(now() + nextLook);
+          return batch;
+        }
         if (!budget.take(now(), isFirst)) {
           table.postpone(budget.availableAt(now(), isFirst));
           return batch;

@@ -61,7 +61,7 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
       api.informer('pods', { verb: 'list', refusal: refused(0, 'no') });
       api.synced('pods');
     },
-    ['The API server cannot be reached: waiting for it, and counting meanwhile', 'The API server answers again'],
+    ['The API server does not answer: waiting for it, and counting meanwhile', 'The API server answers again'],
   ],
   [
     'an API server that fails',

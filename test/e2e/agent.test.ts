@@ -237,14 +237,14 @@ describe('the API server', () => {
     const gate = await newGate();
     await gate.close();
     const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}`, KUBECONFIG: await through(gate) });
-    await agent.untilLog(({ msg }) => /cannot be reached/.test(String(msg)));
+    await agent.untilLog(({ msg }) => /does not answer/.test(String(msg)));
     expect((await agent.get('/readyz')).status).toBe(503);
     expect((await agent.get('/healthz')).status).toBe(200);
     appendFileSync(log, dropLine('203.0.113.9', '10.80.4.1', 80).repeat(30));
     await untilCounted(agent, 30);
     await gate.open();
     await rig.untilEvents(namespace, (all) => sumOf(all) === 30);
-    expect(agent.log.filter(({ msg }) => /cannot be reached/.test(String(msg)))).toHaveLength(1);
+    expect(agent.log.filter(({ msg }) => /does not answer/.test(String(msg)))).toHaveLength(1);
     await agent.untilLog(({ msg }) => /answers again/.test(String(msg)));
   });
 
@@ -255,7 +255,7 @@ describe('the API server', () => {
     await agent.untilReady();
     await gate.close();
     appendFileSync(log, dropLine('203.0.113.9', '10.80.4.2', 80).repeat(7));
-    await agent.untilLog(({ msg }) => /cannot be reached/.test(String(msg)));
+    await agent.untilLog(({ msg }) => /does not answer/.test(String(msg)));
     await gate.open();
     await rig.untilEvents(namespace, (all) => sumOf(all) === 7);
     // What happened meanwhile is known again.

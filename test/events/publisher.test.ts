@@ -32,8 +32,22 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
-/** What the API server says to a write: a status, with reason or seconds to wait; `ok`; or nothing until `hung` is resolved. */
-type Answer = 'ok' | 'foreign' | 'hang' | 'throw' | number | [status: number, more: string | number];
+/**
+ * What the API server says to a write: a status, with reason or seconds to wait; `ok`, also after three seconds (`slow`); or nothing until
+ * `hung` is resolved or a request is given up (`time-out`).
+ */
+type Answer =
+  | 'ok'
+  | 'slow'
+  | 'foreign'
+  | 'hang'
+  | 'time-out'
+  | 'throw'
+  | number
+  | [status: number, more: string | number];
+
+/** What an answer takes, in seconds; else 0.02. */
+const delays: Partial<Record<string, number>> = { slow: 3, 'time-out': 30 };
 
 interface Rig {
   table: SeriesTable;
@@ -112,16 +126,16 @@ function rig(options: RigOptions = {}): Rig {
     const list = answers[series.finding.identity] ?? [];
     const answer = (list.length > 1 ? list.shift() : list[0]) ?? 'ok';
     // A request takes its time.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, (delays[String(answer)] ?? 0.02) * second));
     if (answer === 'throw') throw new TypeError('no such property');
     if (answer === 'foreign') return { kind: 'foreign', component: 'kubelet' };
     if (answer === 'hang') await hung.promise;
     const verb = published.writes === 0 ? 'create' : 'update';
-    if (answer === 'ok' || answer === 'hang') {
+    if (answer === 'ok' || answer === 'slow' || answer === 'hang') {
       const packets = count - published.count;
       return { kind: 'written', verb, packets, published: { ...published, count, writes: published.writes + 1, at } };
     }
-    const [status, more] = typeof answer === 'number' ? [answer, ''] : answer;
+    const [status, more] = answer === 'time-out' ? [0, ''] : typeof answer === 'number' ? [answer, ''] : answer;
     const [reason, wait] = typeof more === 'string' ? [more, undefined] : ['', more * second];
     return { kind: 'refused', verb, refusal: refusal(status, reason, wait) };
   }
@@ -184,15 +198,17 @@ describe('what is due', () => {
     expect(one.writes).toEqual(['1 a', '7.1 b', '31 a']);
   });
 
-  test('while another is written goes out after it', async () => {
-    const one = rig({ answers: { a: ['hang'] } });
+  test('while another of its namespace is written goes out after it', async () => {
+    const one = rig({ answers: { a: ['slow'] } });
     one.count(drop('a'));
     await pass(2);
     one.count(drop('b'));
     await pass(10);
-    one.hung.resolve();
-    await pass(1);
-    expect(one.writes).toEqual(['1 a', '12 b']);
+    const [begun = 0] = timesOf('b', one);
+    expect(begun).toBeGreaterThanOrEqual(4);
+    // It waits as long again as the other has taken, at most.
+    expect(begun).toBeLessThanOrEqual(7);
+    expect(one.most).toBe(1);
   });
 
   test('and counted further meanwhile is published later, with the rest', async () => {
@@ -279,7 +295,7 @@ describe('a batch', () => {
     await pass(1);
     expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g']);
     one.hung.resolve();
-    await pass(1);
+    await pass(2);
     expect(namesOf(one)).toEqual(['a', 'd', 'e', 'f', 'g', 'b', 'c']);
     expect(one.most).toBe(4);
   });
@@ -305,6 +321,110 @@ describe('a batch', () => {
     await pass(2);
     expect(one.results).toEqual(['create failed a', 'create ok b']);
   });
+});
+
+describe('a namespace whose admission hangs', () => {
+  test('Events of others are written in time, in its batch and later, each after one sync', async () => {
+    const keep = vi.fn<() => Promise<void>>(async () => {});
+    const one = rig({ answers: { 'hung-0': ['hang'] }, keep });
+    for (let number = 0; number < 5; number++) one.count(drop(`hung-${number}`, 'hung'));
+    for (let number = 0; number < 5; number++) one.count(drop(`a-${number}`));
+    await pass(1.5);
+    expect(namesOf(one).toSorted()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'hung-0']);
+    const waits: number[] = [];
+    for (let number = 0; number < 20; number++) {
+      const counted = seconds();
+      one.count(drop(`later-${number}`));
+      await pass(2);
+      waits.push((timesOf(`later-${number}`, one)[0] ?? Infinity) - counted);
+    }
+    // Each is due after a second.
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1.1);
+    expect(namesOf(one).filter((name) => name.startsWith('hung'))).toEqual(['hung-0']);
+    expect(keep).toHaveBeenCalledTimes(1 + 20);
+  });
+
+  test('when it ends, what waited is written, each as it was when it was last on disk', async () => {
+    const one = rig({ answers: { 'hung-0': ['hang', 'ok'] } });
+    for (let number = 0; number < 3; number++) one.count(drop(`hung-${number}`, 'hung'), 2);
+    await pass(20);
+    one.hung.resolve();
+    await pass(21);
+    expect(one.results).toEqual(['create ok hung-0', 'create ok hung-1', 'create ok hung-2']);
+    expect(one.written).toEqual([2, 2, 2]);
+    expect(one.table.sizes.pending).toBe(0);
+  });
+
+  test('each write of it is given up, again and again: others are written at any time', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const one = rig({ answers: { hung: ['time-out'] } });
+    one.count(drop('hung', 'hung'));
+    for (let minute = 0; minute < 10; minute++) {
+      await pass(47);
+      one.count(drop(`minute-${minute}`));
+      await pass(2.1);
+      expect(one.results.at(-1)).toBe(`create ok minute-${minute}`);
+      await pass(10.9);
+    }
+    expect(timesOf('hung', one).length).toBeGreaterThan(4);
+    expect(timesOf('hung', one).length).toBeLessThan(12);
+  });
+
+  test('each write of it takes three seconds: its own Events are all written, others meanwhile', async () => {
+    const names = Array.from({ length: 5 }, (_, number) => `slow-${number}`);
+    const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['slow', 'ok']])) });
+    for (const name of names) one.count(drop(name, 'slow'));
+    one.count(drop('a'));
+    await pass(2);
+    one.count(drop('b'));
+    await pass(1.1);
+    expect(one.results).toEqual(['create ok a', 'create ok b']);
+    await pass(40);
+    expect(one.results).toHaveLength(7);
+    expect(one.most).toBeLessThanOrEqual(2);
+  });
+
+  test('as that of twenty others: twelve requests are in flight, and once they were given up, others are written in time', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const names = Array.from({ length: 20 }, (_, number) => `hung-${String(number).padStart(2, '0')}`);
+    const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['hang', 500]])) });
+    for (const name of names) one.count(drop(name, `of-${name}`));
+    await pass(20);
+    expect(one.writes).toHaveLength(12);
+    expect(one.most).toBe(12);
+    one.hung.resolve();
+    await pass(10);
+    one.count(drop('a'));
+    await pass(1.1);
+    expect(one.results.at(-1)).toBe('create ok a');
+  });
+});
+
+test('an API server that hangs: twelve requests at first, then two at a time try whether that is over', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const names = Array.from({ length: 30 }, (_, number) => `pod-${String(number).padStart(2, '0')}`);
+  const later = names.map((name) => `later-${name}`);
+  const one = rig({ answers: Object.fromEntries([...names, ...later].map((name) => [name, ['time-out']])) });
+  for (const name of names) one.count(drop(name, `of-${name}`));
+  await pass(30);
+  expect(one.writes).toHaveLength(12);
+  // The last of the twelve have begun 3 s after the first.
+  await pass(5);
+  const { length } = one.results;
+  expect(length).toBe(12);
+  const { nextDue } = one.table;
+  let looks = 0;
+  vi.spyOn(one.table, 'nextDue').mockImplementation(() => {
+    // What becomes due while two are in flight is not looked at without a pause.
+    if (++looks > 3000) throw new Error('it spins');
+    return nextDue();
+  });
+  for (const name of later) {
+    one.count(drop(name, `of-${name}`));
+    await pass(10);
+  }
+  expect((one.results.length - length) / (300 / 30)).toBeLessThanOrEqual(2);
+  expect(one.results.length).toBeGreaterThan(length);
 });
 
 async function promisesLeftBy(work: () => Promise<unknown>): Promise<number> {

@@ -1,3 +1,4 @@
+import { sumOf } from '../agent-rig.ts';
 import { events, failing, heal, refusedWrites, status } from './answers.ts';
 import type { Fault } from './fault.ts';
 import { testFaults } from './suite.ts';
@@ -57,6 +58,30 @@ testFaults({ name: 'answers', subnet: '10.110' }, [
     end: heal,
     problems: ['throttled'],
   })),
+  {
+    title:
+      'no answer to the Events of one namespace, as if its admission webhook hung: those of others are written meanwhile',
+    begin: failing(() => {}, eventsOfOther, false),
+    goesOn: true,
+    lasts: refusedWrites(0, 2),
+    end: heal,
+    problems: ['api server'],
+  },
+  {
+    title: 'Events of one namespace that are admitted after eight seconds: those of others are written meanwhile',
+    begin: failing(
+      ({ pass, response }) => {
+        const timer = setTimeout(pass, 8000);
+        response.on('close', () => clearTimeout(timer));
+      },
+      eventsOfOther,
+      false,
+    ),
+    goesOn: true,
+    lasts: ({ rig, otherNamespace }) => rig.untilEvents(otherNamespace, (all) => sumOf(all, 'other') === 6),
+    end: heal,
+    problems: [],
+  },
   {
     title: 'answers that never come',
     begin: failing(() => {}),
