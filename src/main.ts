@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /** The command line: which command runs, and what its errors come to. */
+import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { explainLine } from './commands/explain.ts';
 import { runConfig } from './commands/options/config-options.ts';
 import { directoryHelp, readDirectoryOptions } from './commands/options/directory-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
+import { dropsHelp, readDropsOptions } from './commands/options/drops-options.ts';
 import { readReportOptions, reportHelp } from './commands/options/report-options.ts';
 import { readWhyOptions, suggestHelp, whyHelp } from './commands/options/why-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
@@ -27,6 +29,7 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['doctor', runDoctor],
   ['why', runWhy],
   ['suggest', runSuggest],
+  ['drops', runDrops],
   ['config', (args) => print(runConfig(args))],
   ['version', () => print(`${version}\n`)],
 ]);
@@ -42,6 +45,7 @@ Usage: kube-netfilter-tailer COMMAND
   doctor     check prerequisites, and say what to do
   why        which network policy admits or denies a connection, and at which clause
   suggest    the least new network policy that admits a connection
+  drops      list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops
   config     print the settings in force and where each is from, or check a config file
   version    print the version
 
@@ -58,11 +62,18 @@ const streams: Streams = {
   terminal: process.stderr.isTTY ? process.stderr : undefined,
 };
 
+/** kubectl finds a plugin by its name. What an executable was started as stands in the first of the two. */
+const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
+  /^kubectl-drops(?:\.\w+)?$/.test(basename(path)),
+);
+const dropsName = isPlugin ? 'kubectl drops' : 'kube-netfilter-tailer drops';
+
 // Not awaited: the bundle is CommonJS (scripts/build.mjs).
 void start();
 
 async function start(): Promise<void> {
-  process.exitCode = await main(process.argv.slice(2));
+  const given = process.argv.slice(2);
+  process.exitCode = await main(isPlugin ? ['drops', ...given] : given);
 }
 
 async function main([command, ...args]: string[]): Promise<number> {
@@ -181,4 +192,23 @@ async function runSuggest(args: string[]): Promise<number> {
   if (options === 'help') return print(suggestHelp);
   const { suggestPolicies } = await import('./commands/why/suggest.ts');
   return process.exit(await suggestPolicies(options, streams));
+}
+
+/** `drops`, and what stands behind it in place of the name of a Pod. */
+async function runDrops([first = '', ...rest]: string[]): Promise<number> {
+  if (isPlugin && first === '--version') return print(`${version}\n`);
+  if (first === 'report') return await runReport(rest);
+  const isWhy = first === 'why';
+  if (isWhy && rest.some((each) => /^--(?:from|to|policies)(?:=|$)/.test(each))) return await runWhy(rest);
+  const given = isWhy ? rest : [first, ...rest].filter((each) => each !== '');
+  const options = readDropsOptions(first === 'help' ? ['--help'] : given, dropsName);
+  if (options === 'help') return print(withAddresses(dropsHelp(dropsName)));
+  if (isWhy) {
+    if (options.target.kind !== 'pod') throw new UsageError(['why: of which Pod?'], '', dropsName);
+    const { whyPod } = await import('./commands/drops/why-pod.ts');
+    return process.exit(await whyPod(options, `${dropsName} why`, streams));
+  }
+  const { drops } = await import('./commands/drops/drops.ts');
+  // Not waiting for connections that are kept.
+  return process.exit(await drops(options, dropsName, streams));
 }

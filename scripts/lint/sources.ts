@@ -27,7 +27,6 @@ function unknownPrograms(): string[] {
   const examples = 'test/programs/started.test.ts';
   const files = [
     '.ci/run',
-    'deploy/kubectl-plugin/kubectl-drops',
     ...['deploy', 'samples', 'scripts', 'src', 'test'].flatMap((folder) =>
       ['.sh', '.ts', '.mjs'].flatMap((ending) => filesBelow(folder, ending)),
     ),

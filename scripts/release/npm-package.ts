@@ -11,6 +11,7 @@ export function makeNpmPackage(project: Project, output: string, notices: string
   const files = {
     'dist/kube-netfilter-tailer.cjs': '',
     'bin/kube-netfilter-tailer.cjs': '',
+    'bin/kubectl-drops.cjs': '',
     'README.md': '',
     LICENSE: '',
   };

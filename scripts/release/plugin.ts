@@ -1,28 +1,58 @@
-// The kubectl plugin as krew installs it: an archive, and the manifest that names it (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/).
+// The kubectl plugin as krew installs it (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/): for Linux the executables of the
+// release, for macOS the bundle, which needs Node.js there. krew makes the link `kubectl-drops`, and the program looks at that name.
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { dump } from 'js-yaml';
 import { type Project, root } from './project.ts';
 import { pack } from './run.ts';
 
-/** Writes the archive and `drops.yaml` into a folder. Returns their paths. */
-export function makePlugin(project: Project, output: string): string[] {
+export interface PluginParts {
+  readonly output: string;
+  /** The licences of all that is in the bundle. */
+  readonly notices: string;
+  /** Archives of executables, each with the processor as Node.js names it. */
+  readonly executables: readonly { readonly processor: string; readonly archive: string }[];
+}
+
+/** Writes the archive for macOS and `drops.yaml` into a folder. Returns their paths. */
+export function makePlugin(project: Project, { output, notices, executables }: PluginParts): string[] {
   const name = `kubectl-drops-${project.version}`;
   const folder = join(output, name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
-  copyFileSync(join(root, 'deploy/kubectl-plugin/kubectl-drops'), join(folder, 'kubectl-drops'));
+  copyFileSync(join(root, 'dist/kube-netfilter-tailer.cjs'), join(folder, 'kubectl-drops'));
+  chmodSync(join(folder, 'kubectl-drops'), 0o755);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  copyFileSync(notices, join(folder, 'THIRD-PARTY-LICENCES.txt'));
   const archive = join(output, `${name}.tar.gz`);
   pack(output, name, archive);
   rmSync(folder, { recursive: true });
   const manifest = join(output, 'drops.yaml');
-  writeFileSync(manifest, dump(manifestOf(project, name, sha256Of(archive)), { lineWidth: -1 }));
+  const platforms = [
+    ...executables.map(({ processor, archive: file }) => ({
+      selector: { matchLabels: { os: 'linux', arch: processor === 'x64' ? 'amd64' : processor } },
+      ...placeOf(project, file, project.name),
+    })),
+    { selector: { matchLabels: { os: 'darwin' } }, ...placeOf(project, archive, 'kubectl-drops') },
+  ];
+  writeFileSync(manifest, dump(manifestOf(project, platforms), { lineWidth: -1 }));
   return [archive, manifest];
 }
 
-function manifestOf({ version, homepage }: Project, name: string, sha256: string): object {
+/** Where krew gets an archive, and which of its files kubectl starts. */
+function placeOf({ version, homepage }: Project, archive: string, program: string): object {
+  const file = basename(archive);
+  const folder = file.replace(/\.tar\.gz$/, '');
+  return {
+    uri: `${homepage}/releases/download/v${version}/${file}`,
+    sha256: sha256Of(archive),
+    files: [program, 'LICENSE', 'THIRD-PARTY-LICENCES.txt'].map((name) => ({ from: `${folder}/${name}`, to: '.' })),
+    bin: program,
+  };
+}
+
+function manifestOf({ version, homepage }: Project, platforms: readonly object[]): object {
   return {
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
     kind: 'Plugin',
@@ -32,21 +62,10 @@ function manifestOf({ version, homepage }: Project, name: string, sha256: string
       homepage,
       shortDescription: 'List the packets that Pods lost to netfilter',
       description:
-        'Lists the packets that Pods of a namespace lost, newest last: from whom to whom, which port, and which policy\n' +
-        'dropped them. It reads the Events of kube-netfilter-tailer, whose agent has to run in the cluster.\n',
-      platforms: [
-        {
-          // A shell script: wherever there is a shell.
-          selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['darwin', 'linux'] }] },
-          uri: `${homepage}/releases/download/v${version}/${name}.tar.gz`,
-          sha256,
-          files: [
-            { from: `${name}/kubectl-drops`, to: '.' },
-            { from: `${name}/LICENSE`, to: '.' },
-          ],
-          bin: 'kubectl-drops',
-        },
-      ],
+        'Lists the packets that Pods of a namespace lost, newest last: from whom to whom, which port, and how often.\n' +
+        'It reads the Events of kube-netfilter-tailer, whose agent has to run in the cluster.\n',
+      caveats: 'On macOS it needs Node.js 24.12 or newer on the PATH; on Linux it needs nothing.\n',
+      platforms,
     },
   };
 }

@@ -81,15 +81,16 @@ function make({ output, executables: wanted }: Options): string[] {
   const bill = join(output, `${project.name}-${project.version}.cdx.json`);
   run(process.execPath, ['scripts/sbom.mjs', bill]);
   const scratch = join(output, 'scratch');
-  const executables = wanted.map((processor) =>
-    makeExecutable(project, { processor, node: nodeOf(project, processor, scratch), output, notices }),
-  );
+  const executables = wanted.map((processor) => ({
+    processor,
+    archive: makeExecutable(project, { processor, node: nodeOf(project, processor, scratch), output, notices }),
+  }));
   rmSync(scratch, { recursive: true, force: true });
   const files = [
     makeNpmPackage(project, output, notices),
-    ...executables,
+    ...executables.map(({ archive }) => archive),
     makeChart(project, output),
-    ...makePlugin(project, output),
+    ...makePlugin(project, { output, notices, executables }),
     bill,
   ];
   rmSync(notices);

@@ -33,6 +33,12 @@ try {
   const absent = program(['report', 'rows.ndjson']);
   if (absent.status !== 2 || !absent.stderr.includes('no part'))
     failures.push(`report ended with ${absent.status}: ${absent.stderr}`);
+  const plugin = spawnSync(
+    process.env.TRY_NODE ?? process.execPath,
+    [join(folder, 'node_modules/kube-netfilter-tailer/bin/kubectl-drops.cjs'), '--help'],
+    { encoding: 'utf8', cwd: folder },
+  );
+  if (!plugin.stdout.startsWith('Usage: kubectl drops')) failures.push(`kubectl-drops --help: ${plugin.stderr}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,9 +1,71 @@
 import { KubeConfig } from '@kubernetes/client-node';
+import { isLabel } from '../platform/api-names.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
 
+/** What a user says on the command line of kubectl, over what the kubeconfig says. */
+export interface UserFlags {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly user?: string | undefined;
+  readonly server?: string | undefined;
+  readonly token?: string | undefined;
+  /** As whom to ask. */
+  readonly as?: string | undefined;
+  readonly asGroups?: readonly string[] | undefined;
+  readonly asUid?: string | undefined;
+}
+
 /** By the file at `path`, else as kubectl does. Throws with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
+  return accessOf(loadKubeconfig(path), path);
+}
+
+/** As the user asks, and the namespace of the context. Throws with what cannot be used. */
+export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
+  const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
+  const config = loadKubeconfig(kubeconfig);
+  const named = context ?? config.getCurrentContext();
+  const found = config.getContextObject(named);
+  if (context !== undefined && found === null)
+    throw new Error(`--context ${context}: the kubeconfig has no such context`);
+  if (cluster !== undefined && config.getCluster(cluster) === null)
+    throw new Error(`--cluster ${cluster}: the kubeconfig has no such cluster`);
+  if (user !== undefined && config.getUser(user) === null)
+    throw new Error(`--user ${user}: the kubeconfig has no such user`);
+  const place = config.getCluster(cluster ?? found?.cluster ?? '');
+  const who = config.getUser(user ?? found?.user ?? '');
+  const own = new KubeConfig();
+  own.loadFromOptions({
+    clusters: place === null ? [] : [{ ...place, ...(server === undefined ? {} : { server }) }],
+    users: [
+      {
+        ...(token === undefined ? (who ?? { name: 'none' }) : { name: 'token', token }),
+        ...(as === undefined ? {} : { impersonateUser: as }),
+      },
+    ],
+    contexts: [
+      { name: 'own', cluster: place?.name ?? '', user: token === undefined ? (who?.name ?? 'none') : 'token' },
+    ],
+    currentContext: 'own',
+  });
+  const access = accessOf(own, kubeconfig);
+  const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
+  const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };
+  const namespace = found?.namespace ?? 'default';
+  return {
+    server: access.server,
+    // It becomes a part of a path.
+    namespace: isLabel(namespace) ? namespace : 'default',
+    async authenticate() {
+      const given = await access.authenticate();
+      return { ...given, headers: { ...given.headers, ...groups, ...uid } };
+    },
+  };
+}
+
+function loadKubeconfig(path: string | undefined): KubeConfig {
   const config = new KubeConfig();
   try {
     if (path === undefined) config.loadFromDefault();
@@ -13,6 +75,10 @@ export function readKubeconfig(path: string | undefined): Access {
     // What is no YAML is quoted in the lines below the first.
     throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
   }
+  return config;
+}
+
+function accessOf(config: KubeConfig, path: string | undefined): Access {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error(`${path ?? 'kubeconfig'}: its current context names no cluster`);
   if (path === undefined && cluster.server === 'http://localhost:8080')

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { runConfig } from '../../src/commands/options/config-options.ts';
+import { readDropsOptions } from '../../src/commands/options/drops-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { readReportOptions } from '../../src/commands/options/report-options.ts';
 import { readRunOptions } from '../../src/commands/options/run-options.ts';
@@ -124,6 +125,38 @@ test('report does not print the page on a terminal', () => {
     ),
   );
   expect(readReportOptions(['a.ndjson', '-o', 'csv'], true)).toMatchObject({ output: 'csv' });
+});
+
+describe('drops', () => {
+  test.each<[string[], ...string[]]>([
+    [['a', 'b'], 'b: one Pod or workload at a time'],
+    [['Web'], 'Web: is not the name of a Pod'],
+    [['web,type=Normal'], 'web,type=Normal: is not the name of a Pod'],
+    [['pod/'], 'pod/: is not the name of a Pod'],
+    [['svc/a.b'], 'svc/a.b: is not the name of a service'],
+    [
+      ['node/a'],
+      'node/a: must be POD, or one of deployment, statefulset, daemonset, replicaset, job, service and /NAME',
+    ],
+    [
+      ['constructor/a'],
+      'constructor/a: must be POD, or one of deployment, statefulset, daemonset, replicaset, job, service and /NAME',
+    ],
+    [['-n', 'shop', 'why'], 'why: stands first, before options; for the Pod of that name: pod/why'],
+    [['-n', 'Shop'], '--namespace Shop: is no name of a Namespace'],
+    [['-n', '../x'], '--namespace ../x: is no name of a Namespace'],
+    [['-n'], '-n: has no value'],
+    [['-l', ''], '--selector: must have 1 to 1000 characters'],
+    [['-l', 'app=web', 'web-0'], '--selector and a name exclude each other'],
+    [['-A', 'deploy/web'], 'deployment/web: is in one namespace; --all-namespaces excludes it'],
+    [['--node', '$(id)'], '--node $(id): is not the name of a Node'],
+    [['-o', 'jsonpath={.x}'], '--output jsonpath={.x}: must be wide, json, yaml, name; for others: kubectl get events'],
+    [['--since', '10'], '--since 10: must be a duration such as 90s, 10m or 2h'],
+    [['--since', '0s'], '--since 0s: must be a duration such as 90s, 10m or 2h'],
+    [['--contxt', 'a'], '--contxt: there is no such option; did you mean --context?'],
+  ])('says what is wrong with %j', (args, ...problems) => {
+    expect(() => readDropsOptions(args, 'kubectl drops')).toThrow(new UsageError(problems, '', 'kubectl drops'));
+  });
 });
 
 describe('config', () => {

@@ -1,22 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { openings } from '../../src/commands/drops/prose.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
+import { networkPolicy } from '../policies/objects.ts';
+import type { KubernetesObject } from './control-plane/creatable.ts';
+import { createObjects } from './control-plane/objects.ts';
 import { drop } from './kubectl-plugin/drop.ts';
 import { createOwnFolder } from './own-folder.ts';
-import { createPluginShell, plugins, type PluginShell } from './kubectl-plugin/plugin-shell.ts';
+import { createPluginShell, type PluginShell } from './kubectl-plugin/plugin-shell.ts';
 
-/** deploy/kubectl-plugin with the real kubectl, which finds it on its PATH. */
+/** The bundle by the name kubectl-drops, with the real kubectl, which finds it on its PATH, and a real API server. */
 
 const shop = `drops-${randomBytes(3).toString('hex')}`;
 const quiet = `${shop}-quiet`;
 const large = `${shop}-large`;
 const hostile = `${shop}-hostile`;
+
+const [[receiving], [sending]] = openings;
+const received = `${receiving}${shop}/worker-7 (10.244.0.41) on port 5432/TCP. [node-a, "calico-drop"] Denied by an ingress policy of this Pod.`;
+const sent = `${sending}192.0.2.7 (outside the cluster) on port 443/TCP. [node-b] Rejected by NetworkPolicy shop/cart-egress.`;
 
 let controlPlane: Connection;
 let folder: string;
@@ -31,9 +39,12 @@ beforeAll(async () => {
       body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     });
   const namespace = shop;
-  const received = 'Dropped: from "web"';
-  await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30 }));
-  await send(drop('cart-7', 'Dropped: to 192.0.2.7', { namespace, count: 2, secondsAgo: 90 }));
+  await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30, peer: 'worker-7' }));
+  await send(drop('cart-7', sent, { namespace, count: 2, secondsAgo: 3000, node: 'node-b' }));
+  await createObjects(controlPlane, {
+    items: [podOf(shop, 'postgres-0', 'postgres'), podOf(shop, 'cart-7', 'cart')],
+  });
+  await kubectlApply([statefulSet('postgres', shop), service('cart', shop)]);
   const other = drop('postgres-0', 'Not ready', { namespace });
   await send({ ...other, reason: 'Unhealthy', ...by('kubelet') });
   await send({ ...drop('postgres-0', 'From another program', { namespace }), ...by('kube-iptables-tailer') });
@@ -45,21 +56,24 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('kubectl finds it', async () => {
-  expect((await shell.kubectl(['plugin', 'list'])).stdout).toContain(join(plugins, 'kubectl-drops'));
+  expect((await shell.kubectl(['plugin', 'list'])).stdout).toContain(shell.plugin);
 });
 
 test('the namespace of the context, what is newest last', async () => {
   const { code, stdout, stderr } = await drops([]);
   expect([code, stderr]).toEqual([0, '']);
-  const width = `${shop}/postgres-0`.length;
-  expect(stdout.replaceAll(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/gm, 'TIME                ')).toBe(
-    [
-      `LAST                   COUNT  ${'OBJECT'.padEnd(width)}  MESSAGE`,
-      `TIME                       2  ${`${shop}/cart-7`.padEnd(width)}  Dropped: to 192.0.2.7`,
-      `TIME                      36  ${shop}/postgres-0  Dropped: from "web"`,
-      '',
-    ].join('\n'),
-  );
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  expect(rows).toEqual([
+    ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT'],
+    [`${shop}/cart-7`, '192.0.2.7', '443/TCP', '2', expect.stringMatching(/^50m$|^51m$/), 'rejected'],
+    [`${shop}/worker-7`, `${shop}/postgres-0`, '5432/TCP', '36', expect.stringMatching(/^\d+s$/), 'dropped'],
+  ]);
+  const [header = '', ...lines] = stdout.trimEnd().split('\n');
+  const at = header.indexOf('PORT');
+  expect(lines.map((line) => line.slice(at, at + 3))).toEqual(['443', '543']);
 });
 
 test.each([['postgres-0'], ['pod/postgres-0']])('one Pod: %s', async (pod) => {
@@ -70,8 +84,9 @@ test.each([['postgres-0'], ['pod/postgres-0']])('one Pod: %s', async (pod) => {
 
 test('kubectl drops leaves out other Events of the agent', async () => {
   const { stdout } = await drops(['--all', 'postgres-0']);
-  expect(stdout).toContain('The network of node-a is degraded');
-  expect(stdout).not.toMatch(/Not ready|another program/);
+  expect(stdout).toContain('NodeNetworkDegraded');
+  expect(stdout).not.toMatch(/Unhealthy/);
+  expect(stdout.trimEnd().split('\n')).toHaveLength(3);
 });
 
 test.each([
@@ -92,20 +107,44 @@ test('--kubeconfig', async () => {
 test('none: it says so, and how to check', async () => {
   const { code, stdout, stderr } = await drops(['-n', quiet]);
   expect([code, stdout]).toEqual([0, '']);
-  expect(stderr).toMatch(/^No lost packets are known here\..*\n.* kube-netfilter-tailer doctor\n$/);
+  expect(stderr).toContain(quiet);
+  expect(stderr).toMatch(/ kube-netfilter-tailer doctor\n$/);
 });
 
-test.each(['json', 'yaml', 'name', 'wide'])('-o %s', async (format) => {
+test.each(['json', 'yaml', 'name'])('-o %s: what kubectl itself prints of the same Events', async (format) => {
   const answers = await Promise.all(
     [['-o', format], [`-o${format}`], [`--output=${format}`]].map((args) => drops(args)),
   );
-  // Ages, of the last time and with wide of the first time too: a second may pass between two answers.
-  const outputs = answers.map(({ stdout }) => stdout.replaceAll(/(?<=^| )(?:\d+[dhms])+ +/gm, 'AGE '));
-  expect(new Set(outputs).size).toBe(1);
-  expect(outputs[0]).toMatch(
-    { json: /"message"/, yaml: /message:/, name: /^event\//, wide: /FIRST SEEN/ }[format] ?? /^$/,
-  );
-  if (format === 'json') expect(JSON.parse(outputs[0] ?? '')).toMatchObject({ items: [{ count: 2 }, { count: 36 }] });
+  expect(new Set(answers.map(({ stdout }) => stdout)).size).toBe(1);
+  const { stdout: own = '' } = answers[0] ?? {};
+  const selector = 'source=kube-netfilter-tailer,reason=PacketDrop';
+  const get = ['get', 'events.v1.', '--field-selector', selector, '--sort-by', '.lastTimestamp', '-o', format];
+  const { stdout: theirs } = await shell.kubectl(get);
+  if (format === 'name') expect(own).toBe(theirs);
+  else expect(load(own)).toEqual(load(theirs));
+});
+
+test('-o wide: node, policy and message', async () => {
+  const { stdout } = await drops(['-o', 'wide', 'cart-7']);
+  const [, row = ''] = stdout.split('\n');
+  expect(row.split(/ {2,}/).slice(-3)).toEqual(['node-b', 'NetworkPolicy shop/cart-egress', sent]);
+});
+
+test.each<[string, string[], string]>([
+  ['--node', ['--node', 'node-b'], 'cart-7'],
+  ['--since', ['--since', '10m'], 'postgres-0'],
+  ['-l', ['-l', 'app=postgres'], 'postgres-0'],
+  ['a StatefulSet', ['sts/postgres'], 'postgres-0'],
+  ['a Service', ['svc/cart'], 'cart-7'],
+])('%s leaves out the others', async (_, args, pod) => {
+  const { code, stdout } = await drops(args);
+  expect([code, stdout.trimEnd().split('\n')]).toEqual([0, [expect.anything(), expect.stringContaining(pod)]]);
+});
+
+test('a Deployment that is not there: the answer of the API server', async () => {
+  const { code, stdout, stderr } = await drops(['deployment/none']);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^kubectl drops: .*"none" not found\n$/);
 });
 
 test('more than one page', async () => {
@@ -121,45 +160,88 @@ describe('hostile', () => {
   test('what would steer a terminal or look like another line is shown as text', async () => {
     const message = 'a\u001B[2J\u001B]0;owned\u0007\nb\tc\r\u009B31m\u202Ed\\"e\\" "f" %s $(id) `id` ${HOME} é';
     await send(drop('web-0', message, { namespace: hostile, name: '\u001B[31mred %d' }));
-    const { code, stdout, stderr } = await drops(['-n', hostile]);
+    const { code, stdout, stderr } = await drops(['-n', hostile, '-o', 'wide']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);
     expect(stdout).toContain(String.raw`${hostile}/\x1b[31mred %d`);
-    expect(stdout).toContain(String.raw`a\x1b[2J\x1b]0;owned\a\nb\tc\r\u009b31m\u202ed`);
+    expect(stdout).toContain(String.raw`a\x1b[2J\x1b]0;owned\x07\x0ab\x09c\x0d\x9b31m\u202ed`);
     expect(stdout).toContain('"f" %s $(id) `id` ${HOME} é');
   });
 
+  test.each(['json', 'yaml', 'name'])(
+    '-o %s has no control characters either, and is the same value',
+    async (format) => {
+      const { stdout } = await drops(['-n', hostile, '-o', format]);
+      expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      if (format !== 'name')
+        expect(load(stdout)).toMatchObject({ items: [{ message: expect.stringContaining('\u202E') }] });
+    },
+  );
+
   test.each([['web,type=Normal'], ['Web'], ['$(id)'], ['*'], ['pod/']])('the name %s is refused', async (pod) => {
-    expect(await drops([pod])).toMatchObject({ code: 2, stderr: `kubectl drops: "${pod}" is not the name of a Pod\n` });
+    const { code, stdout, stderr } = await drops([pod]);
+    expect([code, stdout, stderr.split(': ').slice(0, 2)]).toEqual([2, '', ['kubectl drops', pod]]);
   });
 });
 
-test('the value of every flag that kubectl has in all commands is taken for no Pod', async () => {
-  const { stdout } = await shell.kubectl(['options']);
-  const flags = [...stdout.matchAll(/^ +(?:(-\w), )?(--[\w-]+)=(?!true:|false:)/gm)].flatMap(([, short, long = '']) =>
-    short === undefined ? [long] : [short, long],
-  );
-  expect(flags).toContain('--kubeconfig');
-  // kubectl itself looks for the value of this one, before it looks for plugins.
-  for (const flag of flags.filter((each) => each !== '--kuberc'))
-    expect(await drops([flag])).toMatchObject({ code: 2, stderr: `kubectl drops: ${flag} needs a value\n` });
-});
-
-test.each([
-  [['a', 'b'], 'one Pod at a time'],
-  [['-n'], '-n needs a value'],
-  [['--sort-by=.count'], 'cannot be used here'],
-])('%j is refused', async (args, message) => {
-  const { code, stderr } = await drops(args);
-  expect(code).toBe(2);
-  expect(stderr).toContain(message);
-});
-
-test('errors of kubectl itself are printed, with its exit status', async () => {
+test('a context that is not there is named, with exit status 2', async () => {
   const { code, stderr } = await drops(['--context', 'no-such-context']);
-  expect(code).toBe(1);
-  expect(stderr).toContain('no-such-context');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^kubectl drops: --context no-such-context: .*\n$/);
+});
+
+test.each([['events'], ['pods']])(
+  'who may not list %s gets the answer of the API server, with exit status 1',
+  async (resource) => {
+    const args = resource === 'events' ? [] : ['-l', 'app=postgres'];
+    const { code, stdout, stderr } = await drops([...args, '--as', 'nobody']);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`User "nobody" cannot list resource "${resource}"`);
+  },
+);
+
+test('an API server that is not there: one line, with exit status 1', async () => {
+  const { code, stdout, stderr } = await drops(['--server', 'https://127.0.0.1:1']);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^kubectl drops: .*ECONNREFUSED.*\n$/);
+});
+
+test('why POD: the rule that denies what it lost last', async () => {
+  const policy = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny', shop);
+  await createObjects(controlPlane, { items: [podOf(shop, 'worker-7', 'worker')] });
+  const { status } = await controlPlane.request(
+    'POST',
+    `/apis/networking.k8s.io/v1/namespaces/${shop}/networkpolicies`,
+    {
+      body: policy,
+    },
+  );
+  expect(status).toBe(201);
+  const { code, stdout, stderr } = await drops(['why', 'postgres-0']);
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout).toContain(`${shop}/worker-7 → ${shop}/postgres-0 TCP 5432`);
+  expect(stdout).toContain('default-deny');
+  const { stdout: asked } = await drops([
+    'why',
+    '--from',
+    `${shop}/worker-7`,
+    '--to',
+    `${shop}/postgres-0`,
+    '--port',
+    '5432/TCP',
+  ]);
+  expect(asked).toBe(stdout);
+});
+
+test('why of a Pod that lost nothing: exit status 3', async () => {
+  const { code, stdout, stderr } = await drops(['why', 'none-0']);
+  expect([code, stdout]).toEqual([3, '']);
+  expect(stderr).toMatch(/^kubectl drops why: none-0: /);
+});
+
+test('report has its own help', async () => {
+  expect((await drops(['report', '--help'])).stdout).toContain('Usage: kube-netfilter-tailer report');
 });
 
 test('--help', async () => {
@@ -174,20 +256,56 @@ test('--watch shows what there is, then what comes', async () => {
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const printed = createInterface(child.stderr)[Symbol.asyncIterator]();
   // The watch begins a moment after that.
-  expect((await printed.next()).value).toContain('No lost packets');
-  const shown = lines.next().then(({ value }) => String(value));
+  expect((await printed.next()).value).toContain(shop);
+  const shown = lines
+    .next()
+    .then(() => lines.next())
+    .then(({ value }) => String(value));
   let first: string | undefined;
   try {
     for (let count = 1; first === undefined; count++) {
-      await send(drop('late-0', `the packet ${count}`, { namespace: shop }));
+      await send(drop('late-0', received.replace('5432', String(count)), { namespace: shop }));
       first = await Promise.race([shown, delay(200, undefined)]);
     }
-    expect(first).toMatch(new RegExp(` 1  ${shop}/late-0 +the packet \\d+$`));
+    expect(first).toMatch(new RegExp(`^${shop}/worker-7 +${shop}/late-0 +\\d+/TCP +1 +\\d+s +dropped$`));
   } finally {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid);
     await ended;
   }
 });
+
+function podOf(namespace: string, name: string, app: string): KubernetesObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels: { app } },
+    spec: { containers: [{ name: 'c', image: 'registry.example/c' }] },
+  };
+}
+
+function statefulSet(app: string, namespace: string): object {
+  const { spec } = podOf(namespace, app, app);
+  const template = { metadata: { labels: { app } }, spec };
+  const selector = { matchExpressions: [{ key: 'app', operator: 'In', values: [app, 'other'] }] };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: app, namespace },
+    spec: { serviceName: app, replicas: 0, selector, template },
+  };
+}
+
+function service(app: string, namespace: string): object {
+  const spec = { selector: { app }, ports: [{ port: 80 }] };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name: app, namespace }, spec };
+}
+
+async function kubectlApply(items: readonly object[]): Promise<void> {
+  const { code, stderr } = await controlPlane.kubectl(['apply', '-f', '-'], {
+    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  });
+  if (code !== 0) throw new Error(stderr);
+}
 
 function by(program: string): Pick<CoreEvent, 'source' | 'reportingComponent'> {
   return { source: { component: program }, reportingComponent: program };

@@ -34,26 +34,35 @@ describe('k9s', () => {
           writeFileSync(join(folder, name), text);
           chmodSync(join(folder, name), 0o755);
         };
-        const drops = new URL('../../deploy/kubectl-plugin/kubectl-drops', import.meta.url).pathname;
-        // What is asked of the API server, and none of it is there.
+        const main = new URL('../../src/main.ts', import.meta.url).pathname;
         written(
           'kubectl',
-          `#!/bin/sh\n[ "$1" = drops ] && shift && exec '${drops}' "$@"\nprintf '<%s>' "$@" >> '${folder}/asked'\n`,
+          `#!/bin/sh\nprintf '<%s>' "$@" > '${folder}/asked'\nexec '${process.execPath}' '${main}' "$@"\n`,
         );
+        const clusters = [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }];
         written('less', '#!/bin/sh\ncat\n');
         const evil = `a'b"; touch ${folder}/owned #`;
+        written(
+          'config',
+          JSON.stringify({
+            clusters,
+            users: [{ name: 'u', user: {} }],
+            contexts: [{ name: evil, context: { cluster: 'c', user: 'u' } }],
+          }),
+        );
         const values: Record<string, string> = { $CONTEXT: evil, $NAMESPACE: 'shop', $NAME: 'cart-0' };
         const run = spawnSync(
           command,
           args.map((each) => values[each] ?? each),
           {
             encoding: 'utf8',
-            env: { PATH: `${folder}:${process.env['PATH']}` },
+            env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') },
           },
         );
-        expect(run.stdout).toContain('No lost packets are known here');
+        // The options are understood, and the context is there; its API server is not.
+        expect(run.stdout).toContain('ECONNREFUSED');
         const asked = spawnSync('cat', [join(folder, 'asked')], { encoding: 'utf8' }).stdout;
-        expect(asked).toContain(`<--context><${evil}>`);
+        expect(asked).toContain(`<drops><--context><${evil}>`);
         expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('owned');
       } finally {
         rmSync(folder, { recursive: true });

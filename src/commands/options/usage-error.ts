@@ -2,9 +2,10 @@
 export class UsageError extends Error {
   override name = 'UsageError';
 
-  constructor(problems: readonly string[], command: string) {
+  /** `program`: as it was started, as kubectl starts it `kubectl drops`. */
+  constructor(problems: readonly string[], command: string, program = 'kube-netfilter-tailer') {
     super(
-      `${problems.map((problem) => `kube-netfilter-tailer: ${problem}`).join('\n')}\nTry: kube-netfilter-tailer ${command} --help`,
+      `${problems.map((problem) => `${program}: ${problem}`).join('\n')}\nTry: ${[program, command, '--help'].filter((part) => part !== '').join(' ')}`,
     );
   }
 }

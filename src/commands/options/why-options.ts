@@ -1,4 +1,5 @@
 /** Help and options of `why` and `suggest`. */
+import type { Access } from '../../kubernetes/http.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { parseOptions } from './parse-options.ts';
@@ -16,6 +17,8 @@ export interface WhyOptions {
   /** Saved objects; none: the cluster of the kubeconfig. */
   files: string[];
   kubeconfig: string | undefined;
+  /** The cluster, and who asks, where that is known already. */
+  load?: (() => Access) | undefined;
   output: 'text' | 'json';
 }
 

@@ -23,10 +23,10 @@ export class ClusterError extends Error {
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
 export async function readCluster(
-  { from, to, kubeconfig }: WhyOptions,
+  { from, to, kubeconfig, load }: WhyOptions,
   wholeNamespaces: boolean,
 ): Promise<KnownObjects> {
-  const connection = await connect(kubeconfig);
+  const connection = await connect(kubeconfig, load);
   const collector = collectObjects();
   const ends = [from, to];
   await Promise.all(ends.map((end) => readEnd(connection, end, collector)));
@@ -46,10 +46,10 @@ export async function readCluster(
   return objects;
 }
 
-async function connect(kubeconfig: string | undefined): Promise<Connection> {
+async function connect(kubeconfig: string | undefined, load: WhyOptions['load']): Promise<Connection> {
   try {
     return createConnection({
-      load: await findAccess(kubeconfig),
+      load: load ?? (await findAccess(kubeconfig)),
       userAgent: `kube-netfilter-tailer/${version} why`,
       onRequest: () => {},
       clock: createSteadyClock(),

@@ -7,25 +7,29 @@ export interface DropOptions {
   readonly secondsAgo?: number;
   /** Of the object as the Event names it, which no server checks. */
   readonly name?: string;
+  readonly node?: string;
+  /** A Pod of the same namespace. */
+  readonly peer?: string;
 }
 
 /** An Event as the agent writes it. */
 export function drop(pod: string, message: string, options: DropOptions): CoreEvent {
-  const { namespace, count = 1, secondsAgo = 0, name = pod } = options;
+  const { namespace, count = 1, secondsAgo = 0, name = pod, node = 'node-a', peer } = options;
   const time = timestamp(Date.now() - secondsAgo * 1000);
   return {
     apiVersion: 'v1',
     kind: 'Event',
     metadata: { name: `${pod}.${randomBytes(10).toString('hex')}`, namespace },
     involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name },
+    ...(peer === undefined ? {} : { related: { apiVersion: 'v1', kind: 'Pod', namespace, name: peer } }),
     reason: 'PacketDrop',
     message,
     type: 'Warning',
     count,
     firstTimestamp: time,
     lastTimestamp: time,
-    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
+    source: { component: 'kube-netfilter-tailer', host: node },
     reportingComponent: 'kube-netfilter-tailer',
-    reportingInstance: 'kube-netfilter-tailer-node-a',
+    reportingInstance: `kube-netfilter-tailer-${node}`,
   };
 }

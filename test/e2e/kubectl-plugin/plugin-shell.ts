@@ -1,26 +1,35 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { bundle } from '../bundle.ts';
 import type { CommandResult, Connection } from '../control-plane/connection.ts';
 
-export const plugins = join(import.meta.dirname, '../../../deploy/kubectl-plugin');
-
-/** A user's shell with the real kubectl and the plugins on its PATH. */
+/** A user's shell with the real kubectl and the plugin on its PATH. */
 export interface PluginShell {
+  /** Where kubectl finds the plugin. */
+  readonly plugin: string;
   /** `kubectl …`; `config`: another kubeconfig than the user's. */
   readonly kubectl: (args: readonly string[], config?: string) => Promise<CommandResult>;
   /** The same, left running in a process group of its own. */
   readonly start: (args: readonly string[]) => ChildProcessByStdio<null, Readable, Readable>;
   /** A kubeconfig whose current context has `namespace`, beside a context `shop` that has `other`. */
   readonly configWith: (namespace: string, other?: string) => string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** `folder`: the home of the user, whose own context has `namespace`. */
 export function createPluginShell(connection: Connection, folder: string, namespace: string): PluginShell {
+  const plugins = join(folder, 'plugins');
+  const plugin = join(plugins, 'kubectl-drops');
+  mkdirSync(plugins);
+  symlinkSync(bundle, plugin);
+  // The Node.js of the tests: `env node` of the bundle finds it.
+  symlinkSync(process.execPath, join(plugins, 'node'));
   const path = [plugins, dirname(connection.kubectlPath), process.env['PATH'] ?? ''].join(delimiter);
   const own = configWith(namespace);
+  const env = { PATH: path, HOME: folder };
 
   function configWith(current: string, other = current): string {
     const config = JSON.parse(readFileSync(connection.adminKubeconfig, 'utf8')) as { contexts: [{ context: object }] };
@@ -36,13 +45,15 @@ export function createPluginShell(connection: Connection, folder: string, namesp
 
   const start = (args: readonly string[], config = own) =>
     spawn(connection.kubectlPath, args, {
-      env: { PATH: path, KUBECONFIG: config, HOME: folder },
+      env: { ...env, KUBECONFIG: config },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
 
   return {
+    plugin,
     configWith,
+    env: { ...env, KUBECONFIG: own },
     start: (args) => start(args),
     async kubectl(args, config) {
       const child = start(args, config);

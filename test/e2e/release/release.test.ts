@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -95,15 +95,32 @@ test('the chart names the image of the release, and needs no value to be set', a
   expect(rendered).toContain(`image: "${image}:${project.version}-journal"`);
 });
 
-test('the manifest of krew names the archive that was made, and what is in it', async () => {
+test('the manifest of krew names archives that were made, and what is in each', async () => {
   const { spec } = load(readFileSync(join(folder, 'drops.yaml'), 'utf8')) as {
-    spec: { platforms: { uri: string; sha256: string; bin: string; files: { from: string }[] }[] };
+    spec: {
+      platforms: { selector: object; uri: string; sha256: string; bin: string; files: { from: string }[] }[];
+    };
   };
-  const [platform] = spec.platforms;
-  const archive = join(folder, platform?.uri.replace(/^.*\//, '') ?? '');
-  const { stdout } = await start('tar', ['-tzf', archive]);
-  expect(platform).toMatchObject({ sha256: sha256Of(archive), bin: 'kubectl-drops' });
-  expect(stdout.split('\n')).toEqual(expect.arrayContaining(platform?.files.map(({ from }) => from) ?? ['']));
+  const linux = { matchLabels: { os: 'linux', arch: process.arch === 'x64' ? 'amd64' : process.arch } };
+  expect(spec.platforms.map(({ selector }) => selector)).toEqual([linux, { matchLabels: { os: 'darwin' } }]);
+  for (const { uri, sha256, bin, files } of spec.platforms) {
+    const archive = join(folder, uri.replace(/^.*\//, ''));
+    expect(sha256).toBe(sha256Of(archive));
+    const { stdout } = await start('tar', ['-tzf', archive]);
+    const from = files.map((file) => file.from);
+    expect(stdout.split('\n')).toEqual(expect.arrayContaining(from));
+    expect(from.map((path) => basename(path))).toContain(bin);
+  }
+});
+
+test('the executable by the name that krew gives it, and the plugin for macOS with Node.js, are kubectl drops', async () => {
+  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const link = join(helm.folder, 'kubectl-drops');
+  symlinkSync(program, link);
+  expect((await start(link, ['--help'], { env: {} })).stdout).toMatch(/^Usage: kubectl drops /);
+  await start('tar', ['-xzf', named('.tar.gz', 'kubectl-drops')], { cwd: folder });
+  const bundled = join(named('.tar.gz', 'kubectl-drops').replace('.tar.gz', ''), 'kubectl-drops');
+  expect((await start(process.execPath, [bundled, '--help'], { env: {} })).stdout).toMatch(/^Usage: kubectl drops /);
 });
 
 async function tried(node?: string): Promise<string> {

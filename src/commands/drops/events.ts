@@ -1,0 +1,145 @@
+/** The Events of lost packets that a user may see: as they are now, and as they come. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { listAll } from '../../kubernetes/paged-list.ts';
+import { RefusedError, refusalOfError } from '../../kubernetes/refusal.ts';
+import { watchEvents } from '../../kubernetes/watch.ts';
+import { component } from '../../events/event.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { at, type Json, text } from '../../platform/json.ts';
+import type { DropsOptions } from '../options/drops-options.ts';
+import { type Cluster, pathOf } from './cluster.ts';
+import { keyOf, lastOf, nodeOf } from './row.ts';
+import type { IsSelected } from './selected-pods.ts';
+
+export interface Listed {
+  /** The newest last. */
+  readonly events: Json[];
+  readonly resourceVersion: string;
+}
+
+/** Events a page. */
+const pageSize = 500;
+/** How long one watch lasts: the API server ends it, and a connection that died is noticed. */
+const watchFor: Millis = 240_000;
+const pauses = { first: 1000, longest: 30_000 };
+
+/** Rejects with a `RefusedError`. */
+export async function listDrops(
+  { connection, namespace }: Cluster,
+  options: DropsOptions,
+  isSelected: IsSelected | undefined,
+): Promise<Listed> {
+  const { items, resourceVersion } = await listAll(
+    connection,
+    pathOf('/api/v1', namespace, 'events'),
+    { fieldSelector: fieldSelectorOf(options), pageSize },
+    (event) => ({ apiVersion: 'v1', kind: 'Event', ...withoutManagers(event) }),
+  );
+  const events: Json[] = [];
+  for (const event of items) if (await isAskedFor(event, options, isSelected)) events.push(event);
+  return { events: events.toSorted(byLast), resourceVersion };
+}
+
+/** Events that are written from here on, without end. Rejects with a `RefusedError` when the API server refuses. */
+export async function* watchDrops(
+  cluster: Cluster,
+  options: DropsOptions,
+  isSelected: IsSelected | undefined,
+  { events, resourceVersion: begun }: Listed,
+): AsyncGenerator<Json, void> {
+  const shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
+  let position: string | undefined = begun;
+  for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
+    try {
+      if (position === undefined) {
+        const again = await listDrops(cluster, options, isSelected);
+        for (const event of again.events) if (isUnseen(event)) yield event;
+        position = again.resourceVersion;
+      }
+      for await (const { type, object } of changes(cluster, options, position)) {
+        pause = pauses.first;
+        position = text(at(object, 'metadata', 'resourceVersion')) ?? position;
+        if (type === 'DELETED') shown.delete(keyOf(object));
+        else if (type !== 'BOOKMARK' && (await isAskedFor(object, options, isSelected)) && isUnseen(object))
+          yield withoutManagers(object);
+      }
+    } catch (error) {
+      const refusal = refusalOfError(error);
+      if (refusal.status === 401 || refusal.status === 403) throw new RefusedError(refusal);
+      // What is too old is listed again.
+      if (refusal.status === 410) position = undefined;
+    }
+    await delay(pause);
+  }
+
+  /** An Event that is listed again after a break is not shown twice. */
+  function isUnseen(event: Json): boolean {
+    const [key, state] = [keyOf(event), stateOf(event)];
+    if (shown.get(key) === state) return false;
+    shown.set(key, state);
+    return true;
+  }
+}
+
+async function* changes(
+  { connection, namespace }: Cluster,
+  options: DropsOptions,
+  resourceVersion: string,
+): AsyncGenerator<{ type: string; object: Json }, void> {
+  const query = {
+    fieldSelector: fieldSelectorOf(options),
+    resourceVersion,
+    allowWatchBookmarks: true,
+    timeoutSeconds: watchFor / 1000,
+  };
+  const path = pathOf('/api/v1', namespace, 'events');
+  for await (const change of watchEvents(connection, path, query, watchFor * 1.5, new AbortController().signal)) {
+    if (change === undefined) continue;
+    const type = text(change.type) ?? '';
+    if (type === 'ERROR')
+      throw new RefusedError({
+        kind: 'refused',
+        status: Number(at(change.object, 'code')) || 0,
+        reason: text(at(change.object, 'reason')) ?? '',
+        message: text(at(change.object, 'message')) ?? '',
+        retryAfter: undefined,
+      });
+    yield { type, object: change.object };
+  }
+}
+
+/** `source` is what wrote the Event: others use reasons of the same name. */
+function fieldSelectorOf({ all, target }: DropsOptions): string {
+  const parts = [`source=${component}`, ...(all ? [] : ['reason=PacketDrop'])];
+  if (target.kind === 'pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);
+  return parts.join(',');
+}
+
+async function isAskedFor(
+  event: Json,
+  { node, since }: DropsOptions,
+  isSelected: IsSelected | undefined,
+): Promise<boolean> {
+  if (node !== undefined && nodeOf(event) !== node) return false;
+  if (since !== undefined && (lastOf(event) ?? 0) < Date.now() - since) return false;
+  if (isSelected === undefined) return true;
+  if (at(event, 'involvedObject', 'kind') !== 'Pod') return false;
+  const namespace = text(at(event, 'involvedObject', 'namespace')) ?? '';
+  return await isSelected(namespace, text(at(event, 'involvedObject', 'name')) ?? '');
+}
+
+function byLast(a: Json, b: Json): number {
+  return (lastOf(a) ?? 0) - (lastOf(b) ?? 0) || (keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+function stateOf(event: Json): string {
+  return `${lastOf(event)} ${String(at(event, 'count'))}`;
+}
+
+/** As kubectl prints it. */
+function withoutManagers(event: Json): object {
+  const metadata = at(event, 'metadata');
+  if (typeof metadata !== 'object' || metadata === null) return { ...(event as object) };
+  const { managedFields: _, ...rest } = metadata as { managedFields?: Json };
+  return { ...(event as object), metadata: rest };
+}

@@ -1,0 +1,85 @@
+/** Which Pods are meant by labels or by a workload. */
+import { LRUCache } from 'lru-cache';
+import { listAll } from '../../kubernetes/paged-list.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
+import { isSubdomain } from '../../platform/api-names.ts';
+import { at, type Json, list, strings, text } from '../../platform/json.ts';
+import { podOwners, type DropsOptions } from '../options/drops-options.ts';
+import { type Cluster, pathOf } from './cluster.ts';
+
+/** Whether the Pod of an Event is one of those asked for. */
+export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
+
+/** Undefined where all are. Rejects with a `RefusedError`. */
+export async function selectedPods(
+  { connection, namespace }: Cluster,
+  { target, selector }: DropsOptions,
+): Promise<IsSelected | undefined> {
+  if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
+  const labelSelector =
+    target.kind === 'all' ? selector : await selectorOf({ connection, namespace }, podOwners[target.kind], target.name);
+  const found = new LRUCache<string, boolean>({ max: 100_000 });
+  const look = async (place: string | undefined, fieldSelector?: string): Promise<string[]> => {
+    const { items } = await listAll(
+      connection,
+      pathOf('/api/v1', place, 'pods'),
+      { labelSelector, fieldSelector, pageSize: 500 },
+      (pod) => `${text(at(pod, 'metadata', 'namespace')) ?? ''}/${text(at(pod, 'metadata', 'name')) ?? ''}`,
+    );
+    return items;
+  };
+  for (const pod of await look(namespace)) found.set(pod, true);
+  return watchedPods(look, found);
+}
+
+/** A Pod that was created since is asked for once; what an Event names as a Pod may be any text. */
+function watchedPods(
+  look: (namespace: string, fieldSelector: string) => Promise<string[]>,
+  found: LRUCache<string, boolean>,
+): IsSelected {
+  return async (namespace, pod) => {
+    const key = `${namespace}/${pod}`;
+    const known = found.get(key);
+    if (known !== undefined || !isSubdomain(namespace) || !isSubdomain(pod)) return known ?? false;
+    const isOne = (await look(namespace, `metadata.name=${pod}`)).length > 0;
+    found.set(key, isOne);
+    return isOne;
+  };
+}
+
+/** As the API server takes it. */
+async function selectorOf({ connection, namespace }: Cluster, place: string, name: string): Promise<string> {
+  const [api = '', plural = ''] = place.split('|');
+  const answer = await connection.request('GET', `${pathOf(api, namespace, plural)}/${name}`);
+  if (answer.kind === 'refused') throw new RefusedError(answer);
+  const selector = at(answer.body, 'spec', 'selector');
+  const labels = plural === 'services' ? selector : at(selector, 'matchLabels');
+  const parts = [
+    ...Object.entries(strings(labels)).map(([key, value]) => `${key}=${value}`),
+    ...list(at(selector, 'matchExpressions')).map(expressionText),
+  ];
+  if (parts.length === 0)
+    throw new RefusedError({
+      kind: 'refused',
+      status: 404,
+      reason: 'NotFound',
+      message: `${plural} "${name}" selects no Pods by labels`,
+      retryAfter: undefined,
+    });
+  return parts.join(',');
+}
+
+function expressionText(expression: Json): string {
+  const key = text(at(expression, 'key')) ?? '';
+  const values = list(at(expression, 'values')).join(',');
+  switch (text(at(expression, 'operator'))) {
+    case 'In':
+      return `${key} in (${values})`;
+    case 'NotIn':
+      return `${key} notin (${values})`;
+    case 'Exists':
+      return key;
+    default:
+      return `!${key}`;
+  }
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
+
+const read = (...args: string[]) => readDropsOptions(args, 'kubectl drops');
+
+test.each([
+  [[], { kind: 'all' }],
+  [['web-0'], { kind: 'pod', name: 'web-0' }],
+  [['pod/why'], { kind: 'pod', name: 'why' }],
+  [['po/web-0'], { kind: 'pod', name: 'web-0' }],
+  [['deployment/web'], { kind: 'deployment', name: 'web' }],
+  [['deploy/web'], { kind: 'deployment', name: 'web' }],
+  [['StatefulSet/db'], { kind: 'statefulset', name: 'db' }],
+  [['svc/db'], { kind: 'service', name: 'db' }],
+])('%j asks for the drops of', (args, target) => {
+  expect(read(...args)).toMatchObject({ target });
+});
+
+test.each([
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['1h30m', 5_400_000],
+  ['2d', 172_800_000],
+])('--since %s', (given, since) => {
+  expect(read('--since', given)).toMatchObject({ since });
+});
+
+test.each([
+  [['-o', 'json'], 'json'],
+  [['-ojson'], 'json'],
+  [['-o=json'], 'json'],
+  [['--output=yaml'], 'yaml'],
+  [[], 'table'],
+])('%j prints', (args, output) => {
+  expect(read(...args)).toMatchObject({ output });
+});
+
+test('short options in one word', () => {
+  expect(read('-Aw')).toMatchObject({ allNamespaces: true, watch: true });
+});
+
+test('who asks is handed on', () => {
+  const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
+  expect(read(...args)).toMatchObject({
+    namespace: 'shop',
+    flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] },
+  });
+});

@@ -1,0 +1,128 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openings } from '../../../src/commands/drops/prose.ts';
+import { createTable } from '../../../src/commands/drops/print.ts';
+import { rowOf } from '../../../src/commands/drops/row.ts';
+import type { CoreEvent } from '../../../src/events/event.ts';
+import { expectLines } from '../../expected-file.ts';
+import { eventsOfSample } from '../../monitoring/sample-events.ts';
+
+/** What `kubectl drops` shows of Events. */
+
+const now = Date.parse('2026-11-21T20:00:00Z');
+const plain = (_: string, text: string): string => text;
+const samples = readdirSync(new URL('../../../samples', import.meta.url))
+  .filter((name) => name.endsWith('.expected.json'))
+  .map((name) => name.slice(0, -'.expected.json'.length));
+const drops = samples.flatMap((name) => eventsOfSample(name)).filter(({ reason }) => reason === 'PacketDrop');
+
+const withAnnotations = (event: CoreEvent, annotations: Record<string, string>): CoreEvent => ({
+  ...event,
+  metadata: {
+    ...event.metadata,
+    annotations: Object.fromEntries(
+      Object.entries(annotations).map(([key, value]) => [`kube-netfilter-tailer/${key}`, value]),
+    ),
+  },
+});
+const withoutAnnotations = (event: CoreEvent): CoreEvent => withAnnotations(event, {});
+const [example] = drops as [CoreEvent];
+
+test('the Events of all samples, read from their messages', async () => {
+  const events = drops.map(withoutAnnotations);
+  const table = createTable(true, plain);
+  const lines = (table.title(events, now) + table.lines(events, now)).trimEnd().split('\n');
+  // Without the message, which the samples have.
+  const end = lines[0]?.indexOf('MESSAGE');
+  await expectLines(
+    import.meta.dirname,
+    'rows.expected.txt',
+    lines.map((line) => line.slice(0, end).trimEnd()),
+  );
+});
+
+test('each packet of a sample has a peer, a port or protocol, and a verdict', () => {
+  expect(drops.length).toBeGreaterThan(30);
+  for (const event of drops.map(withoutAnnotations)) {
+    const { from, to, port, verdict } = rowOf(event);
+    if (event.message.startsWith('Packet dropped when')) expect([from, to]).not.toContain('-');
+    if (/ on ports? /.test(event.message)) expect(port).toMatch(/^\d+\//);
+    expect(['dropped', 'rejected', 'PacketDrop']).toContain(verdict);
+  }
+});
+
+test('annotations go over the message', () => {
+  const annotations = {
+    schema: '1',
+    direction: 'sending',
+    verdict: 'rejected',
+    protocol: 'UDP',
+    port: '53',
+    'peer-kind': 'Deployment',
+    'peer-namespace': 'kube-system',
+    peer: 'coredns',
+    'policy-kind': 'NetworkPolicy',
+    'policy-namespace': 'shop',
+    policy: 'no-dns',
+  };
+  const { namespace = '', name } = example.involvedObject;
+  expect(rowOf(withAnnotations(example, annotations))).toMatchObject({
+    from: `${namespace}/${name}`,
+    to: 'Deployment kube-system/coredns',
+    port: '53/UDP',
+    verdict: 'rejected',
+    policy: 'NetworkPolicy shop/no-dns',
+  });
+});
+
+test.each<[Record<string, string>, string]>([
+  [{ schema: '2', direction: 'sending', peer: 'x' }, 'another schema'],
+  [{ direction: 'sending', peer: 'x' }, 'no schema'],
+  [{ schema: '1', direction: 'sideways', peer: 'x' }, 'no direction'],
+])('annotations %j are not believed: %s', (annotations, _why) => {
+  const { key: _, ...row } = rowOf(withAnnotations(example, annotations));
+  expect(rowOf(withoutAnnotations(example))).toMatchObject(row);
+});
+
+test.each([
+  ['Pod', 'shop', 'web-0', 'shop/web-0'],
+  ['Node', undefined, 'node-b', 'Node node-b'],
+  ['outside', undefined, '203.0.113.9', '203.0.113.9'],
+  ['StatefulSet', 'shop', 'db', 'StatefulSet shop/db'],
+])('a peer that is a %s in %s', (kind, namespace, peer, shown) => {
+  const annotations = { schema: '1', direction: 'receiving', 'peer-kind': kind, peer };
+  const all = namespace === undefined ? annotations : { ...annotations, 'peer-namespace': namespace };
+  expect(rowOf(withAnnotations(example, all)).from).toBe(shown);
+});
+
+test.each([
+  ['no Event at all', undefined],
+  ['an empty object', {}],
+  ['fields of other types', { message: 7, count: '3', involvedObject: [], metadata: { annotations: 'x' }, source: 1 }],
+  ['a count that is none', { count: -1, lastTimestamp: 'yesterday' }],
+])('%s is a row with nothing known', (_, event) => {
+  expect(rowOf(event)).toMatchObject({ count: 1, port: '-', last: undefined, node: '-', policy: '-' });
+});
+
+test('a message of a megabyte is read in no time, and cut in the table', () => {
+  const message = `${openings[0][0]}${'a '.repeat(500_000)}. Rejected by ${'b'.repeat(500_000)}.`;
+  const table = createTable(true, plain);
+  const before = performance.now();
+  const line = table.lines([{ ...withoutAnnotations(example), message }], now);
+  expect(performance.now() - before).toBeLessThan(1000);
+  expect(line.length).toBeLessThan(2500);
+});
+
+test('columns stay as wide as what was shown before', () => {
+  const table = createTable(false, plain);
+  const wide = { ...withoutAnnotations(example), involvedObject: { ...example.involvedObject, name: 'x'.repeat(200) } };
+  const [first = ''] = table.lines([wide], now).split('\n');
+  const [second = ''] = table.lines([withoutAnnotations(example)], now).split('\n');
+  expect(second.length).toBe(first.length);
+});
+
+test('a colour is around the verdict alone, and columns are aligned as without', () => {
+  const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([example], now);
+  expect(coloured).toMatch(/ {2}<(?:red|yellow)>(?:dropped|rejected)<\/>\n$/);
+  expect(coloured.replaceAll(/<[^>]*>/g, '')).toBe(createTable(false, plain).lines([example], now));
+});
