@@ -58,12 +58,8 @@ test('annotations go over the message', () => {
     verdict: 'rejected',
     protocol: 'UDP',
     port: '53',
-    'peer-kind': 'Deployment',
-    'peer-namespace': 'kube-system',
-    peer: 'coredns',
-    'policy-kind': 'NetworkPolicy',
-    'policy-namespace': 'shop',
-    policy: 'no-dns',
+    peer: 'Deployment/kube-system/coredns',
+    policy: 'NetworkPolicy/shop/no-dns',
   };
   const { namespace = '', name } = example.involvedObject;
   expect(rowOf(withAnnotations(example, annotations))).toMatchObject({
@@ -85,14 +81,24 @@ test.each<[Record<string, string>, string]>([
 });
 
 test.each([
-  ['Pod', 'shop', 'web-0', 'shop/web-0'],
-  ['Node', undefined, 'node-b', 'Node node-b'],
-  ['outside', undefined, '203.0.113.9', '203.0.113.9'],
-  ['StatefulSet', 'shop', 'db', 'StatefulSet shop/db'],
-])('a peer that is a %s in %s', (kind, namespace, peer, shown) => {
-  const annotations = { schema: '1', direction: 'receiving', 'peer-kind': kind, peer };
-  const all = namespace === undefined ? annotations : { ...annotations, 'peer-namespace': namespace };
-  expect(rowOf(withAnnotations(example, all)).from).toBe(shown);
+  ['Pod/shop/web-0', 'shop/web-0'],
+  ['Node/node-b', 'Node node-b'],
+  ['external/203.0.113.9', '203.0.113.9'],
+  ['unknown/fd00::1', 'fd00::1'],
+  ['StatefulSet/shop/db', 'StatefulSet shop/db'],
+])('the peer %s', (peer, shown) => {
+  expect(rowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from).toBe(shown);
+});
+
+test('the Events of all samples have the same ports, verdicts and ends by their annotations, where a workload stands for its Pod', () => {
+  for (const event of drops) {
+    const [own, prose] = [rowOf(event), rowOf(withoutAnnotations(event))];
+    expect({ port: own.port, verdict: own.verdict }).toEqual({ port: prose.port, verdict: prose.verdict });
+    // The message of an ICMP error begins with who reports it.
+    if (event.message.includes(', which reports')) continue;
+    for (const end of ['from', 'to'] as const)
+      if (!/^[A-Z]/.test(own[end])) expect(own[end].replace(/^node /, '')).toBe(prose[end].replace(/^node /, ''));
+  }
 });
 
 test.each([
