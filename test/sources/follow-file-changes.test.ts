@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  copyFileSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -15,7 +16,7 @@ import {
 } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { asUnprivileged } from './tail/as-unprivileged.ts';
-import { descriptorsOf, followingTools, noon } from './following.ts';
+import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 
 const { follow, prepare, unused, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
@@ -244,6 +245,124 @@ describe('truncated', () => {
     writeFileSync(file, 'IN=1\n');
     time.advance(200);
     expect([texts(), losses]).toStrictEqual([['IN=1'], []]);
+  });
+});
+
+/** 100 bytes each. */
+const hundreds = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, index) => `IN=${from + index} `.padEnd(99, 'x'));
+const text = (from: number, to: number): string =>
+  hundreds(from, to)
+    .map((line) => `${line}\n`)
+    .join('');
+
+describe('cut off, but not emptied', () => {
+  /** Cut to so many bytes; before the next start, or while it is read. */
+  const cases: [string, number, number][] = [
+    ['at the end of a line', 1000, 20],
+    ['within a line', 1050, 20],
+    ['to less than the first KiB of it', 550, 20],
+    ['to 64 bytes', 64, 20],
+    ['to half of a file of two lines', 100, 2],
+  ];
+
+  test.each(cases)('%s, while it is read: none counts twice, and what is written then is read', (_, bytes, count) => {
+    const file = written(text(0, count));
+    const { texts, time, losses, source } = follow(file);
+    truncateSync(file, bytes);
+    time.advance(1000);
+    expect(source.position).toMatchObject({ files: [{ offset: bytes }] });
+    appendFileSync(file, text(20, 23));
+    time.advance(1000);
+    expect(texts()).toStrictEqual([...hundreds(0, count), ...hundreds(20, 23)]);
+    expect(losses).toMatchObject([{ count: undefined, unit: 'bytes' }]);
+    time.advance(10_000);
+    expect(losses).toHaveLength(1);
+  });
+
+  test.each(cases)(
+    '%s, while no agent runs: none counts twice, and what is written after its start is read',
+    (_, bytes, count) => {
+      const file = written(text(0, count));
+      const first = follow(file);
+      first.source.stop();
+      truncateSync(file, bytes);
+      const { texts, time, losses, notices } = follow(file, { saved: kept(first.source) });
+      appendFileSync(file, text(20, 23));
+      time.advance(1000);
+      expect(texts()).toStrictEqual(hundreds(20, 23));
+      expect(losses).toMatchObject([{ count: undefined, unit: 'bytes' }]);
+      expect(notices).toStrictEqual([]);
+    },
+  );
+
+  test('before all of it was read: how much was not, and what is left is no more read than it was', () => {
+    const file = written(mebibyte);
+    const { source, time, losses } = prepare(file);
+    source.start();
+    time.step();
+    truncateSync(file, 100_000);
+    time.advance(1000);
+    expect(losses).toMatchObject([{ count: 786_432, unit: 'bytes' }]);
+    expect(source.position).toMatchObject({ files: [{ offset: 100_000 }] });
+  });
+
+  test('behind what was read: it is read on, in the middle of a line that is no line any more', () => {
+    const file = written(text(0, 10));
+    const first = follow(file);
+    first.source.stop();
+    appendFileSync(file, text(10, 20));
+    truncateSync(file, 1250);
+    appendFileSync(file, text(20, 22));
+    const { texts, losses } = follow(file, { saved: kept(first.source) });
+    expect(texts()).toStrictEqual([
+      ...hundreds(10, 12),
+      `${hundreds(12, 13)[0]?.slice(0, 50)}${hundreds(20, 21)[0]}`,
+      ...hundreds(21, 22),
+    ]);
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('and grown past what was read before anybody looked: read on from there, as nothing shows it', () => {
+    const file = written(text(0, 20));
+    const first = follow(file);
+    first.source.stop();
+    truncateSync(file, 1500);
+    appendFileSync(file, text(20, 30));
+    const { texts, losses } = follow(file, { saved: kept(first.source) });
+    expect(texts()).toStrictEqual(hundreds(25, 30));
+    expect(losses).toStrictEqual([]);
+  });
+
+  test('to less than 64 bytes: it may be any file, and is read from its start', () => {
+    const file = written(text(0, 20));
+    const { texts, time } = follow(file);
+    truncateSync(file, 63);
+    appendFileSync(file, '\n');
+    time.advance(1000);
+    expect(texts()).toStrictEqual([...hundreds(0, 20), hundreds(0, 1)[0]?.slice(0, 63)]);
+  });
+
+  test('copied and emptied, and written again with a start that is the same: read from its start', () => {
+    const file = written(text(0, 20));
+    const { texts, time } = follow(file);
+    copyFileSync(file, `${file}.1`);
+    writeFileSync(file, text(0, 12));
+    time.advance(1000);
+    expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(0, 12)]);
+  });
+
+  test('and rotated then, by copying it: none counts twice', () => {
+    const file = written(text(0, 20));
+    const { texts, time } = follow(file);
+    truncateSync(file, 1050);
+    time.advance(1000);
+    appendFileSync(file, text(20, 22));
+    time.advance(1000);
+    copyFileSync(file, `${file}.1`);
+    writeFileSync(file, text(22, 24));
+    time.advance(3000);
+    expect(texts()).toStrictEqual([...hundreds(0, 20), ...hundreds(20, 24)]);
   });
 });
 

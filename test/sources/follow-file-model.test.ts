@@ -162,6 +162,27 @@ test(
   timeLimit,
 );
 
+test(
+  'cut in half, also between restarts and beside rotation: none twice, and none lost that was written after it was noticed',
+  () => {
+    const cut = changes('cut');
+    const program = fc.oneof(
+      programs(writing, writing, turns, save, cut, restarts(writing, cut)),
+      programs(writing, writing, turns, changes('rotate', 'cut', 'cut')),
+    );
+    fc.assert(
+      fc.property(program, (each) => {
+        const { seen, whole, inOrder, excused } = perform(each);
+        expect(seen.length).toBe(new Set(seen).size);
+        expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
+        expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
+      }),
+      { numRuns },
+    );
+  },
+  timeLimit,
+);
+
 interface Outcome {
   all: readonly WrittenLine[];
   /** Numbers of the lines that are whole and not too long. */
@@ -185,6 +206,8 @@ function perform({ style, actions, ...following }: Program): Outcome {
   const { heard } = follower;
   const excused = new Set<number>();
   const unordered = new Set<number>();
+  /** The file that was cut off and not yet looked at again: what is written to it may be taken for what was there before. */
+  let cutOff: StoredFile | undefined;
   /** Files that are held open. */
   const held = new Set<StoredFile>();
   let runningSince: number | undefined;
@@ -194,7 +217,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   pass(1);
   begin();
   for (const action of actions) act(action);
-  writer.writeLines(1, 100);
+  write({ do: 'lines', count: 1, size: 100 });
   time.advance(5 * second);
   notice();
   follower.stop(0);
@@ -244,6 +267,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
 
   function begin(): void {
     follower.start();
+    cutOff = undefined;
     runningSince = time.now();
     for (const file of writer.found()) held.add(file);
     notice();
@@ -275,6 +299,14 @@ function perform({ style, actions, ...following }: Program): Outcome {
   }
 
   function write(action: Write): void {
+    const { length } = writer.lines;
+    writeOne(action);
+    for (const number of writer.lines.keys())
+      if (writer.lines[number]?.isJoined || (number >= length && cutOff !== undefined && cutOff === writer.live))
+        excused.add(number);
+  }
+
+  function writeOne(action: Write): void {
     switch (action.do) {
       case 'lines':
         writer.writeLines(action.count, action.size);
@@ -296,6 +328,12 @@ function perform({ style, actions, ...following }: Program): Outcome {
         for (const what of writer.change(action.change)) {
           step(what === 'moved');
           pass(left.shift() ?? 0);
+        }
+        if (action.change === 'cut') {
+          cutOff = live;
+          if (runningSince === undefined) return;
+          pass(1500);
+          cutOff = undefined;
         }
         if (isKnown && (action.change === 'truncate' || action.change === 'rewrite') && runningSince !== undefined)
           owed ??= { losses, at: time.now() };

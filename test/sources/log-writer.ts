@@ -11,6 +11,8 @@ export interface WrittenLine {
   ended: boolean;
   /** Written to a file that had been renamed, when there may have been another one. */
   isLate: boolean;
+  /** It stands behind what is left of a line that was cut off. */
+  isJoined: boolean;
 }
 
 /** A file, or a copy of one, as the model knows it. */
@@ -31,7 +33,7 @@ export interface StoredFile {
 }
 
 export type Style = 'create' | 'numbered' | 'gzip' | 'delayed gzip' | 'kubelet' | 'copytruncate';
-export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 'switch';
+export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 'switch' | 'cut';
 
 /** After each something has happened to the content of a file, or to a name. */
 export type Steps = Generator<'changed' | 'moved', void, void>;
@@ -67,7 +69,13 @@ export const wholeLine = /^IN=(\d{8});x*;$/;
 
 /** Rotated files that are kept. */
 const keep = 3;
+/** Bytes that are left of a log at least: where less is, what comes after it may be within the part that distinguishes files. */
+const wellKnown = 1100;
 const dateOfNames = '20261121';
+
+function startOf(number: number): string {
+  return `IN=${String(number).padStart(8, '0')};`;
+}
 
 export function createWriter({ folder, style, now, shortest }: WriterOptions): Writer {
   const lines: WrittenLine[] = [];
@@ -79,6 +87,8 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   let begun: WrittenLine | undefined;
   let rest = '';
   let names = 0;
+  /** The file that is written to ends in what is left of a line. */
+  let isCutLine = false;
   let renamed: { name: string; at: Millis } | undefined;
   create();
 
@@ -116,6 +126,10 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
         empty();
         yield 'changed';
         break;
+      case 'cut':
+        cutInHalf();
+        yield 'changed';
+        break;
       case 'delete':
         rest = '';
         remove(base);
@@ -125,6 +139,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
         break;
       case 'replace':
         rest = '';
+        isCutLine = false;
         create('new');
         append('new', lineOf(shortest, 'new'));
         yield 'changed';
@@ -288,17 +303,18 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     const number = lines.length;
     const file = files.get(base) ?? create();
     const bytes = file.lines.length === 0 ? Math.max(size, shortest) : size;
-    begun = { bytes, ended: false, isLate: false };
+    begun = { bytes, ended: false, isLate: false, isJoined: isCutLine };
+    isCutLine = false;
     lines.push(begun);
     file.lines.push(number);
-    return `${`IN=${String(number).padStart(8, '0')};`.padEnd(bytes - 2, 'x')};\n`;
+    return `${startOf(number).padEnd(bytes - 2, 'x')};\n`;
   }
 
   function lineOf(size: number, name: string): string {
     const number = lines.length;
-    lines.push({ bytes: size, ended: true, isLate: false });
+    lines.push({ bytes: size, ended: true, isLate: false, isJoined: false });
     files.get(name)?.lines.push(number);
-    return `${`IN=${String(number).padStart(8, '0')};`.padEnd(size - 2, 'x')};\n`;
+    return `${startOf(number).padEnd(size - 2, 'x')};\n`;
   }
 
   function endOfLine(): string {
@@ -328,6 +344,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     };
     writeFileSync(join(folder, name), '');
     files.set(name, file);
+    if (name === base) isCutLine = false;
     touch(name);
     return file;
   }
@@ -338,8 +355,26 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     const file = files.get(base);
     if (file === undefined) return;
     truncateSync(join(folder, base));
+    isCutLine = false;
     file.lines = [];
     file.truncations++;
+    touch(base);
+  }
+
+  /** In place, what was begun is never ended. */
+  function cutInHalf(): void {
+    const file = files.get(base);
+    if (file === undefined) return;
+    const content = readFileSync(join(folder, base), 'latin1');
+    if (content.length <= wellKnown) return;
+    const left = content.slice(0, Math.max(wellKnown, content.length / 2));
+    truncateSync(join(folder, base), left.length);
+    rest = '';
+    isCutLine = !left.endsWith('\n');
+    file.lines = file.lines.filter((number) => {
+      const start = left.indexOf(startOf(number));
+      return start >= 0 && left.includes('\n', start);
+    });
     touch(base);
   }
 

@@ -180,6 +180,23 @@ describe('a log that is followed', () => {
     expect(heard.notices.at(-1)).toMatchObject({ key, text });
   });
 
+  test.each([
+    [0, '/a was cut off, and is read on from its end: what was written since may be missing'],
+    [5, '/a was cut off, and is read on from its end: 5 bytes or more had not been read'],
+  ])('cut off, with %i bytes that had not been read', (unread, reason) => {
+    const { heard, listener } = listening();
+    const options = {
+      path: '/a',
+      needles: [],
+      saved: undefined,
+      from: 'start' as const,
+      ...listener,
+      onLine: () => {},
+    };
+    createReport(options, () => noon).cut(unread);
+    expect(heard.losses).toMatchObject([{ reason }]);
+  });
+
   test.each<[string, string | undefined, string]>([
     ['missing', undefined, 'is not there; it is read as soon as it is'],
     ['not-a-file', '/', 'is a folder: name a file in it'],

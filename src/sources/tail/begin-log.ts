@@ -7,13 +7,14 @@ import {
   distinct,
   type Entry,
   isCopyOf,
+  isCutOf,
   isFileOf,
   openCandidate,
   isUndecided,
   passOver,
   refresh,
 } from './candidate.ts';
-import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
+import { endOfCut, type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
 import { type FinishedFile, isCopy } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
@@ -25,6 +26,8 @@ export interface Beginning {
   isReplaced: boolean;
   /** Places in files that were not found, and may be yet. */
   missing: FilePosition[];
+  /** Places past the end of files that were cut off since. */
+  cut: FilePosition[];
 }
 
 /** While files are being renamed, a look may miss one. */
@@ -101,14 +104,14 @@ function hasMissed(path: string, opened: readonly Candidate[]): boolean {
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const live = there.at(-1) as Candidate;
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
-  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, missing: [] };
+  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, missing: [], cut: [] };
 }
 
 function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition, now: Millis): Beginning {
   // An empty file may be any: it says only that nothing of it was read.
   const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
   const places = new Map<Candidate, FilePosition>();
-  for (const isOne of [isFileOf, isCopyOf]) {
+  for (const isOne of [isFileOf, isCopyOf, isCutOf]) {
     for (const file of files) {
       if ([...places.values()].includes(file)) continue;
       const found = there.find((each) => !places.has(each) && isOne(each, file));
@@ -123,13 +126,17 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     done: [],
     isReplaced: missing.includes(files.at(-1) as FilePosition),
     missing,
+    cut: [],
   };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     // It was empty then, or has been written again, or another one has its inode now.
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isNew = isAgain || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
-    if (file !== undefined)
+    if (file !== undefined && isCutOf(each, file)) {
+      beginning.cut.push(file);
+      beginning.entries.push({ ...each, place: endOfCut(each.size) });
+    } else if (file !== undefined)
       beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
     else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
     else if (isNew) beginning.entries.push({ ...each, place: startOfFile });

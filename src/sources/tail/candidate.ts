@@ -2,8 +2,9 @@ import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { begins, type FinishedFile, isCopy } from './finished-files.ts';
-import { endOfFile, fits, fitsContent, type FilePosition, partLength, type Place } from './file-position.ts';
-import { readHead } from './fingerprint.ts';
+import { endOfCut, endOfFile, fits, fitsContent, fitsCut, type FilePosition, type Place } from './file-position.ts';
+import { partLength, readHead } from './fingerprint.ts';
+import type { LogFile } from './log-file.ts';
 import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
 
@@ -63,6 +64,11 @@ export function isFileOf({ log, isPacked, head, size }: Candidate, saved: FilePo
   return !isPacked && fits(log.identity, size, head, saved);
 }
 
+/** Whether `saved` was a place in this very file, past where it was cut off since. */
+export function isCutOf({ log, isPacked, head, size }: Candidate, saved: FilePosition): boolean {
+  return !isPacked && fitsCut(log.identity, size, head, saved);
+}
+
 /** Whether `saved` was a place in a file that this one is a copy of. */
 export function isCopyOf({ head, size }: Candidate, saved: FilePosition): boolean {
   return size >= saved.offset && fitsContent(head, saved);
@@ -85,6 +91,20 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
 /** Whether a file is copied there, before it is cut off: then it is read itself. */
 export function isCopyInMaking(copy: Candidate, original: Candidate): boolean {
   return !copy.isPacked && !original.isPacked && copy.size <= original.size && isCopy(copy.head, original.head);
+}
+
+/** What of a file is left that was cut off but not emptied; undefined: it is another one by now, or it may be any. */
+export function restOf({ log, reader }: Pick<LogFile, 'log' | 'reader'>): Pick<Entry, 'head' | 'place'> | undefined {
+  try {
+    const head = readHead(log.fd);
+    // In that order: a file that is written again meanwhile is found shorter, or longer than what was read of it.
+    const { size } = fstatSync(log.fd);
+    const isRest =
+      head.length >= partLength && size >= head.length && size < reader.offset && isCopy(head, reader.head);
+    return isRest ? { head, place: endOfCut(size) } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile {

@@ -1,5 +1,5 @@
 import { fstatSync, readSync } from 'node:fs';
-import { digestOf } from './fingerprint.ts';
+import { digestOf, partLength } from './fingerprint.ts';
 import type { Identity, OpenLog } from './open-log.ts';
 import type { Position } from '../source.ts';
 
@@ -16,21 +16,21 @@ export type FilePosition = Pick<Identity, 'device' | 'inode'> &
     /** Digest of the first `headLength` bytes. */
     head: string;
     headLength: number;
+    /** Digest of the first `partLength` bytes; null: it had fewer, or an older version wrote this. */
+    part: string | null;
     /** Bytes it had at the last look, or null: of a packed file. */
     size: number | null;
   };
 
 export const startOfFile: Place = { offset: 0, skipping: false };
 
-/** From so many bytes on, content alone distinguishes files: it holds a time stamp and more. */
-export const partLength = 64;
-
 /** Undefined if it is none, or was written by another kind of source. */
 function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
-  const { device, inode, offset, head, headLength, skipping, size = null } = saved ?? {};
+  const { device, inode, offset, head, headLength, skipping, part = null, size = null } = saved ?? {};
   if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
   if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
-  return { device, inode, offset, head, headLength, skipping, size: isCount(size) ? size : null };
+  const optional = { part: typeof part === 'string' ? part : null, size: isCount(size) ? size : null };
+  return { device, inode, offset, head, headLength, skipping, ...optional };
 }
 
 /** Of all files of a log that are not done with, the oldest first. */
@@ -62,6 +62,21 @@ export function fits(identity: Identity, size: number, head: Buffer, saved: File
   // Numbers of devices may change when the node boots.
   if (identity.device !== saved.device && saved.headLength < partLength) return false;
   return head.length >= saved.headLength && digestOf(head.subarray(0, saved.headLength)) === saved.head;
+}
+
+/**
+ * Whether `saved` was a place past the end of the file of that identity, of `size` bytes, which has been cut off but not emptied. `head`:
+ * its first bytes. One that was written again begins otherwise, and one of which less is left than is known of it may be any.
+ */
+export function fitsCut(identity: Identity, size: number, head: Buffer, saved: FilePosition): boolean {
+  if (identity.inode !== saved.inode || size >= saved.offset || head.length < partLength) return false;
+  if (head.length >= saved.headLength) return fitsContent(head, saved);
+  return digestOf(head.subarray(0, partLength)) === saved.part;
+}
+
+/** Where to go on in a file that was cut off: what is left of it was read, and who writes it begins a line there. */
+export function endOfCut(size: number): Place {
+  return { offset: size, skipping: false };
 }
 
 /** Of a line that has begun but not ended there, the rest is passed over. Throws the system's error. */

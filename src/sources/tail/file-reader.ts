@@ -28,8 +28,8 @@ export interface FileReaderOptions extends Omit<ScannerOptions, 'skipping'> {
 }
 
 export function createFileReader(options: FileReaderOptions): FileReader {
-  const { log, place: start, head, isPacked, needles, onLine, onTooLong, takeBytes } = options;
-  const fingerprint = createFingerprint(log.fd, head);
+  const { log, place: start, head: known, isPacked, needles, onLine, onTooLong, takeBytes } = options;
+  const fingerprint = createFingerprint(log.fd, known);
   const scanner = createScanner({ needles, onLine, onTooLong, takeBytes, skipping: start.skipping });
   let { offset } = start;
   const place = (): Place => ({
@@ -43,7 +43,8 @@ export function createFileReader(options: FileReaderOptions): FileReader {
       return place();
     },
     get position() {
-      return { ...log.identity, ...place(), head: fingerprint.digest, headLength: fingerprint.length };
+      const { digest: head, length, part } = fingerprint;
+      return { ...log.identity, ...place(), head, headLength: length, part };
     },
     get offset() {
       return offset;

@@ -49,6 +49,7 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
       ({ missing } = beginning);
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
+      for (const { size, offset } of beginning.cut) report.cut(Math.max(0, (size ?? 0) - offset));
       stamp = stampOf(path, wall());
     },
     discover() {

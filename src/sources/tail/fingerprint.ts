@@ -4,10 +4,15 @@ import { readSync } from 'node:fs';
 /** Bytes at the start of a file that distinguish it from others, once it has so many. */
 export const headLength = 1024;
 
+/** From so many bytes on, content alone distinguishes files: it holds a time stamp and more. */
+export const partLength = 64;
+
 /** A file's first bytes: inode numbers are reused at once, and a file that was cut off may be longer by the next look. */
 export interface Fingerprint {
   readonly digest: string;
   readonly length: number;
+  /** Digest of the first `partLength` bytes; null: there are fewer. */
+  readonly part: string | null;
   readonly head: Buffer;
   /** False if the file begins otherwise by now; else takes in what was added. Throws the system's error. */
   holds: () => boolean;
@@ -18,6 +23,7 @@ export function createFingerprint(fd: number, known: Buffer = Buffer.alloc(0)): 
   const probe = Buffer.allocUnsafeSlow(headLength);
   let head = known;
   let digest: string | undefined;
+  let part: string | undefined;
 
   return {
     get digest() {
@@ -25,6 +31,10 @@ export function createFingerprint(fd: number, known: Buffer = Buffer.alloc(0)): 
     },
     get length() {
       return head.length;
+    },
+    get part() {
+      if (head.length < partLength) return null;
+      return (part ??= digestOf(head.subarray(0, partLength)));
     },
     get head() {
       return head;

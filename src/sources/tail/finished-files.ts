@@ -1,4 +1,5 @@
-import { type Place, partLength } from './file-position.ts';
+import type { Place } from './file-position.ts';
+import { partLength } from './fingerprint.ts';
 import { isSame, type Identity } from './open-log.ts';
 
 /** A file that is done with: its content must not be read again, under whatever name it comes back. */

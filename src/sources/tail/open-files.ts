@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Timer } from '../../platform/timer.ts';
-import { type Entry, passOver } from './candidate.ts';
+import { type Entry, passOver, restOf } from './candidate.ts';
 import { findCopy } from './discover-rotated.ts';
 import { startOfFile } from './file-position.ts';
 import type { DoneFiles } from './finished-files.ts';
@@ -55,20 +55,12 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     retry() {
       const again = [...failed].filter((file) => files.includes(file));
       failed.clear();
-      for (const file of again) {
-        const { log, isPacked, reader } = file;
-        replace(file, { log, isPacked, head: reader.head, place: reader.place });
-      }
+      for (const file of again) replace(file, asItWas(file));
     },
   };
 
   function insert(entry: Entry, next: LogFile | undefined): void {
-    if (files.length >= maxFiles) {
-      // It is reported as lost, so it must not be read later either.
-      done.add(passOver(entry));
-      const size = Number.isFinite(entry.size) ? entry.size : undefined;
-      return report.lost(size, 'was replaced more often than it could be read');
-    }
+    if (files.length >= maxFiles) return giveUp(entry, done, report);
     try {
       order.insert(createLogFile({ ...common, ...entry }), next);
     } catch (error) {
@@ -83,6 +75,11 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
     if (report.isStopped) return;
+    const rest = copy === undefined ? restOf(file) : undefined;
+    if (rest !== undefined) {
+      replace(file, { log, isPacked: false, ...rest });
+      return report.cut(lastSize - reader.offset);
+    }
     done.add({ identity: undefined, head: reader.head, place: reader.place });
     replace(file, { log, isPacked: false, head: Buffer.alloc(0), place: startOfFile });
     const again = files.find((each) => each.log === log);
@@ -111,6 +108,17 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
       fail(file, error);
     }
   }
+}
+
+/** It is reported as lost, so it must not be read later either. */
+function giveUp(entry: Entry, done: DoneFiles, report: Report): void {
+  done.add(passOver(entry));
+  const size = Number.isFinite(entry.size) ? entry.size : undefined;
+  report.lost(size, 'was replaced more often than it could be read');
+}
+
+function asItWas({ log, isPacked, reader }: LogFile): Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'> {
+  return { log, isPacked, head: reader.head, place: reader.place };
 }
 
 function reportTruncation(report: Report, unread: number, hasCopy: boolean): void {

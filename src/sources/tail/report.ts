@@ -19,6 +19,8 @@ export interface Report {
   /** What stands at the path can be read, again or still. */
   unobstructed: () => void;
   lost: (bytes: number | undefined, what: string) => void;
+  /** A file was cut off, but not emptied; `unread`: bytes, at least, that had not been read. */
+  cut: (unread: number) => void;
 }
 
 export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall: () => Millis): Report {
@@ -68,6 +70,10 @@ export function createReport({ path, onNotice, onLost }: RotatedLogOptions, wall
     },
     lost(bytes, what) {
       if (!report.isStopped) onLost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
+    },
+    cut(unread) {
+      const what = unread > 0 ? `${unread} bytes or more had not been read` : 'what was written since may be missing';
+      report.lost(unread > 0 ? unread : undefined, `was cut off, and is read on from its end: ${what}`);
     },
   };
   return report;

@@ -31,8 +31,6 @@ export interface Fault {
   readonly goesOn?: boolean;
   /** The log may have lost lines: one line says so, and none that it is over. */
   readonly loses?: true;
-  /** Lines that are still there after `begin`, are read again and count again, as documented. */
-  readonly again?: Readonly<Partial<Record<PodName, number>>>;
   /** Packets that no Event counts, as documented. */
   readonly lost?: Readonly<Partial<Record<PodName, number>>>;
   /** Events end by themselves: what counts is that each packet has once been published, by the agent's own account. */

@@ -17,8 +17,6 @@ export interface Played extends Scene {
   readonly written: ReadonlyMap<PodName, number>;
   /** All lines, also those of no Pod. */
   readonly lines: () => number;
-  /** Resolves when the agent has counted lines a second time. */
-  readonly reread: (pod: PodName, lines: number) => Promise<void>;
   /** Calls what was given to `atEnd`, the last first. */
   readonly close: () => Promise<void>;
 }
@@ -71,15 +69,12 @@ export async function setScene(
     async drop(pod, count) {
       const line = dropLine(senderOf(scene, pod), scene.addressOf(pod), 80, timeNow());
       appendFileSync(log, line.repeat(count));
-      await scene.reread(pod, count);
+      written.set(pod, (written.get(pod) ?? 0) + count);
+      await untilCounted(count);
     },
     async dropBetween(source, destination) {
       appendFileSync(log, dropLine(source, destination, 80, timeNow()));
       await untilCounted(1);
-    },
-    async reread(pod, count) {
-      written.set(pod, (written.get(pod) ?? 0) + count);
-      await untilCounted(count);
     },
     untilMetric: (line) => untilMetric(scene.agent, line),
     atEnd: (close) => void closing.unshift(close),

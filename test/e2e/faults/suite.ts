@@ -6,7 +6,7 @@ import type { AgentProcess, LogEntry } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, type StoredEvent, sumOf } from '../agent-rig.ts';
 import { connect, type Connection } from '../control-plane/connection.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
-import { type Fault, type PodName, pods } from './fault.ts';
+import { type Fault, pods } from './fault.ts';
 import { type Played, setScene } from './scene.ts';
 
 /** Megabytes; far above what an agent with a few Pods takes: only what grows without end gets there. */
@@ -57,7 +57,6 @@ async function play(fault: Fault, scene: Played): Promise<string> {
   await rig.untilEvents(namespace, (all) => sumOf(all, 'before') + sumOf(all, 'steady') === 10);
 
   await fault.begin(scene);
-  for (const [pod, lines] of Object.entries(fault.again ?? {}) as [PodName, number][]) await scene.reread(pod, lines);
   await scene.drop('steady', 7);
   await scene.drop('other', 6);
   await scene.drop('during', 11);
