@@ -84,7 +84,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
     if (starting) return;
     report(
       // Without these, less is explained: all else goes on.
-      resource === 'endpointslices' || resource === 'felixconfigurations' ? 'warn' : 'error',
+      ['endpointslices', 'felixconfigurations', 'nodes/status'].includes(resource) ? 'warn' : 'error',
       right,
       { verb, resource, answer },
       `Missing right: ${verb} ${resource}; ${grantRightTo(resource)}`,

@@ -67,6 +67,12 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
         return answers.denied('get', 'felixconfigurations', '');
       answers.granted('get', 'felixconfigurations');
     },
+    /** The condition of the Node was read, or written; undefined: it was done. */
+    nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined): void => {
+      const resource = verb === 'patch' ? 'nodes/status' : 'nodes';
+      if (refusal === undefined) answers.answered(verb, resource, 'node condition');
+      else answers.refused(verb, resource, refusal, 'node condition');
+    },
     /** `skew`: this node's clock minus the API server's. */
     clock: (skew: Millis | undefined): void => {
       if (skew === undefined) return;

@@ -90,7 +90,8 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
   return await promise.finally(() => clearInterval(timer));
 }
 
-function keepHouse({ context, ingest, publishing, problems, reload, lastSeen, clock }: Agent, round: number): void {
+function keepHouse(agent: Agent, round: number): void {
+  const { context, ingest, publishing, problems, reload, lastSeen, nodeCondition, clock } = agent;
   const { incidents } = ingest;
   const now = clock.now();
   context.lists.sweep(now);
@@ -99,6 +100,7 @@ function keepHouse({ context, ingest, publishing, problems, reload, lastSeen, cl
   problems.api.settle();
   reload.look();
   lastSeen.look();
+  if (context.cluster.synced) void nodeCondition?.round();
   // What was counted is worth more: rotated files may be deleted before they could be read again.
   void ingest.audit?.round(publishing.stateLog.keep);
   if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();

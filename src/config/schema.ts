@@ -140,6 +140,7 @@ export const schema = z.strictObject({
   reverseDns: yesOrNo,
   metricsAddress: listenAddress(':9090'),
   healthAddress: z.optional(listenAddress(':9091')),
+  nodeCondition: yesOrNo,
   legacyMetric: oneOf(legacyMetricChoices),
   logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   kubeconfig: z.optional(text),

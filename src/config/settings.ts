@@ -139,6 +139,16 @@ export const settings = {
       "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
       'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
   },
+  nodeCondition: {
+    flag: 'node-condition',
+    env: 'NODE_CONDITION',
+    value: 'true|false',
+    help:
+      'the Node has the condition NetfilterRulesStale while its rules cannot be written, for programs that drain nodes; needs the right ' +
+      'to patch nodes/status (docs/incidents.md)',
+    type: 'boolean',
+    default: 'false',
+  },
   legacyMetric: {
     flag: 'legacy-metric',
     env: 'LEGACY_METRIC',

@@ -13,8 +13,9 @@ export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface RequestOptions {
   query?: Query;
-  /** Of a PATCH: a merge patch (RFC 7386). */
+  /** Of a PATCH: a merge patch (RFC 7386), or a strategic one, which merges lists by the keys of their items. */
   body?: unknown;
+  strategic?: true;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
@@ -108,10 +109,11 @@ export function createConnection({
   async function open(
     verb: Verb,
     path: string,
-    { query = {}, body }: RequestOptions,
+    { query = {}, body, strategic }: RequestOptions,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const type = verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const patch = strategic === true ? 'strategic-merge-patch' : 'merge-patch';
+    const type = verb === 'PATCH' ? `application/${patch}+json` : 'application/json';
     const asked = wall();
     const answer = await sendHttp(access.current(), {
       method: verb,

@@ -6,5 +6,6 @@ export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 
 /** The same, for a kind of object that only one setting asks for. */
 export function grantRightTo(resource: string): string {
+  if (resource === 'nodes/status') return 'grant it with the component node-condition';
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
 }

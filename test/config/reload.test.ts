@@ -101,6 +101,7 @@ describe('a change of a setting that needs a restart', () => {
       reverseDns: 'false',
       metricsAddress: '":1"',
       healthAddress: '":2"',
+      nodeCondition: 'true',
       legacyMetric: 'name',
       logLevel: 'debug',
       audit: '[stdout]',

@@ -92,6 +92,37 @@ describe('what an agent may write', () => {
   });
 });
 
+describe('the Node of an agent with the component node-condition', () => {
+  const stale = { type: 'NetfilterRulesStale', status: 'True', reason: 'RulesRefused', message: 'KN107' };
+  beforeAll(() =>
+    grant('admitted-condition', account, [{ apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] }]),
+  );
+
+  test('its own condition may be set', async () => {
+    expect(await patchStatus(tokens.a, nodeA, { status: { conditions: [stale] } })).toMatchObject({ status: 200 });
+  });
+
+  test.each<[string, object]>([
+    ['another condition', { status: { conditions: [{ ...stale, type: 'Ready' }] } }],
+    ['an address', { status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] } }],
+    ['what can be allocated', { status: { allocatable: { cpu: '99' } } }],
+    ['a label', { metadata: { labels: { trusted: 'yes' } } }],
+    ['an annotation', { metadata: { annotations: { trusted: 'yes' } } }],
+  ])('%s may not be', async (_, body) => {
+    expectRefusal(
+      await patchStatus(tokens.a, nodeA, body),
+      /an agent changes nothing of a Node but its condition NetfilterRulesStale$/,
+    );
+  });
+
+  test('nor the condition of another Node', async () => {
+    expectRefusal(
+      await patchStatus(tokens.a, nodeB, { status: { conditions: [stale] } }),
+      /the token is bound to node admitted-a: an agent changes no other Node$/,
+    );
+  });
+});
+
 describe('what is refused', () => {
   const foreignHost =
     /the token is bound to node admitted-a: an agent writes only Events whose source\.host is its node, and changes no others$/;
@@ -315,6 +346,11 @@ function annotateNewer(name: string): Promise<Answer> {
 function patch(token: string, name: string, body: object, place = tenant): Promise<Answer> {
   const path = `/api/v1/namespaces/${place}/events/${name}`;
   return request('PATCH', path, { body, token, contentType: 'application/merge-patch+json' });
+}
+
+function patchStatus(token: string, node: string, body: object): Promise<Answer> {
+  const contentType = 'application/strategic-merge-patch+json';
+  return request('PATCH', `/api/v1/nodes/${node}/status`, { body, token, contentType });
 }
 
 function nameOf({ status, body }: Answer): string {

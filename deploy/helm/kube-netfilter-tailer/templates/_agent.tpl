@@ -112,6 +112,10 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
 - name: AUDIT_OPT_OUT
   value: 'true'
 {{- end }}
+{{- if and .Values.nodeCondition (not (hasKey $config "nodeCondition")) }}
+- name: NODE_CONDITION
+  value: 'true'
+{{- end }}
 {{- with include "kube-netfilter-tailer.docsUrl" . }}
 - name: DOCS_URL
   value: {{ . | quote }}
@@ -121,7 +125,7 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "NODE_CONDITION" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}

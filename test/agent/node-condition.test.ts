@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { createNodeConditionWriter } from '../../src/agent/node-condition.ts';
+import type { Refusal } from '../../src/events/event-store.ts';
+import type { Incident } from '../../src/incidents/incident.ts';
+import type { NodeCondition } from '../../src/kubernetes/node-condition.ts';
+import { nine } from '../builders.ts';
+import { refusal } from '../events/memory-store.ts';
+
+const [second, minute] = [1000, 60_000];
+const broken = { code: 'KN102', failing: 'kube-proxy', phase: 'open', first: nine, last: nine } as Incident;
+const kept: NodeCondition = {
+  type: 'NetfilterRulesStale',
+  status: 'True',
+  reason: 'ServiceChainMissing',
+  message: 'of an earlier run',
+  lastHeartbeatTime: '2026-11-21T08:00:00Z',
+  lastTransitionTime: '2026-11-21T07:00:00Z',
+};
+
+interface Scene {
+  condition?: NodeCondition;
+  nodes?: number;
+  refuse?: (verb: 'read' | 'write') => Refusal | undefined;
+}
+
+/** Of a node of a small cluster, at the middle of all that is random. */
+function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
+  let now = nine;
+  let stored = condition;
+  const incidents: Incident[] = [];
+  const asked: ('read' | 'write')[] = [];
+  const reported: string[] = [];
+  const report = (verb: string) => (refused: Refusal | undefined) =>
+    void reported.push(`${verb} ${refused?.status ?? 'ok'}`);
+  const writer = createNodeConditionWriter({
+    node: 'node-a',
+    incidents: () => incidents,
+    nodeCount: () => nodes,
+    store: {
+      read() {
+        asked.push('read');
+        return Promise.resolve(refuse('read') ?? { kind: 'read', condition: stored });
+      },
+      write(written) {
+        asked.push('write');
+        const refused = refuse('write');
+        if (refused === undefined) stored = written;
+        return Promise.resolve(refused ?? { kind: 'written' });
+      },
+    },
+    onRead: report('read'),
+    onWritten: report('write'),
+    clock: { now: () => now, wall: () => now, toWall: (time) => time },
+    random: () => 0.5,
+  });
+  return {
+    incidents,
+    asked,
+    reported,
+    condition: () => stored,
+    /** As housekeeping does: every five seconds. */
+    pass: async (time: number): Promise<void> => {
+      for (const end = now + time; now < end; now += 5 * second) await writer.round();
+    },
+  };
+}
+
+describe('the condition of a Node', () => {
+  test('is made where there is none, once, and then nothing is written while all is well', async () => {
+    const { asked, condition, pass } = scene();
+    await pass(120 * minute);
+    expect(condition()).toMatchObject({ status: 'False', reason: 'NetfilterRulesCurrent' });
+    expect(asked).toEqual(['read', 'write']);
+  });
+
+  test('that is there and right is read, and not written', async () => {
+    const first = scene();
+    await first.pass(minute);
+    const { asked, pass } = scene({ condition: first.condition() as NodeCondition });
+    await pass(120 * minute);
+    expect(asked).toEqual(['read']);
+  });
+
+  test('becomes True with the incident, with its beginning, and False with its end', async () => {
+    const { incidents, condition, pass } = scene();
+    await pass(2 * minute);
+    incidents.push({ ...broken, opened: nine + 2 * minute });
+    await pass(minute);
+    expect(condition()).toMatchObject({
+      status: 'True',
+      reason: 'ServiceChainMissing',
+      lastTransitionTime: '2026-11-21T09:02:00Z',
+      lastHeartbeatTime: '2026-11-21T09:02:05Z',
+    });
+    incidents.pop();
+    await pass(2 * minute);
+    expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:03:/) });
+  });
+
+  test('has a heartbeat every ten minutes while it is True, and keeps the time of its beginning', async () => {
+    const { incidents, asked, condition, pass } = scene();
+    incidents.push(broken);
+    await pass(61 * minute);
+    expect(asked.filter((verb) => verb === 'write')).toHaveLength(7);
+    expect(condition()).toMatchObject({
+      lastTransitionTime: '2026-11-21T09:00:00Z',
+      lastHeartbeatTime: expect.stringMatching(/T10:00:/),
+    });
+  });
+
+  test('that an earlier run set is cleared by an agent without state', async () => {
+    const { condition, pass } = scene({ condition: kept });
+    await pass(minute);
+    expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:00:/) });
+  });
+
+  test('that an earlier run set goes on where the state says that it lasts', async () => {
+    const { incidents, condition, pass } = scene({ condition: kept });
+    incidents.push(broken);
+    await pass(minute);
+    expect(condition()).toMatchObject({ status: 'True', lastTransitionTime: kept.lastTransitionTime });
+  });
+
+  test('is written at most once a minute, however often incidents come and go', async () => {
+    const { incidents, asked, pass } = scene();
+    for (let each = 0; each < 60; each++) {
+      if (each % 2 === 0) incidents.push(broken);
+      else incidents.pop();
+      await pass(10 * second);
+    }
+    expect(asked.filter((verb) => verb === 'write').length).toBeLessThanOrEqual(10);
+  });
+
+  test('of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
+    const { incidents, asked, pass } = scene({ nodes: 5000 });
+    await pass(5 * minute);
+    incidents.push(broken);
+    const before = asked.length;
+    await pass(35 * second);
+    expect(asked).toHaveLength(before);
+    await pass(10 * second);
+    expect(asked).toHaveLength(before + 1);
+  });
+});
+
+describe('a refusal', () => {
+  test('of a write is reported, tried again ever more seldom, and over when it is taken', async () => {
+    let refused = true;
+    const { asked, reported, pass } = scene({
+      refuse: (verb) => (refused && verb === 'write' ? refusal(403, 'Forbidden') : undefined),
+    });
+    await pass(60 * minute);
+    expect(asked.length).toBeLessThan(20);
+    refused = false;
+    await pass(10 * minute);
+    expect(reported.at(-1)).toBe('write ok');
+    expect(new Set(reported)).toEqual(new Set(['read ok', 'write 403', 'write ok']));
+  });
+
+  test('of a read writes nothing: what is there is not known', async () => {
+    const { asked, pass } = scene({ refuse: () => refusal(503) });
+    await pass(30 * minute);
+    expect(new Set(asked)).toEqual(new Set(['read']));
+  });
+
+  test('that asks to wait is waited for', async () => {
+    const { asked, pass } = scene({ refuse: () => refusal(429, 'TooManyRequests', 5 * minute) });
+    await pass(5 * minute);
+    expect(asked).toEqual(['read']);
+  });
+});

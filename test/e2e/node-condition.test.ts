@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { conditionType } from '../../src/incidents/node-condition.ts';
+import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
+import { readManifests } from '../deploy/manifests.ts';
+import { accountWith, type AgentRig, createAgentRig, nodeObject, untilMetric } from './agent-rig.ts';
+import type { Rule } from './granted.ts';
+import { connect } from './control-plane/connection.ts';
+import { createObjects } from './control-plane/objects.ts';
+import { type CriLog, createCriLog } from './kube-proxy/cri-log.ts';
+import { failedSync } from './slack/failed-sync.ts';
+
+/** The condition of a Node at a real API server, with the rights of the component and without. */
+
+const connection = connect(inject('controlPlane'));
+/** As the kubelet keeps it; nothing of it may be lost. */
+const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
+let rig: AgentRig;
+
+beforeAll(async () => {
+  rig = await createAgentRig(connection);
+});
+afterAll(() => rig.killAll());
+
+interface Condition {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  lastHeartbeatTime: string;
+  lastTransitionTime: string;
+}
+
+async function conditionsOf(name: string): Promise<Condition[]> {
+  const { body } = await connection.request('GET', `/api/v1/nodes/${name}`);
+  return (body as { status: { conditions?: Condition[] } }).status.conditions ?? [];
+}
+
+async function ours(name: string): Promise<Condition | undefined> {
+  return (await conditionsOf(name)).find(({ type }) => type === conditionType);
+}
+
+function rulesOf(...files: string[]): Rule[] {
+  return files.flatMap((file) =>
+    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
+  );
+}
+
+/** A Node with kube-proxy's log, and an agent that keeps its condition. */
+async function scene(name: string, address: string, KUBECONFIG: string) {
+  await createObjects(connection, { items: [nodeObject(name, address)] });
+  const status = { conditions: [ready], addresses: [{ type: 'InternalIP', address }] };
+  const contentType = 'application/merge-patch+json';
+  await connection.request('PATCH', `/api/v1/nodes/${name}/status`, { body: { status }, contentType });
+  const podLogs = rig.newFolder();
+  const log = createCriLog({
+    podLogs,
+    namespace: 'kube-system',
+    pod: `kube-proxy-${name}`,
+    uid: name,
+    container: 'kube-proxy',
+  });
+  const env = { NODE_NAME: name, SOURCES: 'containers', POD_LOGS: podLogs, NODE_CONDITION: 'true', KUBECONFIG };
+  return { log, env: { ...env, STATE_DIR: rig.newFolder() } };
+}
+
+/** Two attempts to write a rule fail: that is an incident. */
+async function fail(log: CriLog, name: string): Promise<void> {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    for (const line of failedSync(`KUBE-SVC-${chainHash(`${name}/dbtcp`)}`, new Date())) log.write(line);
+    await delay(3000);
+  }
+}
+
+async function until(name: string, expected: Partial<Condition>): Promise<void> {
+  await expect.poll(() => ours(name), { timeout: 90_000, interval: 200 }).toMatchObject(expected);
+}
+
+function isReported({ msg }: { msg?: unknown }): boolean {
+  return String(msg).startsWith('Missing right: patch nodes/status');
+}
+
+test('a Node says that its rules are stale while they are, over a restart, and an agent without state clears it', async () => {
+  const name = 'condition-node';
+  const rules = rulesOf('deploy/base/rbac.yaml', 'deploy/components/node-condition/rbac.yaml');
+  const token = await accountWith(connection, 'node-condition', rules);
+  const { log, env } = await scene(name, '192.168.84.1', await connection.writeKubeconfig('node-condition', token));
+  log.write('I1122 10:00:00.000000       1 server.go:1] "Starting"');
+  const agent = rig.start(env);
+  await agent.untilReady();
+  await until(name, { status: 'False', reason: 'NetfilterRulesCurrent' });
+
+  await fail(log, name);
+  await until(name, { status: 'True', reason: 'ServiceChainMissing' });
+  const stale = await ours(name);
+  expect(stale?.message).toMatch(/^KN102: .* Details: kubectl describe node condition-node$/);
+  expect(await conditionsOf(name)).toContainEqual(expect.objectContaining(ready));
+  const described = await connection.kubectl(['describe', 'node', name]);
+  expect(described.stdout).toMatch(/^ {2}NetfilterRulesStale +True /m);
+  await agent.kill();
+
+  const again = rig.start(env);
+  await again.untilReady();
+  await expect
+    .poll(async () => (await ours(name))?.lastHeartbeatTime, { timeout: 60_000, interval: 200 })
+    .not.toBe(stale?.lastHeartbeatTime);
+  expect(await ours(name)).toMatchObject({ status: 'True', lastTransitionTime: stale?.lastTransitionTime });
+  await again.kill();
+
+  const forgetful = rig.start({ ...env, STATE_DIR: rig.newFolder() });
+  await forgetful.untilReady();
+  await until(name, { status: 'False' });
+  expect(await conditionsOf(name)).toContainEqual(expect.objectContaining(ready));
+});
+
+test('without the right it is reported once which is missing and what grants it, and the rest goes on', async () => {
+  const name = 'condition-denied';
+  const { log, env } = await scene(name, '192.168.84.2', rig.kubeconfig);
+  const agent = rig.start(env);
+  await agent.untilReady();
+  const { msg } = await agent.untilLog(isReported);
+  expect(msg).toMatch(/ component node-condition$/);
+  await fail(log, name);
+  await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ServiceChainMissing'), name);
+  await untilMetric(agent, /api_requests_total\{verb="PATCH",resource="nodes",code="403"\} [2-9]/m);
+  expect(agent.log.filter(isReported)).toHaveLength(1);
+  expect(await ours(name)).toBeUndefined();
+});
