@@ -1,6 +1,6 @@
-// `npm start`: the main job on the samples. `npm start -- COMMAND …`: any other command of the program.
+// `npm start`: the main job on one of the samples. `npm start -- COMMAND …`: any other command of the program.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { install, projectNode } from './install.mjs';
@@ -8,11 +8,12 @@ import { install, projectNode } from './install.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 install();
 const given = process.argv.slice(2);
-const { status } = spawnSync(projectNode(), [join(root, 'src', 'main.ts'), ...(given.length > 0 ? given : demo())], {
-  stdio: 'inherit',
-  cwd: given.length > 0 ? callersFolder() : root,
-});
-process.exit(status ?? 1);
+process.exit(given.length > 0 ? run(given, callersFolder()) : demo());
+
+/** Runs the program. Returns its exit status. */
+function run(args, cwd) {
+  return spawnSync(projectNode(), [join(root, 'src', 'main.ts'), ...args], { stdio: 'inherit', cwd }).status ?? 1;
+}
 
 /**
  * npm runs a script in the folder of its package, also for `npm --prefix FOLDER start`, and passes on in INIT_CWD where it was
@@ -24,17 +25,29 @@ function callersFolder() {
   return isOwn && script === 'start' && process.cwd() === root && existsSync(called) ? called : process.cwd();
 }
 
-/** The time is fixed because some samples, like most kernel logs, have stamps without a year. */
+/** One case on one screen. The time is fixed because kernel logs have stamps without a year. Returns the exit status. */
 function demo() {
-  const logs = readdirSync(join(root, 'samples')).filter((name) => name.endsWith('.log'));
-  const args = [
-    'replay',
-    '--pods',
-    'samples/cluster.json',
-    '--now',
-    '2026-11-21T20:00:00Z',
-    ...logs.map((name) => `samples/${name}`),
-  ];
-  console.error(`$ kube-netfilter-tailer ${args.slice(0, 5).join(' ')} samples/*.log\n`);
-  return args;
+  const command =
+    'replay --pods samples/cluster.json --policies samples/network-policies.yaml --now 2026-11-21T20:00:00Z';
+  const args = [...command.split(' '), '--namespace', 'shop', 'samples/policy-deny.log'];
+  const drops = readFileSync(join(root, 'samples', 'policy-deny.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('calico-drop'));
+  console.log(`Since a rollout the workers of the namespace batch reach no database. No Pod logs why, but the kernel of node-b has ${drops.length} lines such as
+
+  ${drops[0]?.slice(0, 150)}…
+
+kube-netfilter-tailer makes Events of them. This replays the log of that node, without a cluster:
+
+$ kube-netfilter-tailer ${args.join(' ')}
+`);
+  const status = run(args, root);
+  console.log(`
+The workers have Events, too: leave out --namespace shop. Other cases, each with a section in samples/README.md:
+
+  npm start -- replay --pods samples/cluster.json samples/kube-proxy-lw8zd-fight.log   # Service rules are deleted under kube-proxy
+  npm start -- replay --pods samples/cluster.json samples/port-scan.log                # one Pod scans others
+  npm start -- replay --pods samples/cluster.json samples/conntrack-full.log           # the connection table is full
+  npm start -- replay --pods samples/cluster.json samples/*.log                        # all of them`);
+  return status;
 }

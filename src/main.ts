@@ -81,6 +81,7 @@ async function main([command, ...args]: string[]): Promise<number> {
     const wrong = docsUrlProblem();
     if (wrong !== undefined) streams.err(`kube-netfilter-tailer: ${wrong}\n`);
     if (command === 'help' || command === '--help' || command === '-h') return print(help);
+    if (args.length === 1 && args[0] === '--version') return print(`${version}\n`);
     const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
     if (found !== undefined) return await found(args);
     const unknown = `kube-netfilter-tailer: there is no command ${command}${suggest(command ?? '', [...commands.keys()])}`;
@@ -159,23 +160,32 @@ async function runDoctor(args: string[]): Promise<number> {
 async function runReport(args: string[]): Promise<number> {
   const options = readReportOptions(args, isatty(1));
   if (options === 'help') return print(reportHelp);
-  const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException) => {
+  const loaded = await loadReport('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
+  return loaded === undefined ? 2 : await loaded.report(options, streams);
+}
+
+/** Undefined where it is not there, which standard error says. */
+async function loadReport(what: string, instead: string): Promise<typeof import('./commands/report.ts') | undefined> {
+  const loaded = await import('./commands/report.ts').catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
-      'kube-netfilter-tailer: report is no part of the image, the npm package and the executables. Copy the rows to a machine with a checkout, and there: npm start --silent -- report ROWS > report.html\n',
+      `kube-netfilter-tailer: ${what} is no part of the image, the npm package and the executables; a checkout has it. ${instead}\n`,
     );
   });
-  if (loaded === undefined) return 2;
-  const interrupted = stopSignal();
-  interrupted.addEventListener('abort', () => process.exit(1));
-  return await loaded.report(options, streams);
+  if (loaded !== undefined) stopSignal().addEventListener('abort', () => process.exit(1));
+  return loaded;
 }
 
 async function runReplay(args: string[]): Promise<number> {
-  const options = readReplayOptions(args);
+  const options = readReplayOptions(args, { isTerminal: isatty(1) });
   if (options === 'help') return print(withAddresses(replayHelp));
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
-  return await replay(options, streams);
+  if (options.output !== 'html') return await replay(options, streams);
+  const loaded = await loadReport(
+    'the page',
+    'There: npm start --silent -- replay --output html --pods FILE LOG > replay.html',
+  );
+  return loaded === undefined ? 2 : await replay(options, streams, loaded.report);
 }
 
 async function runWhy(args: string[]): Promise<number> {

@@ -83,8 +83,8 @@ export interface Scan {
   last: number;
 }
 
-/** An incident that an Event reports. */
-export interface Incident {
+/** An Event of this program: its text on an object, of an incident or of packets. */
+export interface ReportedEvent {
   reason: string;
   object: string;
   message: string;
@@ -135,7 +135,9 @@ export interface Report {
   timeLine: TimeLine | undefined;
   gaps: Bounded<Gap>;
   scans: Bounded<Scan>;
-  incidents: Bounded<Incident>;
+  /** Of incidents, and of packets: the Events that were given. */
+  incidents: Bounded<ReportedEvent>;
+  events: Bounded<ReportedEvent>;
   changes: Changes | undefined;
   duplicates: number;
   broken: number;

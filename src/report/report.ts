@@ -8,7 +8,7 @@ import { aggregate, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine, ReportError } from './engine.ts';
 import type { Pair, Report } from './model.ts';
 import { pageHtml } from './page/page.ts';
-import { readIncidents } from './read/incidents.ts';
+import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine } from './texts/csv.ts';
 import { markdownText } from './texts/markdown.ts';
@@ -23,7 +23,7 @@ export interface ReportOptions {
   /** Files, patterns, `-` for standard input. */
   rows: readonly string[];
   baseline: readonly string[];
-  /** Events as JSON, whose incidents are marked. */
+  /** Events as JSON; their incidents are marked. */
   events: readonly string[];
   output: ReportOutput;
   /** Where the database stays; must not be there yet. */
@@ -70,14 +70,15 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const rows = await read('flows', options.rows);
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
   if (rows.files === 0 || before?.files === 0) throw new ReportError('nothing was read');
-  const incidents = readIncidents(options.events);
-  for (const problem of incidents.problems) streams.onProblem(problem);
-  const problems = [...rows.problems, ...(before?.problems ?? []), ...incidents.problems];
+  const reported = readEvents(options.events);
+  for (const problem of reported.problems) streams.onProblem(problem);
+  const problems = [...rows.problems, ...(before?.problems ?? []), ...reported.problems];
   // Places of rows were needed until now; sums take less memory without an order.
   await engine.run('SET preserve_insertion_order = false');
   const report: Report = {
     ...(await aggregate(engine, { includeNoise, now, hasBaseline })),
-    incidents: incidents.found,
+    incidents: reported.incidents,
+    events: reported.events,
     duplicates: rows.duplicates,
     broken: rows.broken + (before?.broken ?? 0),
     refused: rows.refused + (before?.refused ?? 0),

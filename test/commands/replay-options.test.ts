@@ -8,6 +8,10 @@ const defaults: ReplayOptions = {
   policies: [],
   logs: ['kern.log'],
   output: 'table',
+  color: 'auto',
+  namespace: undefined,
+  pod: undefined,
+  since: undefined,
   writes: false,
   explain: undefined,
   node: undefined,
@@ -34,6 +38,8 @@ function problemsOf(...args: string[]): string[] {
   }
   return [];
 }
+
+const clock = Date.parse('2026-11-22T08:00:00Z');
 
 test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log'], {}],
@@ -66,16 +72,25 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log', '--now', '2026-11-21T20:00:00Z'], { now: Date.parse('2026-11-21T20:00:00Z') }],
   [['kern.log', '--now', '2026-11-21T20:00:00.5+02:00'], { now: Date.parse('2026-11-21T18:00:00.5Z') }],
   [['kern.log', '--boot-time', '2026-11-21T00:00:00Z'], { bootTime: Date.parse('2026-11-21T00:00:00Z') }],
+  [['kern.log', '--since', '2026-11-21T20:00:00Z'], { since: Date.parse('2026-11-21T20:00:00Z') }],
+  [['kern.log', '--since', '90s'], { since: clock - 90_000 }],
+  [
+    ['kern.log', '--since', '2d', '--now', '2026-11-21T20:00:00Z'],
+    { since: Date.parse('2026-11-19T20:00:00Z'), now: Date.parse('2026-11-21T20:00:00Z') },
+  ],
+  [['kern.log', '-n', 'shop', '--pod', 'web-0'], { namespace: 'shop', pod: 'web-0' }],
+  [['kern.log', '-o', 'wide', '--color=always'], { output: 'wide', color: 'always' }],
+  [['kern.log', '-o', 'html'], { output: 'html' }],
   [['kern.log', '-q'], { quiet: true }],
   [['kern.log', '--quiet'], { quiet: true }],
   [['--explain', 'a line'], { explain: 'a line', logs: [] }],
   [['--explain=-a line'], { explain: '-a line', logs: [] }],
 ])('the command line %j', (args, expected) => {
-  expect(readReplayOptions(args)).toStrictEqual({ ...defaults, ...expected });
+  expect(readReplayOptions(args, { clock })).toStrictEqual({ ...defaults, ...expected });
 });
 
 describe('help is shown for the command line', () => {
-  test.each([[['--help']], [['-h']], [['--help', '-o', 'yaml']], [['kern.log', '-h']]])(
+  test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(
     'the command line %j',
     (args) => {
       expect(readReplayOptions(args)).toBe('help');
@@ -95,6 +110,10 @@ describe('help is shown for the command line', () => {
       'explain',
       'now',
       'quiet',
+      'since',
+      'namespace',
+      'pod',
+      'color',
     ]) {
       expect(replayHelp).toContain(`--${option}`);
     }
@@ -117,6 +136,10 @@ describe('a wrong command line is refused', () => {
     [['kern.log', '--quiet=yes'], '--quiet'],
     [['kern.log', '--node'], '--node'],
     [['kern.log', '--node', ''], '--node'],
+    [['kern.log', '-n', ''], '--namespace'],
+    [['kern.log', '--since', '5'], '--since 5'],
+    [['kern.log', '--since', '2w'], '--since 2w'],
+    [['kern.log', '--color', 'yes'], '--color yes'],
   ])('the command line %j', (args, expected) => {
     expect(subjectsOf(problemsOf(...args))).toStrictEqual([expected]);
   });
@@ -127,6 +150,7 @@ describe('a wrong command line is refused', () => {
     [['kern.log', '-o', '']],
     [['kern.log', '--explain', 'a line']],
     [['kern.log', '--writes', '-o', 'audit']],
+    [['kern.log', '--writes', '-o', 'wide']],
     [['-', '-']],
     [['--pods', '-', '-']],
     [['--pods', '-', '--pods', '-', 'kern.log']],
@@ -137,7 +161,7 @@ describe('a wrong command line is refused', () => {
   test('all problems at once, none of them twice', () => {
     const problems = problemsOf(
       '-o',
-      'yaml',
+      'xml',
       '--prefix',
       'a',
       '--prefix',
@@ -152,13 +176,17 @@ describe('a wrong command line is refused', () => {
     expect(subjectsOf(problems.toSorted())).toStrictEqual([
       '--boot-time y',
       '--now x',
-      '--output yaml',
+      '--output xml',
       '--prefix a',
       '--prefix b=maybe',
       '--time-zone Mars/Phobos',
       '',
     ]);
   });
+});
+
+test('a page is not written to a terminal', () => {
+  expect(() => readReplayOptions(['kern.log', '-o', 'html'], { isTerminal: true })).toThrow(UsageError);
 });
 
 test.each([

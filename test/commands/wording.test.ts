@@ -48,8 +48,12 @@ describe('replay', () => {
   test.each<[string[], string[]]>([
     [[], ['no LOG is named; - reads standard input']],
     [['--pods', 'a.json'], ['no LOG is named; - reads standard input']],
-    [['kern.log', '-o', 'yaml'], ['--output yaml: must be one of table, json, audit']],
-    [['kern.log', '-o', ''], ['--output : must be one of table, json, audit']],
+    [['kern.log', '-o', 'xml'], ['--output xml: must be one of table, wide, json, yaml, audit, mermaid, html']],
+    [['kern.log', '-o', ''], ['--output : must be one of table, wide, json, yaml, audit, mermaid, html']],
+    [['kern.log', '--color', 'yes'], ['--color yes: must be one of auto, always, never']],
+    [['kern.log', '--since', '2w'], ['--since 2w: must be a time such as 2026-11-21T03:42:11Z, or 30m, 2h, 3d']],
+    [['kern.log', '--pod', ''], ['--pod: has no value']],
+    [['kern.log', '--writes', '-o', 'wide'], ['--writes and --output wide exclude each other']],
     [
       ['kern.log', '--prefix', 'my-drop'],
       ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
@@ -83,15 +87,15 @@ describe('replay', () => {
     [['-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
-    [['kern.log', '--colour'], ['--colour: there is no such option']],
+    [['kern.log', '--colour'], ['--colour: there is no such option; did you mean --color?']],
     [['kern.log', '-x'], ['-x: there is no such option']],
     [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
     [['kern.log', '--node'], ['--node: has no value']],
     [['kern.log', '--node', ''], ['--node: has no value']],
     [
-      ['--podz', 'kern.log', '--nod', '--now=x'],
+      ['--poods', 'kern.log', '--nod', '--now=x'],
       [
-        '--podz: there is no such option; did you mean --pods?',
+        '--poods: there is no such option; did you mean --pods?',
         '--nod: there is no such option; did you mean --node?',
         '--now x: must be a time such as 2026-11-21T03:42:11Z',
       ],

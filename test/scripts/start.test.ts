@@ -54,10 +54,18 @@ describe.concurrent('npm start, run from another folder', () => {
     });
   });
 
-  test('without a command it runs on the samples', async () => {
+  test('without a command it shows one case on one screen, and names commands that show others', async () => {
     const { code, stdout } = await run('npm', ['--prefix', root, 'start', '--silent'], folder('bare'));
-    const samples = readdirSync(join(root, 'samples')).filter((name) => name.endsWith('.log'));
-    expect([code, /^lines .* in (\d+) files/m.exec(stdout)?.[1]]).toStrictEqual([0, String(samples.length)]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^lines .* in 1 file/m);
+    expect(stdout.split('\n').length).toBeLessThan(50);
+    const named = [...stdout.matchAll(/^ {2}npm start -- (.+?) *#/gm)].map(([, each = '']) => each.split(' '));
+    expect(named).toHaveLength(4);
+    const samples = readdirSync(join(root, 'samples')).map((name) => `samples/${name}`);
+    for (const each of named) {
+      const args = each.flatMap((arg) => (arg.includes('*') ? samples.filter((name) => name.endsWith('.log')) : [arg]));
+      expect(await run('npm', ['start', '--silent', '--', ...args], root)).toMatchObject({ code: 0 });
+    }
   });
 });
 

@@ -6,7 +6,10 @@ import { zoneTime } from '../../sources/envelopes/clock.ts';
 import { parseOptions } from './parse-options.ts';
 import { UsageError } from './usage-error.ts';
 
-export type OutputFormat = 'table' | 'json' | 'audit';
+const outputs = ['table', 'wide', 'json', 'yaml', 'audit', 'mermaid', 'html'] as const;
+const colors = ['auto', 'always', 'never'] as const;
+
+export type OutputFormat = (typeof outputs)[number];
 
 export interface ReplayOptions {
   /** Saved lists of cluster objects. */
@@ -15,6 +18,14 @@ export interface ReplayOptions {
   policies: string[];
   logs: string[];
   output: OutputFormat;
+  /** Of the table. `auto`: on a terminal, and where NO_COLOR is not set. */
+  color: (typeof colors)[number];
+  /** Only of its objects. */
+  namespace: string | undefined;
+  /** Only of Pods of that name. */
+  pod: string | undefined;
+  /** Lines that were logged before then are not counted. */
+  since: Millis | undefined;
   /** List each API write with its time instead of the result. */
   writes: boolean;
   /** One line to be explained instead of logs to be read. */
@@ -49,11 +60,19 @@ What to read
   --time-zone ZONE         zone of time stamps that name none, for example Europe/Berlin. Default: UTC
   --boot-time TIME         when the node booted, for logs with nothing but uptimes. Default: guessed from the file
   --include-noise          make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too
+  --since TIME             count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)
 
 What to show
-  -o, --output FORMAT      table  Events per object, as kubectl describe shows them (default)
-                           json   core/v1 Events, one a line, ready for kubectl create -f -
-                           audit  one line of JSON for each dropped packet
+  -n, --namespace NAME     only objects of this Namespace
+      --pod NAME           only Pods of this name
+  -o, --output FORMAT      table    Events per object, as kubectl describe shows them (default)
+                           wide     one row for each Event, as kubectl get events -o wide
+                           json     core/v1 Events, one a line, ready for kubectl create -f -
+                           yaml     the same as one List
+                           audit    one line of JSON for each dropped packet
+                           mermaid  a flowchart of who was refused what, for a ticket in Markdown
+                           html     one page with graph, time line and Events, for a ticket (docs/report.md)
+      --color WHEN         colours of the table: auto (default), always or never
       --writes             each write to the API server, with its time
       --explain LINE       how one log line is understood, step by step (no LOG needed)
       --now TIME           ages count from here. Default: the last write
@@ -65,22 +84,33 @@ Exit status
   2  the command line is wrong, or a file of --pods or --policies is not what it should be
 `;
 
-/** Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. */
-export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
+/**
+ * Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. `isTerminal`: standard output is one; `clock`:
+ * the time now.
+ */
+export function readReplayOptions(
+  args: string[],
+  { isTerminal = false, clock = Date.now() }: { isTerminal?: boolean; clock?: Millis } = {},
+): ReplayOptions | 'help' {
   const { values, last, switches, operands, problems } = parseOptions(args, forms, true);
   if (switches.has('help')) return 'help';
   const output = last('output') ?? 'table';
+  const now = readTime('--now', last('now'), problems);
   const options: ReplayOptions = {
     pods: [...(values['pods'] ?? [])],
     policies: [...(values['policies'] ?? [])],
     logs: [...operands],
-    output: oneOf(`--output ${output}:`, output, ['table', 'json', 'audit'], problems),
+    output: oneOf(`--output ${output}:`, output, outputs, problems),
+    color: oneOf(`--color ${last('color')}:`, last('color') ?? 'auto', colors, problems),
+    namespace: last('namespace'),
+    pod: last('pod'),
+    since: readSince(last('since'), now ?? clock, problems),
     writes: switches.has('writes'),
     explain: last('explain'),
     node: last('node'),
     prefixes: (values['prefix'] ?? []).map((text) => readPrefix(text, problems)),
     includeNoise: switches.has('include-noise'),
-    now: readTime('--now', last('now'), problems),
+    now,
     zone: readZone(last('time-zone'), problems),
     bootTime: readTime('--boot-time', last('boot-time'), problems),
     quiet: switches.has('quiet'),
@@ -89,7 +119,11 @@ export function readReplayOptions(args: string[]): ReplayOptions | 'help' {
     problems.push('no LOG is named; - reads standard input');
   if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
   if (options.node === '') problems.push('--node: has no value');
-  if (options.writes && options.output === 'audit') problems.push('--writes and --output audit exclude each other');
+  for (const name of ['namespace', 'pod'] as const) if (options[name] === '') problems.push(`--${name}: has no value`);
+  if (options.writes && options.output !== 'table' && options.output !== 'json')
+    problems.push(`--writes and --output ${output} exclude each other`);
+  if (options.output === 'html' && isTerminal && options.explain === undefined)
+    problems.push('--output html: write the page to a file (replay … > replay.html), or take --output table');
   if ([...options.logs, ...options.pods, ...options.policies].filter((file) => file === '-').length > 1)
     problems.push('standard input (-) can be read only once');
   if (problems.length > 0) throw new UsageError(problems, 'replay');
@@ -100,6 +134,10 @@ const forms = {
   pods: { type: 'string' },
   policies: { type: 'string' },
   output: { type: 'string', short: 'o' },
+  color: { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
+  pod: { type: 'string' },
+  since: { type: 'string' },
   writes: { type: 'boolean' },
   explain: { type: 'string' },
   node: { type: 'string' },
@@ -123,10 +161,10 @@ function readPrefix(text: string, problems: string[]): { prefix: string; verdict
   };
 }
 
-function oneOf<T extends string>(what: string, value: string, allowed: readonly [T, ...T[]], problems: string[]): T {
+function oneOf<T extends string>(what: string, value: string, allowed: readonly T[], problems: string[]): T {
   const found = allowed.find((each) => each === value);
   if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}`);
-  return found ?? allowed[0];
+  return found ?? (allowed[0] as T);
 }
 
 /** A date, with or without a time; without a zone it is UTC, like the time stamps of the logs. */
@@ -136,8 +174,19 @@ function readTime(name: string, value: string | undefined, problems: string[]): 
   if (value === undefined) return undefined;
   const found = timeFormat.exec(value);
   const time = found ? Date.parse(value.length > 10 && found[1] === undefined ? `${value}Z` : value) : NaN;
-  if (Number.isNaN(time)) problems.push(`${name} ${value}: must be a time such as 2026-11-21T03:42:11Z`);
+  if (Number.isNaN(time))
+    problems.push(
+      `${name} ${value}: must be a time such as 2026-11-21T03:42:11Z${name === '--since' ? ', or 30m, 2h, 3d' : ''}`,
+    );
   return time;
+}
+
+const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function readSince(value: string | undefined, now: Millis, problems: string[]): Millis | undefined {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(value ?? '') ?? [];
+  if (count === undefined) return readTime('--since', value, problems);
+  return now - Number(count) * units[unit as keyof typeof units];
 }
 
 function readZone(value: string | undefined, problems: string[]): ToInstant {

@@ -25,8 +25,8 @@ import { createProgress } from './progress.ts';
 export type ReadTotals = ReturnType<typeof createReadTotals>;
 
 export function createReadTotals() {
-  /** `hosts`: host names in the lines, where `--node` is given: what it is checked against. */
-  return { files: 0, lines: 0, bytes: 0, tooLong: 0, guessedTimes: 0, hosts: new Set<string>() };
+  /** `earlier`: lines that `--since` leaves out. `hosts`: host names in the lines, where `--node` is given: what it is checked against. */
+  return { files: 0, lines: 0, earlier: 0, bytes: 0, tooLong: 0, guessedTimes: 0, hosts: new Set<string>() };
 }
 
 export interface LogTarget {

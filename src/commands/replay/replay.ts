@@ -1,5 +1,5 @@
 /** The whole pipeline over saved logs, in the logs' own time. */
-import { packetRow } from '../../audit/record.ts';
+import type { CoreEvent } from '../../events/event.ts';
 import { createRecorder, type Write } from '../../events/recorder.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
@@ -11,17 +11,24 @@ import { createSeriesTable, type SeriesTable } from '../../series/table.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { readSavedObjects } from '../saved-objects.ts';
+import type { report as ReportCommand } from '../report.ts';
 import type { Streams } from '../streams.ts';
 import { createReplayIncidents } from './incidents.ts';
 import { chooseInputs } from './inputs.ts';
 import { otherCluster, unknownNode } from './mismatch.ts';
 import { createMessages } from './policies.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
+import { createPacketOutput } from './packets.ts';
 import { writeResult } from './result.ts';
+import { createScope, fromThen, type Scope } from './scope.ts';
 import { summarise } from './summary.ts';
 
-/** Returns the exit status. */
-export async function replay(options: ReplayOptions, streams: Streams): Promise<0 | 1> {
+/** Returns the exit status. `printReport`: prints the page of `--output html`. */
+export async function replay(
+  options: ReplayOptions,
+  streams: Streams,
+  printReport?: typeof ReportCommand,
+): Promise<0 | 1 | 2> {
   const problems: string[] = [];
   const report = (problem: string): void => {
     problems.push(problem);
@@ -39,6 +46,8 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
 
   const directory = createDirectory(objects);
   const statistics = createStatistics();
+  const scope = createScope(options);
+  const packets = createPacketOutput(options, scope, streams, printReport);
   const writes: Write[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
@@ -65,36 +74,46 @@ export async function replay(options: ReplayOptions, streams: Streams): Promise<
     series: recorder.series,
     incidents: incidents.of,
     nodeOfLog: incidents.nodeOfLog,
-    everyLine: options.output === 'audit',
-    onDrop:
-      options.output === 'audit'
-        ? ({ line, observation, meaning }) => streams.out(packetRow(line, { observation, ...meaning }))
-        : undefined,
+    everyLine: packets.everyLine,
+    onDrop: packets.onDrop,
   });
 
   const read = createReadTotals();
-  await readLogs({ pipeline, totals: read, streams, options }, note, report);
+  const counted = fromThen(pipeline, options.since, () => void read.earlier++);
+  await readLogs({ pipeline: counted, totals: read, streams, options }, note, report);
   incidents.finish();
   recorder.finish();
   const mismatch = otherCluster(options, directory, statistics);
   if (mismatch !== undefined) report(mismatch);
 
-  const now = writeResult(options, objects, [...recorder.events.values()], writes, streams.out);
-  if (!options.quiet) {
-    const summary = summarise(statistics, {
-      ...read,
-      unknownNode: unknownNode(options, objects, read.hosts),
-      events: recorder.events.size,
-      incidents: incidents.opened(),
-      unrepeated: incidents.unrepeated(),
-      packetsPastLimits: pastLimits(recorder.tables()),
-      now,
-    });
-    // Output for machines is not mixed with a summary for people.
-    const toPeople = options.output === 'table' && !options.writes ? streams.out : streams.err;
-    toPeople(`\n${summary}`);
-  }
-  return problems.length > 0 ? 1 : 0;
+  const events = shownOf([...recorder.events.values()], scope, note);
+  const shownWrites = writes.filter(({ event }) => scope.showsEvent(event));
+  const now = writeResult(options, objects, events, shownWrites, streams.out);
+  const status = await packets.finish(events);
+  const totals = {
+    ...read,
+    unknownNode: unknownNode(options, objects, read.hosts),
+    events: recorder.events.size,
+    incidents: incidents.opened(),
+    unrepeated: incidents.unrepeated(),
+    packetsPastLimits: pastLimits(recorder.tables()),
+    now,
+  };
+  writeSummary(`\n${summarise(statistics, totals)}`, options, streams);
+  return status || (problems.length > 0 ? 1 : 0);
+}
+
+function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (text: string) => void): CoreEvent[] {
+  const events = all.filter(showsEvent);
+  if (events.length === 0 && all.length > 0) note(`No Event is of ${text}, and ${all.length} are of other objects.`);
+  return events;
+}
+
+/** Output for machines is not mixed with a summary for people. */
+function writeSummary(text: string, { quiet, output, writes }: ReplayOptions, { out, err }: Streams): void {
+  if (quiet) return;
+  const isForPeople = (output === 'table' || output === 'wide') && !writes;
+  (isForPeople ? out : err)(text);
 }
 
 async function readLogs(

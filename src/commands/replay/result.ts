@@ -1,7 +1,10 @@
 /** Prints what `replay` was asked for: Events, writes, or nothing beside audit rows. */
+import { styleText } from 'node:util';
+import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
-import { describeEvents } from '../../events/describe.ts';
+import { humanDuration } from '../../platform/duration.ts';
+import { alignColumns, describeEvents } from '../../events/describe.ts';
 import type { CoreEvent } from '../../events/event.ts';
 import type { Write } from '../../events/recorder.ts';
 import type { ClusterObjects, Pod } from '../../resolving/objects.ts';
@@ -20,13 +23,33 @@ export function writeResult(
       out(options.output === 'json' ? jsonLine(write) : writeLine(write));
     return undefined;
   }
-  if (options.output === 'audit') return undefined;
-  if (options.output === 'json') {
-    for (const event of events) out(jsonLine(event));
-    return undefined;
-  }
   const now =
     options.now ?? events.reduce((latest, { lastTimestamp }) => Math.max(latest, Date.parse(lastTimestamp)), 0);
+  switch (options.output) {
+    case 'json':
+      for (const event of events) out(jsonLine(event));
+      return undefined;
+    case 'yaml':
+      out(yamlOf(events));
+      return undefined;
+    case 'table':
+      writeTable(options, objects, { events, now }, out);
+      break;
+    case 'wide':
+      out(wideTable(events, now));
+      break;
+    default:
+      return undefined;
+  }
+  return events.length > 0 ? now : undefined;
+}
+
+function writeTable(
+  { color }: Pick<ReplayOptions, 'color'>,
+  objects: ClusterObjects,
+  { events, now }: { events: readonly CoreEvent[]; now: Millis },
+  out: (text: string) => void,
+): void {
   const pods = new Map(objects.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
   const groups = Map.groupBy(
     events,
@@ -34,9 +57,44 @@ export function writeResult(
   );
   for (const [, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const { involvedObject: object } = group[0] as CoreEvent;
-    out(`${headOf(object, pods.get(`${object.namespace}/${object.name}`))}${describeEvents(group, now)}\n`);
+    const text = `${headOf(object, pods.get(`${object.namespace}/${object.name}`))}${describeEvents(group, now)}\n`;
+    out(painted(text, color));
   }
-  return events.length > 0 ? now : undefined;
+}
+
+/** Warnings stand out, and where the next object begins. */
+function painted(text: string, color: ReplayOptions['color']): string {
+  if (color === 'never') return text;
+  const how = color === 'always' ? { validateStream: false } : { stream: process.stdout };
+  return text
+    .replace(/^Name: .*$/m, (line) => styleText('bold', line, how))
+    .replaceAll(/^  Warning(?= )/gm, (word) => styleText('yellow', word, how));
+}
+
+/** With the names and order of `kubectl get events -A -o wide`, but the message last: it is the longest. */
+function wideTable(events: readonly CoreEvent[], now: Millis): string {
+  const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
+  const rows = events
+    .toSorted((a, b) => Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp))
+    .map(({ metadata, involvedObject: { kind, name }, source, count, type, reason, message, ...at }) => [
+      metadata.namespace,
+      age(at.lastTimestamp),
+      type,
+      reason,
+      `${kind.toLowerCase()}/${name}`,
+      source.host === undefined ? source.component : `${source.component}, ${source.host}`,
+      age(at.firstTimestamp),
+      String(count),
+      metadata.name,
+      message,
+    ]);
+  const head = 'NAMESPACE|LAST SEEN|TYPE|REASON|OBJECT|SOURCE|FIRST SEEN|COUNT|NAME|MESSAGE'.split('|');
+  return `${alignColumns([head, ...rows].map((row) => row.map(printable))).join('\n')}\n`;
+}
+
+function yamlOf(events: readonly CoreEvent[]): string {
+  const text = dump({ apiVersion: 'v1', kind: 'List', items: events }, { lineWidth: -1, noRefs: true });
+  return text.split('\n').map(printable).join('\n');
 }
 
 /** The lines of `kubectl describe` that identify the object. */

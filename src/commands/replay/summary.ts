@@ -27,6 +27,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
   const ages = totals.now === undefined ? '' : `; ages as of ${new Date(totals.now).toISOString().slice(0, 19)}Z`;
   const rows: [string, string | undefined][] = [
     ['lines', linesRead(totals)],
+    ['earlier', some(totals.earlier, 'records logged before --since, not counted')],
     ['drops', number(verdicts.dropped + verdicts.rejected) + dropDetails(statistics, totals)],
     [
       '  of Pods',
@@ -76,13 +77,16 @@ function linesRead({ lines, files, bytes }: RunTotals): string {
   return `${number(lines)} in ${files} ${files === 1 ? 'file' : 'files'}, ${size(bytes)}${files > 0 && lines === 0 ? hint : ''}`;
 }
 
-function dropDetails(statistics: Statistics, { lines }: RunTotals): string {
+function dropDetails(statistics: Statistics, { lines, earlier }: RunTotals): string {
   const parts = listed([
     [statistics.verdicts.rejected, 'rejected'],
     [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
   ]);
   const hint = `; without a LOG rule nothing is logged: see ${documentAt('docs/logging.md')}`;
-  return (parts === undefined ? '' : `, of these ${parts}`) + (lines > 0 && isSilent(statistics) ? hint : '');
+  return (
+    (parts === undefined ? '' : `, of these ${parts}`) +
+    (lines > 0 && earlier === 0 && isSilent(statistics) ? hint : '')
+  );
 }
 
 function notDrops(statistics: Statistics): string | undefined {

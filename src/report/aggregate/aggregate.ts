@@ -29,7 +29,7 @@ export interface AggregateOptions {
 }
 
 /** All of a report that is in the rows. */
-export type Aggregate = Omit<Report, 'incidents' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
+export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: AggregateOptions): Promise<Aggregate> {
   const { hasBaseline, includeNoise, now } = options;

@@ -1,9 +1,18 @@
 /** HTML without a way for a text to become markup: every text goes through `text`. */
-import { plain } from '../texts/plain.ts';
+import { plain, plainMessage } from '../texts/plain.ts';
 
 /** A stranger's or an own text, for the content of an element or a value in quotes. */
 export function text(value: string): string {
-  return plain(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escaped(plain(value));
+}
+
+/** The same of an Event's message. */
+export function messageText(value: string): string {
+  return escaped(plainMessage(value));
+}
+
+function escaped(value: string): string {
+  return value.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** JSON that neither ends a script nor begins a comment in it. */

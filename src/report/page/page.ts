@@ -68,7 +68,7 @@ function documentOf(
   rows: string,
 ): string {
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
-  const { changes, top, rankings, rest } = listsHtml(report);
+  const { events, changes, top, rankings, rest } = listsHtml(report);
   const { first, last } = report.extent;
   const period = first === undefined ? 'no records' : `${timeText(first)} to ${timeText(last)} UTC`;
   const hasMatrix = report.namespaces.rows.length > 0;
@@ -85,9 +85,10 @@ function documentOf(
 </head>
 <body>
 <header><h1>Dropped traffic</h1><p class="period">${text(period)}</p><button type="button" id="theme" hidden>Dark</button></header>
-<nav aria-label="Sections"><a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
+<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
 <main>
 <section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
+${events}
 <section id="time" class="needs-script" hidden><h2>Time line</h2><p class="lead">Packets by outcome. A bar shows its records below.</p><div id="time-chart" class="chart"></div><p id="time-text" class="more"></p></section>
 <section id="matrix"><div class="head"><h2>Who to whom</h2>
 <div class="tabs needs-script" role="group" aria-label="Names of the matrix" hidden><button type="button" id="show-namespaces" aria-pressed="true">Namespaces</button><button type="button" id="show-workloads" aria-pressed="false">Workloads</button></div></div>

@@ -2,7 +2,7 @@
 import type { Matrix, Report } from '../model.ts';
 import { numberText } from '../texts/plain.ts';
 import { type Cell, factsOf, notesOf, type Section, sectionsOf } from '../texts/sections.ts';
-import { shortNumber, text } from './html.ts';
+import { messageText, shortNumber, text } from './html.ts';
 
 const mostRows = 50;
 
@@ -14,8 +14,8 @@ export function summaryHtml(report: Report): string {
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
 }
 
-/** Lists in the order of a reader's questions: what is new, what is most, who, and what is missing. */
-export function listsHtml(report: Report): { changes: string; top: string; rankings: string; rest: string } {
+/** Lists in the order of a reader's questions: the Events, what is new, what is most, who, and what is missing. */
+export function listsHtml(report: Report): Record<'events' | 'changes' | 'top' | 'rankings' | 'rest', string> {
   const sections = sectionsOf(report, mostRows);
   const html = (ids: (id: string) => boolean): string =>
     sections
@@ -23,11 +23,13 @@ export function listsHtml(report: Report): { changes: string; top: string; ranki
       .map(sectionHtml)
       .join('');
   const changes = new Set(['appeared', 'vanished']);
+  const apart = new Set([...changes, 'top', 'events']);
   return {
+    events: html((id) => id === 'events'),
     changes: report.changes === undefined ? noBaseline : html((id) => changes.has(id)),
     top: html((id) => id === 'top'),
     rankings: `<div class="rankings">${html((id) => id.startsWith('ranking-'))}</div>`,
-    rest: html((id) => !changes.has(id) && id !== 'top' && !id.startsWith('ranking-')),
+    rest: html((id) => !apart.has(id) && !id.startsWith('ranking-')),
   };
 }
 
@@ -67,6 +69,7 @@ function cellHtml(id: string, column: string, cell: Cell, mostShare: number): st
   if (column === 'outcome')
     return `<td><span class="outcome ${outcomes.has(cell) ? cell : ''}">${text(cell)}</span></td>`;
   if (column === 'share') return `<td class="share">${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
+  if (column === 'message') return `<td>${messageText(cell)}</td>`;
   const isTime = column === 'first' || column === 'last';
   const isName = ['source', 'destination', 'rule'].includes(column) || id.startsWith('ranking-');
   if (isName) return `<td class="name">${nameHtml(cell)}</td>`;

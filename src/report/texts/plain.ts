@@ -1,10 +1,20 @@
 /** Texts of rows are written by strangers: each output makes them printable and short here, and escapes them in its own way. */
 import { printable } from '../../platform/printable.ts';
 
-/** Characters of one text: two names of Kubernetes and more. */
-const longest = 300;
+/** Characters of a text: two names of Kubernetes and more. */
+const longestName = 300;
+/** As an Event's may be, in characters. */
+const longestMessage = 1024;
 
 export function plain(text: string): string {
+  return cut(text, longestName);
+}
+
+export function plainMessage(text: string): string {
+  return cut(text, longestMessage);
+}
+
+function cut(text: string, longest: number): string {
   const clean = printable(text);
   return clean.length > longest ? `${clean.slice(0, longest)}…` : clean;
 }

@@ -96,7 +96,7 @@ export function sectionsOf(report: Report, most: number): Section[] {
     ),
     scanSection(cut(report.scans)),
     gapSection(cut(report.gaps)),
-    ...(report.incidents.top.length === 0 ? [] : [incidentSection(cut(report.incidents))]),
+    ...eventSections(report, cut),
   ];
 }
 
@@ -148,22 +148,33 @@ function gapSection({ top, more }: Report['gaps']): Section {
   };
 }
 
-function incidentSection({ top, more }: Report['incidents']): Section {
-  return {
-    id: 'incidents',
-    title: 'Incidents',
-    columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
-    rows: top.map(({ reason, object, count, first, last, message }) => [
-      reason,
-      object,
-      count,
-      timeText(first),
-      timeText(last),
-      message,
-    ]),
-    more: moreText(more, 'incident'),
-    empty: '',
-  };
+/** Those that have rows: without Events there is nothing to say of them. */
+function eventSections({ events, incidents }: Report, cut: Cut): Section[] {
+  const sections = [
+    { id: 'events', title: 'Events', what: 'Event', bounded: cut(events) },
+    { id: 'incidents', title: 'Incidents', what: 'incident', bounded: cut(incidents) },
+  ];
+  return sections.flatMap(({ id, title, what, bounded: { top, more } }) =>
+    top.length === 0
+      ? []
+      : [
+          {
+            id,
+            title,
+            columns: ['reason', 'object', 'count', 'first', 'last', 'message'],
+            rows: top.map(({ reason, object, count, first, last, message }) => [
+              reason,
+              object,
+              count,
+              timeText(first),
+              timeText(last),
+              message,
+            ]),
+            more: moreText(more, what),
+            empty: '',
+          },
+        ],
+  );
 }
 
 export const pairColumns = ['source', 'destination', 'service', 'outcome', 'packets', 'first', 'last', 'rule'] as const;

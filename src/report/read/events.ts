@@ -1,9 +1,9 @@
-/** Incidents of Events that `replay` or kubectl has printed as JSON. */
+/** Events that `replay` or kubectl has printed as JSON. */
 import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../platform/system-error.ts';
-import type { Bounded, Incident } from '../model.ts';
+import type { Bounded, ReportedEvent } from '../model.ts';
 
-const mostIncidents = 200;
+const most = 200;
 
 /** Larger files are no lists of Events: kubectl prints some two kilobytes for each. */
 const largest = 256 * 1024 * 1024;
@@ -14,26 +14,43 @@ interface EventLike {
   count?: unknown;
   firstTimestamp?: unknown;
   lastTimestamp?: unknown;
+  reportingComponent?: unknown;
+  source?: { component?: unknown };
   involvedObject?: { kind?: unknown; namespace?: unknown; name?: unknown };
 }
+
+/** How Events of this program name their sender. */
+const component = 'kube-netfilter-tailer';
 
 /** The code of its cause, which every incident has. */
 const code = /\[KN\d{3}\]/;
 
-export function readIncidents(files: readonly string[]): { found: Bounded<Incident>; problems: string[] } {
-  const found: Incident[] = [];
+export interface ReportedEvents {
+  incidents: Bounded<ReportedEvent>;
+  /** Of packets. */
+  events: Bounded<ReportedEvent>;
+  problems: string[];
+}
+
+export function readEvents(files: readonly string[]): ReportedEvents {
+  const found: { event: ReportedEvent; isIncident: boolean }[] = [];
   const problems: string[] = [];
   for (const file of files) {
     try {
       const text = readFileSync(file, 'utf8');
       if (text.length > largest) throw new Error('is larger than 256 MiB');
-      found.push(...eventsIn(text).flatMap(incidentOf));
+      found.push(...eventsIn(text).flatMap(reportedIn));
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
   }
-  const sorted = found.toSorted((a, b) => a.first - b.first);
-  return { found: { top: sorted.slice(0, mostIncidents), more: Math.max(0, sorted.length - mostIncidents) }, problems };
+  const of = (incidents: boolean): Bounded<ReportedEvent> => {
+    const sorted = found
+      .flatMap(({ event, isIncident }) => (isIncident === incidents ? [event] : []))
+      .toSorted((a, b) => a.first - b.first);
+    return { top: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
+  };
+  return { incidents: of(true), events: of(false), problems };
 }
 
 /** One Event a line, or a list. */
@@ -47,12 +64,23 @@ function eventsIn(text: string): EventLike[] {
   }) as EventLike[];
 }
 
-function incidentOf({ reason, message, count, firstTimestamp, lastTimestamp, involvedObject }: EventLike): Incident[] {
+function reportedIn(event: EventLike): { event: ReportedEvent; isIncident: boolean }[] {
+  const { reason, message, count, firstTimestamp, lastTimestamp, involvedObject, reportingComponent, source } = event;
   const [first, last] = [firstTimestamp, lastTimestamp].map((time) => Date.parse(String(time))) as [number, number];
-  if (typeof message !== 'string' || !code.test(message) || Number.isNaN(first) || Number.isNaN(last)) return [];
+  if (typeof message !== 'string' || Number.isNaN(first) || Number.isNaN(last)) return [];
+  const isIncident = code.test(message);
+  if (!isIncident && reportingComponent !== component && source?.component !== component) return [];
   const { kind, namespace, name } = involvedObject ?? {};
   const object = `${textOf(kind)} ${textOf(namespace) === '' ? '' : `${textOf(namespace)}/`}${textOf(name)}`;
-  return [{ reason: textOf(reason), object, message, count: typeof count === 'number' ? count : 1, first, last }];
+  const reported = {
+    reason: textOf(reason),
+    object,
+    message,
+    count: typeof count === 'number' ? count : 1,
+    first,
+    last,
+  };
+  return [{ event: reported, isIncident }];
 }
 
 function textOf(value: unknown): string {

@@ -1,0 +1,59 @@
+/** `--output html`: the page of `report` on the packets and Events of this run. */
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CoreEvent } from '../../events/event.ts';
+import type { ReportCommandOptions } from '../options/report-options.ts';
+import type { report } from '../report.ts';
+import type { Streams } from '../streams.ts';
+
+/** Rows are written in blocks of so many characters. */
+const blockLength = 1 << 16;
+
+export interface Page {
+  /** One row of the audit. */
+  add: (row: string) => void;
+  /** Prints the page. Resolves to the exit status of `report`. */
+  print: (events: readonly CoreEvent[], options: { includeNoise: boolean }, streams: Streams) => Promise<0 | 1 | 2>;
+  /** Removes what it has on disk. */
+  remove: () => void;
+}
+
+export function createPage(printReport: typeof report): Page {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-replay-'));
+  const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
+  const file = openSync(rows, 'wx');
+  let block = '';
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+
+  return {
+    add(row) {
+      block += row;
+      if (block.length >= blockLength) flush();
+    },
+    async print(events, { includeNoise }, streams) {
+      flush();
+      closeSync(file);
+      writeFileSync(eventsFile, JSON.stringify({ items: events }));
+      const options: ReportCommandOptions = {
+        rows: [rows],
+        baseline: [],
+        events: [eventsFile],
+        output: 'html',
+        db: undefined,
+        includeNoise,
+      };
+      return await printReport(options, streams);
+    },
+    remove() {
+      process.off('exit', remove);
+      remove();
+    },
+  };
+
+  function flush(): void {
+    writeSync(file, block);
+    block = '';
+  }
+}
