@@ -93,10 +93,10 @@ describe('replay', () => {
     [['kern.log', '--node'], ['--node: has no value']],
     [['kern.log', '--node', ''], ['--node: has no value']],
     [
-      ['--poods', 'kern.log', '--nod', '--now=x'],
+      ['--poods', 'kern.log', '--nodee', '--now=x'],
       [
         '--poods: there is no such option; did you mean --pods?',
-        '--nod: there is no such option; did you mean --node?',
+        '--nodee: there is no such option; did you mean --node?',
         '--now x: must be a time such as 2026-11-21T03:42:11Z',
       ],
     ],
