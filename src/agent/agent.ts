@@ -1,19 +1,17 @@
 import { EventEmitter } from 'node:events';
-import { type Config, type LoadedConfig, version } from '../config/config.ts';
+import { type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
-import { conditionType } from '../incidents/node-condition.ts';
-import { createConditionStore } from '../kubernetes/node-condition.ts';
-import { type Clock, createSteadyClock } from '../platform/clock.ts';
+import { createSteadyClock } from '../platform/clock.ts';
 import { lastTimes, restoreState } from '../state/agent-state.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
 import type { AdjustableLog } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
-import { type ClusterContext, connect, createClusterContext } from './cluster.ts';
-import { createIngest, type Ingest } from './ingest.ts';
-import { createNodeConditionWriter, type NodeConditionWriter } from './node-condition.ts';
+import { connect, createClusterContext } from './cluster.ts';
+import { createIngest } from './ingest.ts';
+import { createNodeChecks } from './node-checks.ts';
 import { noProblems } from './problem-counts.ts';
-import { createProblems, type Problems } from './problems.ts';
+import { createProblems } from './problems.ts';
 import { createPublishing } from './publish.ts';
 import { createScrape } from './scrape.ts';
 
@@ -77,8 +75,9 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     restored: restored.state && lastTimes(restored.state.series),
     now: clock.wall,
   });
-  const nodeCondition = createNodeCondition(config, context, ingest, problems, clock);
-  const scrape = createScrape({ metrics, context, ingest, reload, lastSeen, clock });
+  const nodeChecks = createNodeChecks({ config, context, ingest, problems, clock });
+  const { conntrackLevel } = nodeChecks;
+  const scrape = createScrape({ metrics, context, ingest, conntrackLevel, reload, lastSeen, clock });
   return {
     config,
     log,
@@ -91,27 +90,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     publishing,
     reload,
     lastSeen,
-    nodeCondition,
+    nodeChecks,
     scrape,
   };
-}
-
-function createNodeCondition(
-  { node, nodeCondition }: Config,
-  { connection, cluster }: ClusterContext,
-  { incidents: { tracker } }: Ingest,
-  { api }: Problems,
-  clock: Clock,
-): NodeConditionWriter | undefined {
-  if (!nodeCondition) return undefined;
-  return createNodeConditionWriter({
-    store: createConditionStore(connection, node, conditionType),
-    node,
-    incidents: () => tracker.incidents,
-    nodeCount: () => cluster.nodeCount,
-    onRead: (refusal) => api.nodeCondition('list', refusal),
-    onWritten: (refusal) => api.nodeCondition('patch', refusal),
-    clock,
-    random: Math.random,
-  });
 }

@@ -8,12 +8,14 @@ import type { LastSeen } from '../telemetry/last-seen.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
+import type { ConntrackLevel } from './conntrack-level.ts';
 import type { Ingest } from './ingest.ts';
 
 export interface ScrapeOptions {
   metrics: Metrics;
   context: ClusterContext;
   ingest: Ingest;
+  conntrackLevel: ConntrackLevel;
   reload: Reload;
   lastSeen: LastSeen;
   clock: Clock;
@@ -25,11 +27,12 @@ const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
 /** The answer to a scrape: what is counted elsewhere is collected when it is asked for. */
 export function createScrape(options: ScrapeOptions): MetricsText {
-  const { metrics, context, ingest, reload, lastSeen, clock } = options;
+  const { metrics, context, ingest, conntrackLevel, reload, lastSeen, clock } = options;
   return scrapeOf(metrics, ingest.legacyMetric, () => {
     lastSeen.look();
     collectIngest(metrics, ingest, clock);
     collectIncidents(metrics, ingest.incidents);
+    collectConntrack(metrics, conntrackLevel);
     if (ingest.audit !== undefined) collectAudit(metrics, ingest.audit);
     collectCluster(metrics, context, clock);
     for (const result of ['ok', 'failed'] as const) metrics.configReloads.setTotal(reload.counts[result], { result });
@@ -84,6 +87,12 @@ function collectIncidents(metrics: Metrics, { tracker: { counts, incidents } }: 
   for (const [code, count] of Object.entries(counts.opened)) metrics.incidentsOpened.setTotal(count, { code });
   const open = new Set(incidents.filter(({ phase }) => phase === 'open').map((incident) => incident.code));
   for (const code of Object.keys(counts.opened)) metrics.incidentsOpen.set(open.has(code) ? 1 : 0, { code });
+}
+
+function collectConntrack(metrics: Metrics, { level }: ConntrackLevel): void {
+  if (level === undefined) return;
+  metrics.conntrackEntries.set(level.count);
+  metrics.conntrackLimit.set(level.max);
 }
 
 function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock): void {

@@ -91,7 +91,7 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
 }
 
 function keepHouse(agent: Agent, round: number): void {
-  const { context, ingest, publishing, problems, reload, lastSeen, nodeCondition, clock } = agent;
+  const { context, ingest, publishing, problems, reload, lastSeen, nodeChecks, clock } = agent;
   const { incidents } = ingest;
   const now = clock.now();
   context.lists.sweep(now);
@@ -100,7 +100,7 @@ function keepHouse(agent: Agent, round: number): void {
   problems.api.settle();
   reload.look();
   lastSeen.look();
-  if (context.cluster.synced) void nodeCondition?.round();
+  nodeChecks.round();
   // What was counted is worth more: rotated files may be deleted before they could be read again.
   void ingest.audit?.round(publishing.stateLog.keep);
   if (round % roundsBetweenPositions === 0) void publishing.stateLog.keepPositions();

@@ -84,7 +84,8 @@ async function askInTime(
 ): Promise<Partial<NodeFacts>> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const cancel = schedule(() => resolve(undefined), within);
-  const isTable = causeOf(incident.code).asks === 'conntrack';
+  const { asks } = causeOf(incident.code);
+  const isTable = asks === 'conntrack' || asks === 'host-conntrack';
   const netns = isTable ? namespaceIn(incident.subjects) : undefined;
   const tables = isTable && (netns !== undefined || !isOfNamespaces(incident)) ? proc : undefined;
   const [settings, table, topSources, namespacePod] = await Promise.all([
@@ -96,7 +97,7 @@ async function askInTime(
   ]);
   cancel();
   // Then it is not the host's table that is full, unless it was some time ago.
-  const hasRoom = isUnnamed(incident) && isRoomy(table);
+  const hasRoom = asks === 'conntrack' && isUnnamed(incident) && isRoomy(table);
   const isLate = proc !== undefined && proc.now() - incident.last > shortestLife;
   return {
     felix: settings,

@@ -1,7 +1,7 @@
 import { containerOf } from '../log-formats/container-path.ts';
 import { type ObjectRef, podRef } from '../model/endpoint.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
-import type { ConntrackFull, NeighbourOverflow } from '../model/observation.ts';
+import type { TableReport } from '../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../model/program-record.ts';
 import { causeOf } from './catalogue/catalogue.ts';
 import { ebpfOf } from './catalogue/felix-deletes-chains.ts';
@@ -37,7 +37,7 @@ export interface NodeIncidentsState {
 
 /** What is wrong with one node for longer than a moment: from lines to findings. */
 export interface NodeIncidents {
-  take: (observation: ProgramRecord | ConntrackFull | NeighbourOverflow, line: LogLine) => void;
+  take: (observation: ProgramRecord | TableReport, line: Pick<LogLine, 'source' | 'time'>) => void;
   /** `drops`: so many, by default one. */
   firewallDropped: (time: Millis, drops?: number) => void;
   tick: (now: Millis) => void;

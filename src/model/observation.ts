@@ -9,11 +9,21 @@ export interface ConntrackFull {
   netns: number | undefined;
 }
 
+/** The table of the host has little room left, as /proc shows; no line says so. */
+export interface ConntrackHigh {
+  kind: 'conntrack-high';
+  count: number;
+  max: number;
+}
+
 /** The ARP (IPv4) or neighbour discovery (IPv6) table is full. */
 export interface NeighbourOverflow {
   kind: 'neighbour-overflow';
   family: 'IPv4' | 'IPv6' | undefined;
 }
+
+/** What is known of a table of the kernel's. */
+export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
 
 /** A packet dropped because its source (or destination) cannot be where it came from: reverse-path filter. */
 export interface Martian {

@@ -83,6 +83,11 @@ export const metricTable = {
   ),
   incidentsOpen: gauge('incident_open', '1 while an incident lasts, else 0.', { code }),
   incidentsOpened: counter('incidents_opened_total', 'Incidents: failures that came again.', { code }),
+  conntrackEntries: gauge(
+    'conntrack_entries',
+    "Entries of the host's connection tracking table, every 30 s; missing where its /proc cannot be read (component conntrack-details, or the host's network).",
+  ),
+  conntrackLimit: gauge('conntrack_limit', 'How many entries that table takes; missing likewise.'),
   series: gauge('series', 'Problems that are being counted.'),
   seriesUncountedPackets: counter(
     'series_uncounted_packets_total',

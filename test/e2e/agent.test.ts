@@ -112,6 +112,25 @@ test("a full connection tracking table is an Event on the Node, which says that 
   );
 });
 
+// Of a /proc as conntrack-details mounts it; the kernel's own is as full as this machine has it.
+test('a connection tracking table that is nearly full is an Event on the Node, and two metrics', async () => {
+  const name = 'agent-nearly-full';
+  await createInQuietHours(controlPlane, [nodeObject(name, '192.168.80.4')]);
+  const proc = rig.newFolder();
+  mkdirSync(join(proc, 'sys/net/netfilter'), { recursive: true });
+  // Its mode shows that the namespace is the host's.
+  for (const [file, text] of Object.entries({ count: '950\n', max: '1000\n', buckets: '256\n' }))
+    writeFileSync(join(proc, `sys/net/netfilter/nf_conntrack_${file}`), text, { mode: 0o644 });
+  const agent = rig.start({ NODE_NAME: name, SOURCES: `file:${newLog()}`, PROC_ROOT: proc });
+  await agent.untilReady();
+  const [event] = await rig.untilEvents('default', (all) => all.length > 0, name);
+  expect(event).toMatchObject({ reason: 'ConntrackTableNearlyFull', type: 'Warning' });
+  expect(event?.message).toContain('(950 of 1000 entries)');
+  expect(event?.metadata.annotations).toMatchObject({ 'kube-netfilter-tailer/code': 'KN404' });
+  await untilMetric(agent, /^kube_netfilter_tailer_conntrack_entries 950$/m);
+  await untilMetric(agent, /^kube_netfilter_tailer_conntrack_limit 1000$/m);
+});
+
 test('a drop is given to the Pod that had the address then, also when it is gone', async () => {
   const { namespace, log } = await scene('reused', { first: ['10.80.1.3'] });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });

@@ -22,6 +22,7 @@ const codes = [
   'KN401',
   'KN402',
   'KN403',
+  'KN404',
 ];
 /** Codes that `facts` explain by another. */
 const explained = (facts: NodeFacts, symptoms: Symptoms): string[] =>

@@ -106,6 +106,22 @@ test('of a full table: how full, and by whom', async () => {
   ]);
 });
 
+test('of a table that is nearly full: how full, also where it has room again by now, and by whom', async () => {
+  const table = { count: 210_000, max: 262_144 };
+  const { find } = finder({
+    proc: {
+      conntrack: () => Promise.resolve(table),
+      topSources: () => Promise.resolve({ top: [{ address: '192.0.2.1', connections: 10 }] }),
+      podOf: () => Promise.resolve('uid-of-web-0'),
+      now: () => nine,
+    },
+  });
+  const facts = await find(incident({ code: 'KN404', failing: 'kernel', subjects: ['the host'] }));
+  expect(facts.conntrack).toEqual(table);
+  expect(facts.topSources).toHaveLength(1);
+  expect(facts.namespacePod).toBeUndefined();
+});
+
 test.each([['4026532317'], ['netns 4026532317']])("of a Pod's table the subject names: %s", async (subject) => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: [subject] }));

@@ -6,7 +6,7 @@ import { firewallReload } from './firewall-reload.ts';
 import { dummyProfile, felixGivesUp, felixRestoreFailed, foreignNftRules, rulesOverwritten } from './felix.ts';
 import { ipvsFailed } from './ipvs.ts';
 import { mixedBackends } from './mixed-backends.ts';
-import { conntrackFull, martianPackets, neighbourFull } from './kernel.ts';
+import { conntrackFull, conntrackNearlyFull, martianPackets, neighbourFull } from './kernel.ts';
 import { badRule, chainBusy, serviceChainMissing, sharedChainMissing, xtablesLock } from './kube-proxy-iptables.ts';
 import { moduleMissing } from './module-missing.ts';
 import { nftCrashes, nftInterfaceMissing, nftSyncFailed, nftWithoutJson } from './kube-proxy-nftables.ts';
@@ -50,6 +50,8 @@ const rows: readonly CauseRow[] = [
   conntrackFull,
   neighbourFull,
   martianPackets,
+  // Seen in /proc.
+  conntrackNearlyFull,
 ];
 
 /** All causes, the most specific first: the first row that matches a record is its cause. */

@@ -1,6 +1,6 @@
 import type { IncidentDetails, NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import type { ConntrackFull, NeighbourOverflow } from '../../model/observation.ts';
+import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord } from '../../model/program-record.ts';
 
 /** What a row found in a record. */
@@ -30,10 +30,8 @@ export interface CauseRow {
   infoOpenings?: readonly string[];
   /** Undefined: not mine. Never throws; linear in the length of the text. */
   match?: (record: ProgramRecord) => Match | undefined;
-  /** Of a line of the kernel, which names a table that is full. */
-  matchTable?: (
-    full: ConntrackFull | NeighbourOverflow,
-  ) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
+  /** Of a line of the kernel about a table that is full, or of how full it is. */
+  matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
   /** The cause that lies behind others, as far as the facts show. */
   explains?: Explanation;
   /** It only says that something failed: right after a failure with a reason it is nothing new. */
@@ -51,7 +49,7 @@ export interface CauseRow {
   neverFatal?: true;
 
   /** What is asked beside the lines. Default: FelixConfiguration, which kube-proxy's rules and Calico's depend on. */
-  asks?: 'conntrack' | 'nothing';
+  asks?: 'conntrack' | 'host-conntrack' | 'nothing';
 
   /** English sentences without line breaks, each text at most 300 bytes: what is broken for whom; why, if known; what to run. */
   what: (details: IncidentDetails, node: string) => string;

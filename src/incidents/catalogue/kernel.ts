@@ -66,6 +66,25 @@ export const conntrackFull: CauseRow = {
     `${isUnsure(details) ? "If the full table is the node's own, new" : 'New'} connections from and to this Pod may fail at random.`,
 };
 
+export const conntrackNearlyFull: CauseRow = {
+  code: 'KN404',
+  name: 'conntrack-nearly-full',
+  title: 'The connection tracking table is nearly full',
+  reason: 'ConntrackTableNearlyFull',
+  overReason: 'ConntrackTableBelowLimit',
+  retryInterval,
+  asks: 'host-conntrack',
+  matchTable(report) {
+    if (report.kind !== 'conntrack-high') return undefined;
+    const { count, max } = report;
+    return { family: '', subject: 'the host', quote: `nf_conntrack_count ${count} of nf_conntrack_max ${max}` };
+  },
+  what: ({ facts: { conntrack } }, node) =>
+    `The connection tracking table of ${node} is nearly full${levels(conntrack)}: once it is full, new connections fail at random.`,
+  why: (details, node) => conntrackFull.why(details, node),
+  fix: (details, node) => conntrackFull.fix(details, node),
+};
+
 /** A kernel that names no namespace may mean any, and how full the host's table is could not be read. */
 function isUnsure({ subjects: named, facts: { conntrack } }: IncidentDetails): boolean {
   return asCount(conntrack?.count) === undefined && !named.some((name) => /\d/.test(name));

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { ConntrackFull, NeighbourOverflow } from '../../model/observation.ts';
+import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../model/program-record.ts';
 import { causes } from './catalogue.ts';
 import type { Cause } from './cause.ts';
@@ -25,8 +25,8 @@ export const syncNeedles = [
   'Completed first update to dataplane',
 ];
 
-/** What a record of a program, or the kernel's line about a full table, says of an incident; undefined for most. Never throws; linear in the length of the record. */
-export function signOf(record: ProgramRecord | ConntrackFull | NeighbourOverflow): Sign | undefined {
+/** What a record of a program, or a report on a table of the kernel, says of an incident; undefined for most. Never throws; linear in the length of the record. */
+export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
   const { message, program } = record;
   // BIRD prints no severity.
@@ -36,9 +36,9 @@ export function signOf(record: ProgramRecord | ConntrackFull | NeighbourOverflow
   return syncOf(record) ?? failureOf(record);
 }
 
-function tableFailureOf(full: ConntrackFull | NeighbourOverflow): FailureSign | undefined {
+function tableFailureOf(report: TableReport): FailureSign | undefined {
   for (const { code, matchTable } of causes) {
-    const match = matchTable?.(full);
+    const match = matchTable?.(report);
     if (match !== undefined) return { kind: 'failure', code, failing: 'kernel', backend: undefined, ...match };
   }
   return undefined;

@@ -104,6 +104,18 @@ it('knows the table that is full', () => {
   });
 });
 
+it("knows that the host's table is nearly full", () => {
+  expect(signOf({ kind: 'conntrack-high', count: 240_000, max: 262_144 })).toEqual({
+    kind: 'failure',
+    code: 'KN404',
+    failing: 'kernel',
+    family: '',
+    subject: 'the host',
+    quote: 'nf_conntrack_count 240000 of nf_conntrack_max 262144',
+    backend: undefined,
+  });
+});
+
 it.each([
   ['30s', 30_000],
   ['1m0s', 60_000],

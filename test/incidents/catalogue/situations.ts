@@ -86,6 +86,18 @@ const ofCause: Readonly<Record<string, readonly Situation[]>> = {
       { facts: factsOf({ topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }] }) },
     ],
   ],
+  KN404: [
+    [
+      'as it is read',
+      {
+        subjects: ['the host'],
+        facts: factsOf({
+          conntrack: { count: 240_000, max },
+          topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }],
+        }),
+      },
+    ],
+  ],
 };
 
 /** Where it is not a chain. */

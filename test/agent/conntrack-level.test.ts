@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createConntrackLevel } from '../../src/agent/conntrack-level.ts';
+import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
+import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
+import { createTracker } from '../../src/incidents/tracker/tracker.ts';
+import type { FailureSign } from '../../src/model/program-record.ts';
+import { nine } from '../builders.ts';
+
+const second = 1000;
+const max = 1000;
+
+/** A table that has so many entries at each look, and what becomes of it. */
+async function after(counts: readonly (number | undefined)[], wasHigh = false) {
+  let now = nine;
+  let count: number | undefined;
+  const changes: string[] = [];
+  const tracker = createTracker({
+    onChange: ({ kind, incident }) => void changes.push(`${(now - nine) / second} ${kind} ${incident.code}`),
+  });
+  const level = createConntrackLevel({
+    proc: { conntrack: () => Promise.resolve({ count, max }) },
+    wasHigh,
+    take: (observation, time) => tracker.take(signOf(observation) as FailureSign, time, undefined),
+    now: () => now,
+  });
+  for (count of counts) {
+    // As housekeeping does.
+    for (const end = now + 30 * second; now < end; now += 5 * second) {
+      await level.look();
+      tracker.tick(now);
+    }
+  }
+  return { changes: changes.filter((change) => !change.includes('continued')), level: level.level };
+}
+
+test.each<[string, number[], string[]]>([
+  ['89 % for an hour is nothing', Array.from({ length: 120 }, () => 890), []],
+  ['90 % once is no incident', [900, 500, 500, 500], []],
+  ['90 % at two looks is one', [900, 900], ['30 opened KN404']],
+  ['between 80 and 90 % it goes on', [950, 950, 810, 890, 800, 810, 890, 800], ['30 opened KN404']],
+  ['below 80 % it is over after 90 s', [950, 950, 799, 799, 799, 799], ['30 opened KN404', '120 closed KN404']],
+  [
+    'a table that goes up and down is not a stream of incidents',
+    Array.from({ length: 40 }, (_, look) => (look % 2 === 0 ? 950 : 700)),
+    ['60 opened KN404'],
+  ],
+])('a connection tracking table: %s', async (_, counts, expected) => {
+  expect((await after(counts)).changes).toEqual(expected);
+});
+
+test('one that was high when the agent was restarted is until it is below 80 %', async () => {
+  expect((await after([850, 850], true)).changes).toEqual(['30 opened KN404']);
+  expect((await after([850, 850])).changes).toEqual([]);
+});
+
+test('how full it is, is known as it was at the last look', async () => {
+  expect((await after([500, 600])).level).toEqual({ count: 600, max });
+});
+
+test('one that cannot be read, as in a Pod without the host’s /proc, is neither high nor known', async () => {
+  expect(await after([undefined, undefined, undefined])).toEqual({ changes: [], level: undefined });
+  expect((await after([950, undefined, undefined])).level).toBeUndefined();
+});
+
+test('KN404 is a warning: Pods are not notified', () => {
+  expect(causeOf('KN404').severity).toBe('warning');
+});
