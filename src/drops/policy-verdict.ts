@@ -154,6 +154,9 @@ function peerEnd({ kind, object, address, node }: Endpoint, known: KnownPolicies
   return { kind: kind === 'external' ? 'external' : 'unknown', address };
 }
 
+/** Clauses that show labels, of Kubernetes and of Calico. */
+const ofPeer = /\.(?:from|to)\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
+
 /** What the peer has instead of what a rule wants is left out where its Namespace asked not to be named, or is not known. */
 function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
@@ -162,7 +165,7 @@ function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: Know
   if (labels !== undefined && labels[optOut.key] !== optOut.value) return trace;
   const { policy, rule } = trace.nearest;
   const groups = rule.groups.map((group) =>
-    group.map((clause) => (/\.(?:from|to)\[\d+\]$/.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
+    group.map((clause) => (ofPeer.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
   );
   return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
 }

@@ -4,7 +4,8 @@ import { both } from './match.ts';
 import type { Action, Decision, Match } from './model.ts';
 import type { Selecting, TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
-import type { Rule, Tier } from './tiers.ts';
+import type { Rule } from './policy.ts';
+import { isCalico, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Outcome {
   /** What may become of the connection; both: it is unknown. */
@@ -12,22 +13,22 @@ export interface Outcome {
   denies: boolean;
   /** Rule that decides for certain. */
   decision: Decision | undefined;
-  /** Policies isolate the Pod for certain, and none admits. */
-  isolated: boolean;
+  /** The tier whose policies isolate the Pod for certain, where none admits. */
+  isolatedBy: string | undefined;
   /** Whether any policy is about this direction. */
   applies: boolean;
   missing: Set<string>;
 }
 
 /** What one policy, one tier, or all of them may do. `none`: nothing. */
-type Possible = Record<Action | 'none', boolean>;
+type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
   const outcome: Outcome = {
     admits: false,
     denies: false,
     decision: undefined,
-    isolated: false,
+    isolatedBy: undefined,
     applies: tierPolicies.length > 0,
     missing: new Set(),
   };
@@ -41,16 +42,13 @@ export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Out
   return outcome;
 }
 
-function decideTier(tier: Tier, policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
+function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], probe: Probe, outcome: Outcome): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: false };
-  const sure = policies.some(({ selects }) => selects === true);
-  for (const { selects } of policies) if (selects !== true) outcome.missing.add(selects);
-  if (tier.admitsItself && probe.itself) return { ...all, admit: true, none: !sure };
-  for (let first = 0; first < policies.length;) {
-    let end = first + 1;
-    while (policies[end]?.policy.order === policies[first]?.policy.order) end += 1;
-    const equal = policies.slice(first, end);
-    first = end;
+  const selecting = policies.flat();
+  const sure = selecting.some(({ selects }) => selects === true);
+  for (const { selects } of selecting) if (selects !== true) outcome.missing.add(selects);
+  if (probe.itself && admitsItself(tier, selecting)) return { ...all, admit: true, none: !sure };
+  for (const equal of policies) {
     const group = decideEqual(equal, probe, outcome);
     all.admit ||= group.admit;
     all.deny ||= group.deny;
@@ -58,8 +56,13 @@ function decideTier(tier: Tier, policies: readonly Selecting[], probe: Probe, ou
     if (!group.none) return all;
   }
   if (tier.end === 'next') return { ...all, none: true };
-  outcome.isolated = sure && !all.admit && !all.pass;
+  outcome.isolatedBy = sure && !all.admit && !all.pass ? tier.name : undefined;
   return { ...all, deny: true, none: !sure };
+}
+
+/** What a Pod sends to itself by way of a Service is admitted where a NetworkPolicy of Kubernetes selects it. */
+function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
+  return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
 
 /** Policies of one order: the one that decides is any of them. */
@@ -70,6 +73,7 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
     const rules = policy.rules[probe.direction] ?? [];
     const possible: Possible = { admit: false, deny: false, pass: false, none: true };
     for (const [index, rule] of rules.entries()) {
+      if (rule.action === 'log') continue;
       const match = both(matchRule(rule, probe), () => selects);
       if (match === false) continue;
       possible[rule.action] = true;

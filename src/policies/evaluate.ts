@@ -1,9 +1,11 @@
 /** Verdicts on a connection, by direction. */
+import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide } from './decide.ts';
-import { matchRuleTraces, nearestOf } from './trace.ts';
-import type { Direction, End, Flow, Match, Namespace, Pod, Reason, Trace, Verdict } from './model.ts';
+import { matchRuleTraces, maxTraced, nearestOf } from './trace.ts';
+import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
 import type { PolicySet } from './policy-set.ts';
-import { createNamespaces, createProbe, endName, podName, type Probe } from './probe.ts';
+import { createNamespaces } from './label-set.ts';
+import { createProbe, endName, podName, type Probe } from './probe.ts';
 
 export interface Evaluator {
   /** What policies say of the connection at its destination (ingress) or its source (egress). */
@@ -25,30 +27,43 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     verdict: (flow, direction) => evaluate(flow, direction).verdict,
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
-      if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined };
-      const selecting = policies.selecting(probe.pod, direction, namespaceLabels).flatMap((each) => each.policies);
-      const { traced, nearest } = matchRuleTraces(selecting, probe);
+      if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined, staged: undefined };
+      const selecting = policies
+        .selecting(probe.pod, direction, namespaceLabels)
+        .flatMap((each) => each.policies.flat());
+      const { traced, nearest } = matchRuleTraces(selecting, probe, verdict);
       return {
         verdict,
         policies: traced,
         selecting: selecting.length,
         nearest: verdict.outcome === 'admits' ? undefined : nearestOf(nearest),
+        staged: ifEnforced(probe, verdict),
       };
     },
   };
 
   function evaluate(flow: Flow, direction: Direction): { verdict: Verdict; probe: Probe | undefined } {
     const end = direction === 'ingress' ? flow.destination : flow.source;
-    const early = beforePolicies(flow, direction, end);
+    const early = beforePolicies(flow, direction, end, policies);
     if (early !== undefined) return { verdict: early, probe: undefined };
-    const { pod } = end as End & { kind: 'pod' };
-    const itself = isItself(flow);
-    const probe = createProbe(flow, direction, pod, itself, namespaceLabels);
-    return { verdict: byPolicies(probe), probe };
+    const probe = createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
+    return { verdict: byPolicies(probe, policies), probe };
   }
 
-  function byPolicies(probe: Probe): Verdict {
-    const outcome = decide(policies.selecting(probe.pod, probe.direction, namespaceLabels), probe);
+  function ifEnforced(probe: Probe, { outcome }: Verdict): StagedVerdict | undefined {
+    const { staged } = policies;
+    if (staged === undefined) return undefined;
+    const verdict = byPolicies(probe, staged);
+    if (verdict.outcome === outcome) return undefined;
+    const selecting = staged
+      .selecting(probe.pod, probe.direction, namespaceLabels)
+      .flatMap((each) => each.policies.flat());
+    const refs = selecting.map(({ policy }) => policy.ref).filter(({ kind }) => kind.startsWith('Staged'));
+    return { verdict, policies: refs.slice(0, maxTraced) };
+  }
+
+  function byPolicies(probe: Probe, asked: PolicySet): Verdict {
+    const outcome = decide(asked.selecting(probe.pod, probe.direction, namespaceLabels), probe);
     const { direction } = probe;
     const local = direction === 'ingress' ? isOwnNode(probe.peer, probe.pod) : false;
     if (outcome.denies && typeof local === 'string') {
@@ -57,21 +72,22 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     }
     if (outcome.admits && outcome.denies)
       return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing: [...outcome.missing] };
-    const { decision, isolated, applies } = outcome;
-    const reasons: Reason = isolated ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
+    const { decision, isolatedBy, applies } = outcome;
+    const reasons: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
     const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
     return {
       direction,
       outcome: outcome.denies ? 'denies' : 'admits',
       reason: decides ? 'rule' : reasons,
       decision: decides ? decision : undefined,
+      ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
       missing: [],
     };
   }
 }
 
 /** What is so whatever the policies say. */
-function beforePolicies(flow: Flow, direction: Direction, end: End): Verdict | undefined {
+function beforePolicies(flow: Flow, direction: Direction, end: End, { calico }: PolicySet): Verdict | undefined {
   const admits = (reason: Reason): Verdict => ({
     direction,
     outcome: 'admits',
@@ -87,6 +103,8 @@ function beforePolicies(flow: Flow, direction: Direction, end: End): Verdict | u
     missing: [missing],
   });
   if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
+  const host = calico === undefined ? undefined : hostEndpointOf(end, calico);
+  if (host !== undefined) return unknown(host);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return admits('no-pod');
   if (end.pod.completed) return unknown(`whose ${end.address ?? 'the address'} is now: ${endName(end)} has completed`);
   if (isItself(flow) && flow.viaService !== true) return admits('itself');

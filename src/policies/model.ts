@@ -24,6 +24,8 @@ export interface Pod {
   readonly completed: boolean;
   /** Undefined: not known. */
   readonly ports: readonly NamedPort[] | undefined;
+  /** Name of its ServiceAccount; undefined: not known. Rules of Calico select by it. */
+  readonly serviceAccount?: string | undefined;
 }
 
 export interface Namespace {
@@ -68,7 +70,8 @@ export interface PolicyRef {
   readonly name: string;
 }
 
-export type Action = 'admit' | 'deny' | 'pass';
+/** `log` decides nothing: the next rule is asked. */
+export type Action = 'admit' | 'deny' | 'pass' | 'log';
 
 /** `true`: matches, `false`: does not, a text: cannot be known, and which fact is missing. */
 export type Match = boolean | string;
@@ -77,7 +80,7 @@ export type Match = boolean | string;
 export type Reason =
   /** A rule decides. */
   | 'rule'
-  /** Policies isolate the Pod, and no rule of them matches. */
+  /** Policies isolate the Pod, and no rule of them matches: the tier that they are of ends with a denial. */
   | 'isolated'
   /** No policy selects the Pod in this direction. */
   | 'not-isolated'
@@ -107,6 +110,8 @@ export interface Verdict {
   readonly reason: Reason;
   /** With the reason `rule`. */
   readonly decision: Decision | undefined;
+  /** With the reason `isolated`: the tier whose end denies. */
+  readonly tier?: string | undefined;
   /** Facts without which it cannot be known, where the outcome is unknown. */
   readonly missing: readonly string[];
 }
@@ -132,6 +137,7 @@ export interface RuleTrace {
 
 export interface PolicyTrace {
   readonly policy: PolicyRef;
+  /** `any`: it is not evaluated. Calico's `default` is `NetworkPolicy`. */
   readonly tier: string;
   /** `true`, or a text: whether it selects the Pod cannot be known. */
   readonly selects: true | string;
@@ -148,4 +154,12 @@ export interface Trace {
   readonly selecting: number;
   /** The rule that fails at the fewest places, of those that would have admitted; undefined where nothing was denied. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
+  /** What would be if staged policies of Calico were enforced; undefined where the outcome would be the same. */
+  readonly staged: StagedVerdict | undefined;
+}
+
+export interface StagedVerdict {
+  readonly verdict: Verdict;
+  /** Staged policies that select the Pod; the first `maxTraced` of them. */
+  readonly policies: readonly PolicyRef[];
 }

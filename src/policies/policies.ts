@@ -3,8 +3,11 @@ export { createEvaluator, type Evaluator, type EvaluatorOptions } from './evalua
 export type * from './model.ts';
 export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/objects.ts';
 export { refOf, unknownPolicy } from './api/read.ts';
-export { compilePolicy, createPolicySet, type PolicySet } from './policy-set.ts';
+export { type CalicoKind, type CalicoObjects, collectCalicoObjects } from './calico/objects.ts';
+export { compilePolicy } from './compile.ts';
+export { createPolicySet, type PolicySet } from './policy-set.ts';
 export { connectionOf } from './flow.ts';
-export { policyText, sentenceOf, type SentenceOptions } from './sentence.ts';
+export { policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
 export { suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
-export type { Policy } from './tiers.ts';
+export type { Policy } from './policy.ts';
+export { anyTier, isCalico } from './tiers.ts';

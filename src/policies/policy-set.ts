@@ -1,50 +1,12 @@
-/** Policies, compiled once and found by the Pod they select. */
-import type { Json } from '../platform/json.ts';
-import {
-  compileAdminNetworkPolicy,
-  compileBaselineAdminNetworkPolicy,
-  compileClusterNetworkPolicy,
-} from './api/cluster-policy.ts';
-import { compileNetworkPolicy } from './api/network-policy.ts';
-import { nameOf, refOf, unknownPolicy } from './api/read.ts';
+/** Compiled policies, found by the Pod they select, in the order in which they are asked. */
+import { nameOf, unknownRules } from './api/read.ts';
+import { podEndpoint } from './calico/endpoint.ts';
+import type { CalicoObjects } from './calico/objects.ts';
+import { type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
 import type { Direction, Pod } from './model.ts';
-import { type LabelSet, podLabels } from './probe.ts';
-import { byOrder, type Policy, type Tier, tiers } from './tiers.ts';
-
-/** `apiVersion/kind` of what is evaluated. */
-const compilers: ReadonlyMap<string, (object: Json) => Policy> = new Map([
-  ['networking.k8s.io/v1/NetworkPolicy', compileNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', compileClusterNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy', compileAdminNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy', compileBaselineAdminNetworkPolicy],
-]);
-
-/**
- * Kinds that admit or deny what a Pod sends or gets. Those that no compiler takes may decide anything, and are reported so. Kinds that are
- * not listed are no policies.
- */
-const policyKinds =
-  /^(?:Staged)?(?:Global|Kubernetes|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
-
-/** Groups of the APIs that have policies of networks; in others, a Policy is something else. */
-const policyGroups: ReadonlySet<string> = new Set([
-  'networking.k8s.io',
-  'policy.networking.k8s.io',
-  'projectcalico.org',
-  'crd.projectcalico.org',
-  'cilium.io',
-  'crd.antrea.io',
-]);
-
-/** Undefined for what is no policy. Never throws: what is broken, or of an unknown version, decides nothing and makes the verdict unknown. */
-export function compilePolicy(object: Json): Policy | undefined {
-  const { apiVersion, kind } = refOf(object);
-  const compile = compilers.get(`${apiVersion}/${kind}`);
-  if (compile !== undefined) return compile(object);
-  const [group = ''] = apiVersion.split('/', 1);
-  if (!policyGroups.has(group) || !policyKinds.test(kind) || kind.startsWith('Staged')) return undefined;
-  return unknownPolicy(object, 'Admin', `${apiVersion} is not evaluated`);
-}
+import { byOrder, isOrderKnown, type Policy } from './policy.ts';
+import { promoted } from './staged.ts';
+import { anyTier, byTierOrder, isCalico, kubernetesTiers, type Tier } from './tiers.ts';
 
 /** A policy and whether it selects a Pod: `true`, or what is missing to know it. */
 export interface Selecting {
@@ -55,43 +17,55 @@ export interface Selecting {
 /** Policies of a tier, at least one, in the order in which they are asked. */
 export interface TierPolicies {
   readonly tier: Tier;
-  readonly policies: readonly Selecting[];
+  /** Of policies that stand in one list, any may go first. */
+  readonly policies: readonly (readonly Selecting[])[];
 }
-
-export type NamespaceLabels = (name: string) => LabelSet;
 
 export interface PolicySet {
   readonly size: number;
   /** Policies that are not evaluated and so make verdicts unknown, one text each. */
   readonly problems: readonly string[];
+  /** Those that are known, by name. */
+  readonly tiers: ReadonlyMap<string, Tier>;
+  /** Undefined: what Calico has beside policies is not known. */
+  readonly calico: CalicoObjects | undefined;
   /** Those that select the Pod and are about the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
+  /** The policies that there would be if those that are staged were enforced; undefined where none is. */
+  readonly staged: PolicySet | undefined;
 }
 
 interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
   readonly namespace: LabelSet;
 }
 
-/** Of compiled policies: a change of one is a new set, for which only that one is compiled again. */
-export function createPolicySet(policies: Iterable<Policy>): PolicySet {
-  const byNamespace = new Map<string, Policy[]>();
-  const ofAll: Policy[] = [];
+/**
+ * Of compiled policies: a change of one is a new set, for which only that one is compiled again. Without `calico`, what depends on Calico's
+ * tiers and sets of networks is unknown.
+ */
+export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
+  const all = [...given];
+  const tiers = tiersOf(calico);
+  const isOfCalico = hasCalico(all, calico);
+  const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
+  const byNamespace = new Map<string | undefined, Policy[]>();
   const problems: string[] = [];
-  let size = 0;
   for (const policy of policies) {
-    size += 1;
     if (policy.order === -Infinity) problems.push(`${nameOf(policy.ref)} ${policy.subject.text()}`);
     const { namespace } = policy.ref;
-    const listed = namespace === undefined ? ofAll : (byNamespace.get(namespace) ?? []);
+    const listed = byNamespace.get(namespace) ?? [];
     listed.push(policy);
-    if (namespace !== undefined) byNamespace.set(namespace, listed);
+    byNamespace.set(namespace, listed);
   }
   // A Pod's object stands for its labels: a changed Pod is another object.
   const kept = new WeakMap<Pod, Kept>();
+  let staged: PolicySet | undefined;
 
   return {
-    size,
+    size: policies.length,
     problems,
+    tiers,
+    calico,
     selecting(pod, direction, namespaceLabels) {
       const namespace = namespaceLabels(pod.namespace);
       const known = kept.get(pod);
@@ -100,25 +74,74 @@ export function createPolicySet(policies: Iterable<Policy>): PolicySet {
       kept.set(pod, found);
       return found[direction];
     },
+    get staged() {
+      if (policies.length < all.length) staged ??= createPolicySet(promoted(all), calico);
+      return staged;
+    },
   };
 
   function find(pod: Pod, namespace: LabelSet): Kept {
     const labels = podLabels(pod);
+    const endpoint = podEndpoint(pod, namespace, calico);
     const found: Selecting[] = [];
-    for (const policy of [...ofAll, ...(byNamespace.get(pod.namespace) ?? [])]) {
-      const selects = policy.subject.selects(labels, namespace);
+    for (const policy of [...(byNamespace.get(undefined) ?? []), ...(byNamespace.get(pod.namespace) ?? [])]) {
+      const selects = policy.subject.selects(labels, namespace, endpoint);
       if (selects !== false) found.push({ policy, selects });
     }
     found.sort((a, b) => byOrder(a.policy, b.policy));
     return { namespace, ingress: byTier(found, 'ingress'), egress: byTier(found, 'egress') };
   }
+
+  function byTier(found: readonly Selecting[], direction: Direction): TierPolicies[] {
+    const inTiers = Map.groupBy(
+      found.filter(({ policy }) => policy.rules[direction] !== undefined),
+      ({ policy }) => policy.tier,
+    );
+    return [...inTiers]
+      .map(([name, selecting]) => ({ tier: tiers.get(name) as Tier, policies: inOrder(selecting, isOfCalico) }))
+      .toSorted((a, b) => byTierOrder(a.tier, b.tier));
+  }
 }
 
-function byTier(found: readonly Selecting[], direction: Direction): TierPolicies[] {
-  return tiers
-    .map((tier) => ({
-      tier,
-      policies: found.filter(({ policy }) => policy.tier === tier.name && policy.rules[direction] !== undefined),
-    }))
-    .filter(({ policies }) => policies.length > 0);
+/** Whether Calico is what enforces policies, as far as its objects show it. */
+function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefined): boolean {
+  const { tiers = [], networkSets = [], hostEndpoints = [] } = calico ?? {};
+  return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));
+}
+
+/** Those that Calico lists go over those that it makes by itself. */
+function tiersOf(calico: CalicoObjects | undefined): ReadonlyMap<string, Tier> {
+  const known = [...kubernetesTiers, ...(calico?.tiers ?? [])];
+  return new Map(known.map((tier) => [tier.name, tier]));
+}
+
+/** A policy of a tier that is not known may stand before or behind any other. */
+function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: CalicoObjects | undefined): Policy {
+  if (tiers.has(policy.tier)) return policy;
+  const unread = calico === undefined || calico.unread.has('tiers');
+  const why = unread ? `which order the tier ${policy.tier} has` : `the tier ${policy.tier}, which is not there`;
+  const reason = `${why}: ${nameOf(policy.ref)} is of it`;
+  const { subject } = policy;
+  return {
+    ...policy,
+    tier: anyTier,
+    order: -Infinity,
+    subject: { selects: (...of) => subject.selects(...of), text: () => `(${why})` },
+    rules: unknownRules(reason),
+  };
+}
+
+function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][] {
+  const lists: Selecting[][] = [];
+  for (let first = 0; first < policies.length;) {
+    let end = first + 1;
+    while (policies[end]?.policy.order === policies[first]?.policy.order) end += 1;
+    const equal = policies.slice(first, end);
+    const isKnown = equal.every(
+      ({ policy }, index) => index === 0 || isOrderKnown((equal[index - 1] as Selecting).policy, policy, calico),
+    );
+    lists.push(...(isKnown ? equal.map((each) => [each]) : [equal]));
+    first = end;
+  }
+  return lists;
 }

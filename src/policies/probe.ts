@@ -1,14 +1,20 @@
 /** A connection, seen from one of its Pods. */
+import { isIPv6 } from '../platform/address.ts';
+import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
+import type { CalicoObjects } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
-import type { Direction, End, Flow, Labels, Match, Namespace, Pod } from './model.ts';
+import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
+import type { Direction, End, Flow, Match, Pod } from './model.ts';
 
-/** Labels as far as they are known. */
-export interface LabelSet {
-  readonly labels: Labels;
-  /** False: there may be more. */
-  readonly complete: boolean;
-  /** `Namespace batch`, `Pod batch/worker-7`. */
-  readonly owner: string;
+export type Side = 'source' | 'destination';
+
+/** Who has the address of an end: the Pod, and sets of networks that contain it. */
+export interface SeenEnd {
+  readonly address: Address | undefined;
+  readonly pod: Endpoint | undefined;
+  readonly others: readonly Endpoint[];
+  /** There may be more of them, and why that is not known. */
+  readonly missing: string | undefined;
 }
 
 export interface Probe {
@@ -23,44 +29,45 @@ export interface Probe {
   /** The Pod reaches itself by way of a Service. */
   readonly itself: boolean;
   readonly labelsOf: (pod: Pod) => LabelSet;
-  readonly namespaceLabelsOf: (name: string) => LabelSet;
-}
-
-/** The label that the API server gives each Namespace. */
-export const namespaceNameLabel = 'kubernetes.io/metadata.name';
-
-/** Labels of Namespaces by name. One that is not listed has unknown labels, but for its name. */
-export function createNamespaces(namespaces: Iterable<Namespace>): (name: string) => LabelSet {
-  const known = new Map<string, LabelSet>();
-  for (const { name, labels } of namespaces)
-    known.set(name, {
-      labels: { ...labels, [namespaceNameLabel]: name },
-      complete: true,
-      owner: `Namespace ${name}`,
-    });
-  return (name) => {
-    const found = known.get(name);
-    if (found !== undefined) return found;
-    const unknown = { labels: { [namespaceNameLabel]: name }, complete: false, owner: `Namespace ${name}` };
-    known.set(name, unknown);
-    return unknown;
-  };
-}
-
-export function podLabels({ namespace, name, labels }: Pod): LabelSet {
-  return { labels: labels ?? {}, complete: labels !== undefined, owner: `Pod ${namespace}/${name}` };
+  readonly namespaceLabelsOf: NamespaceLabels;
+  /** An end as Calico's rules see it. */
+  readonly side: (side: Side) => SeenEnd;
+  /** Of both addresses; undefined: neither is known. */
+  readonly family: 4 | 6 | undefined;
 }
 
 export function createProbe(
   flow: Flow,
   direction: Direction,
-  pod: Pod,
   itself: boolean,
-  namespaceLabelsOf: (name: string) => LabelSet,
+  namespaceLabelsOf: NamespaceLabels,
+  calico: CalicoObjects | undefined,
 ): Probe {
-  const peer = direction === 'ingress' ? flow.source : flow.destination;
-  const peerAddress = peer.address === undefined ? undefined : parseAddress(peer.address);
-  return { direction, flow, pod, peer, peerAddress, itself, labelsOf: podLabels, namespaceLabelsOf };
+  const { source, destination } = flow;
+  const [own, peer] = direction === 'ingress' ? [destination, source] : [source, destination];
+  const address = source.address ?? destination.address;
+  const seen: Partial<Record<Side, SeenEnd>> = {};
+  return {
+    direction,
+    flow,
+    pod: (own as End & { kind: 'pod' }).pod,
+    peer,
+    peerAddress: peer.address === undefined ? undefined : parseAddress(peer.address),
+    itself,
+    labelsOf: podLabels,
+    namespaceLabelsOf,
+    side: (side) => (seen[side] ??= seeEnd(flow[side], namespaceLabelsOf, calico)),
+    family: address === undefined ? undefined : isIPv6(address) ? 6 : 4,
+  };
+}
+
+/** Looked up when a rule of Calico asks for it. */
+function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
+  const pod = selectablePod(end);
+  const address = end.address === undefined ? undefined : parseAddress(end.address);
+  const endpoint = typeof pod === 'object' ? podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico) : undefined;
+  const others = endpointsAt(end, address, namespaceLabelsOf, calico);
+  return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
 }
 
 /** The Pod that label selectors see at an end. One on its Node's network is seen as the Node. */

@@ -2,7 +2,8 @@
 import type { Millis } from '../model/log-line.ts';
 import { humanDuration } from '../platform/duration.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
-import type { ClauseTrace, Direction, PolicyRef, RuleTrace, Trace, Verdict } from './model.ts';
+import type { ClauseTrace, Direction, PolicyRef, PolicyTrace, RuleTrace, Trace, Verdict } from './model.ts';
+import { isCalico, networkPolicyTier } from './tiers.ts';
 
 export interface SentenceOptions {
   /** Whose policies were asked, as the Event's reader sees it. */
@@ -30,10 +31,9 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
     const traced = trace.policies.find((each) => each.policy === policy)?.rules.find(({ path }) => path === rule);
     return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
   }
-  const isolating = trace.policies.filter(({ tier }) => tier === 'NetworkPolicy');
+  const isolating = trace.policies.filter(({ tier }) => tier === verdict.tier);
   const count = trace.selecting > trace.policies.length ? trace.selecting : isolating.length;
-  const policies = count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
-  const denied = `Denied: ${policies} ${whose} for ${verdict.direction}, none admits this.`;
+  const denied = `Denied: ${isolatingText(isolating, count)} ${whose} for ${verdict.direction}, none admits this.`;
   const closest = nearest === undefined ? [] : [`Nearest: ${nearestText(nearest, verdict.direction)}.`];
   const others = isolating.filter(({ policy }) => policy !== nearest?.policy);
   for (let shown = Math.min(others.length, 5); shown >= 0; shown--) {
@@ -46,6 +46,17 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
     if (Buffer.byteLength(text) <= max) return text;
   }
   return fitted([denied, ...closest], max);
+}
+
+function isolatingText(isolating: readonly PolicyTrace[], count: number): string {
+  const ofCalico = isolating.find(({ policy }) => isCalico(policy));
+  if (ofCalico === undefined) return count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
+  return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${tierText(ofCalico)} isolate${count === 1 ? 's' : ''}`;
+}
+
+/** As Calico names it, for its own policies. */
+export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
+  return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
 
 function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, direction: Direction): string {
@@ -61,14 +72,17 @@ function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, d
   return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
 }
 
-/** `ingress[0].from[1]` → `from[1]`, `from`. */
+/** `ingress[0].from[1]` → `from[1]`, `from`; `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
 function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
-  const name = clause?.path.split('.').at(-1) ?? '';
+  const path = clause?.path ?? '';
+  const name = path.slice(path.indexOf('.') + 1);
   return { name, field: name.replace(/\[\d+\]$/, '') };
 }
 
 function otherEnd(direction: Direction, field: string): string {
-  if (field === 'ports' || field === 'protocols') return 'the packet';
+  if (/^source\.(?!ports|notPorts)/.test(field)) return 'the source';
+  if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
+  if (field !== 'from' && field !== 'to') return 'the packet';
   return direction === 'ingress' ? 'the source' : 'the destination';
 }
 
@@ -112,10 +126,11 @@ function likelyCause({ node }: SentenceOptions): string {
   return `Likely: rules not programmed yet${where}, a host firewall, or a connection that conntrack does not know.`;
 }
 
-/** `shop/default-deny`, `ClusterNetworkPolicy lockdown`. */
-export function policyText({ kind, namespace, name }: PolicyRef): string {
-  if (kind === 'NetworkPolicy' && namespace !== undefined) return `${namespace}/${name}`;
-  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+/** `shop/default-deny`, `ClusterNetworkPolicy lockdown`, `NetworkPolicy.projectcalico.org shop/x`. */
+export function policyText({ apiVersion, kind, namespace, name }: PolicyRef): string {
+  const isOfCalico = kind === 'NetworkPolicy' && isCalico({ apiVersion });
+  if (kind === 'NetworkPolicy' && namespace !== undefined && !isOfCalico) return `${namespace}/${name}`;
+  return `${kind}${isOfCalico ? '.projectcalico.org' : ''} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
 function fitted(parts: readonly string[], max: number): string {

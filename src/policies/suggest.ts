@@ -4,9 +4,12 @@ import { LabelSubject } from './api/read.ts';
 import { type LabelSelector, readSelector, selects } from './clauses/label-selector.ts';
 import { createEvaluator } from './evaluate.ts';
 import type { Direction, End, Flow, Labels, Namespace, Pod, PolicyRef } from './model.ts';
-import { namespaceNameLabel, podLabels } from './probe.ts';
-import { compilePolicy, createPolicySet } from './policy-set.ts';
-import type { Policy } from './tiers.ts';
+import { createNamespaces, namespaceNameLabel, podLabels } from './label-set.ts';
+import type { CalicoObjects } from './calico/objects.ts';
+import { compilePolicy } from './compile.ts';
+import { createPolicySet } from './policy-set.ts';
+import type { Policy } from './policy.ts';
+import { byTierOrder, isCalico, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
   /** A networking.k8s.io/v1 NetworkPolicy. */
@@ -28,7 +31,11 @@ export type Suggestion =
       readonly kind: 'refused';
       readonly direction: Direction;
       readonly by: PolicyRef;
-      readonly reason: 'admin' | 'baseline';
+      /**
+       * `admin`: it goes over each NetworkPolicy; `baseline`: a NetworkPolicy would isolate the Pod; `calico`: policies of Calico alone
+       * isolate the Pod, whose selectors no NetworkPolicy can repeat.
+       */
+      readonly reason: 'admin' | 'baseline' | 'calico';
     }
   | { readonly kind: 'unknown'; readonly missing: readonly string[] };
 
@@ -38,32 +45,62 @@ export interface SuggestOptions {
   readonly namespaces: readonly Namespace[];
   /** Those that are known, to count what is admitted beside. */
   readonly pods: readonly Pod[];
+  /** What Calico has beside policies; undefined: not known. */
+  readonly calico?: CalicoObjects | undefined;
 }
 
 export function suggest(options: SuggestOptions): Suggestion {
-  const { flow, policies, namespaces } = options;
-  const set = createPolicySet(policies);
+  const { flow, policies, namespaces, calico } = options;
+  const set = createPolicySet(policies, calico);
   const { verdict } = createEvaluator({ policies: set, namespaces });
   const suggested: Suggested[] = [];
   for (const direction of ['ingress', 'egress'] as const) {
-    const { outcome, decision, missing } = verdict(flow, direction);
+    const { outcome, decision, missing, tier } = verdict(flow, direction);
     if (outcome === 'unknown') return { kind: 'unknown', missing };
     if (outcome === 'admits') continue;
-    if (decision !== undefined) {
-      const deciding = policies.find(({ ref }) => ref === decision.policy);
-      const reason = deciding?.tier === 'Baseline' ? 'baseline' : 'admin';
-      return { kind: 'refused', direction, by: decision.policy, reason };
-    }
+    const refusal = refusalOf(options, direction, decision?.policy, tier);
+    if (refusal !== undefined) return { kind: 'refused', direction, ...refusal };
     suggested.push(suggestOne(options, direction));
   }
   if (suggested.length === 0) return { kind: 'not-needed' };
   return confirmed(options, suggested);
 }
 
+/**
+ * Why no NetworkPolicy helps. One is asked in its tier before policies of Calico that have a higher order, so those do not keep it from
+ * admitting.
+ */
+function refusalOf(
+  { flow, policies, namespaces, calico }: SuggestOptions,
+  direction: Direction,
+  decided: PolicyRef | undefined,
+  tier: string | undefined,
+): { by: PolicyRef; reason: 'admin' | 'baseline' | 'calico' } | undefined {
+  const { pod } = (direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' };
+  const { selecting, tiers } = createPolicySet(policies, calico);
+  const asked = selecting(pod, direction, createNamespaces(namespaces)).map((each) => ({
+    tier: each.tier,
+    policies: each.policies.flat().map(({ policy }) => policy),
+  }));
+  const denying = asked.find((each) => each.tier.name === tier || each.policies.some(({ ref }) => ref === decided));
+  const policy = denying?.policies.find(({ ref }) => ref === decided) ?? denying?.policies[0];
+  if (denying === undefined || policy === undefined) return undefined;
+  const by = policy.ref;
+  if (denying.tier.name !== networkPolicyTier) {
+    const isBehind = byTierOrder(tiers.get(networkPolicyTier) as Tier, denying.tier) < 0;
+    return { by, reason: isBehind ? 'baseline' : 'admin' };
+  }
+  if (decided !== undefined && policy.order <= networkPolicyOrder) return { by, reason: 'admin' };
+  return denying.policies.some(({ ref }) => !isCalico(ref)) ? undefined : { by, reason: 'calico' };
+}
+
 /** What is suggested must admit the connection, whatever was overlooked. */
-function confirmed({ flow, policies, namespaces }: SuggestOptions, suggested: readonly Suggested[]): Suggestion {
+function confirmed(
+  { flow, policies, namespaces, calico }: SuggestOptions,
+  suggested: readonly Suggested[],
+): Suggestion {
   const added = suggested.map(({ policy }) => compilePolicy(policy)).filter((policy) => policy !== undefined);
-  const { verdict } = createEvaluator({ policies: createPolicySet([...policies, ...added]), namespaces });
+  const { verdict } = createEvaluator({ policies: createPolicySet([...policies, ...added], calico), namespaces });
   const wrong = suggested.map(({ direction }) => verdict(flow, direction)).find(({ outcome }) => outcome !== 'admits');
   if (wrong === undefined) return { kind: 'policies', policies: suggested };
   return { kind: 'unknown', missing: wrong.missing.length > 0 ? wrong.missing : ['a policy that would admit it'] };
@@ -109,8 +146,14 @@ interface PlainSelector {
 
 /** Selector of a NetworkPolicy that isolates the Pod already. */
 function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
-  for (const { tier, ref, rules, subject } of policies) {
-    if (tier !== 'NetworkPolicy' || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
+  for (const { tier, ref, rules, subject, staged } of policies) {
+    if (
+      tier !== networkPolicyTier ||
+      staged !== undefined ||
+      ref.namespace !== pod.namespace ||
+      rules[direction] === undefined
+    )
+      continue;
     if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;
   }
   return [];

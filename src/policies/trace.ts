@@ -1,9 +1,9 @@
 /** Which policies and rules a verdict follows from, clause by clause. */
 import { matchRule } from './decide.ts';
-import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace } from './model.ts';
+import type { ClauseTrace, PolicyRef, PolicyTrace, RuleTrace, Verdict } from './model.ts';
 import type { Selecting } from './policy-set.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './tiers.ts';
+import type { Rule } from './policy.ts';
 
 /** How many policies a trace shows clause by clause: a Namespace may have ten thousand. */
 export const maxTraced = 50;
@@ -19,15 +19,17 @@ export interface Nearest {
 export function matchRuleTraces(
   selecting: readonly Selecting[],
   probe: Probe,
+  verdict: Verdict,
 ): { traced: PolicyTrace[]; nearest: Nearest | undefined } {
   const traced: PolicyTrace[] = [];
+  const last = lastAsked(selecting, verdict);
   let nearest: Nearest | undefined;
-  for (const { policy, selects } of selecting) {
+  for (const [asked, { policy, selects }] of selecting.entries()) {
     // What is not evaluated has no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const rules = given.map((rule, index) => {
       const path = `${probe.direction}[${index}]`;
-      if (rule.action === 'admit' && nearest?.distance !== 0) {
+      if (rule.action === 'admit' && asked <= last && nearest?.distance !== 0) {
         const distance = distanceOf(rule, probe);
         if (distance < (nearest?.distance ?? Infinity))
           nearest = { policy: policy.ref, rule: traceRule(rule, path, probe), distance };
@@ -46,16 +48,22 @@ export function matchRuleTraces(
   return { traced, nearest };
 }
 
+/** What comes after the policy, or the tier, that denies would not have changed it. */
+function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
+  if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
+  return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
+}
+
 export function nearestOf(nearest: Nearest | undefined): { policy: PolicyRef; rule: RuleTrace } | undefined {
   return nearest === undefined ? undefined : { policy: nearest.policy, rule: nearest.rule };
 }
 
 function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
-  const groups = rule.groups.map(({ field, alternatives }) =>
+  const groups = rule.groups.map(({ field, alternatives, single }) =>
     alternatives.map((clause, index): ClauseTrace => {
       const match = clause.matches(probe);
       return {
-        path: `${path}.${field}[${index}]`,
+        path: single === true ? `${path}.${field}` : `${path}.${field}[${index}]`,
         match,
         wants: clause.wants(),
         has: match === false ? clause.has(probe) : '',
@@ -71,7 +79,7 @@ function distanceOf({ groups }: Rule, probe: Probe): number {
   for (const { field, alternatives } of groups) {
     const matches = alternatives.map((clause) => clause.matches(probe));
     if (matches.includes(true)) continue;
-    const isPorts = field === 'ports' || field === 'protocols';
+    const isPorts = /ports$|protocols?$/i.test(field);
     distance += matches.every((match) => match === false) ? (isPorts ? 3 : 4) : 1;
   }
   return distance;

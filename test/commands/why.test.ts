@@ -4,7 +4,7 @@ import { readWhyOptions } from '../../src/commands/options/why-options.ts';
 import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
 import { expectLines } from '../expected-file.ts';
-import { networkPolicy } from '../policies/objects.ts';
+import { calico, networkPolicy } from '../policies/objects.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
 
@@ -68,8 +68,55 @@ spec:
   ingress: [{action: Deny, from: [{namespaces: {}}]}]
 `;
 
+const inSecurity = { tier: 'security', order: 10, selector: 'app == "postgres"' };
+const rule = (action: string, source: object = {}): object => ({
+  action,
+  protocol: 'TCP',
+  source,
+  destination: { ports: [5432] },
+});
+const security = calico('Tier', { order: 100 }, 'security');
+const database = (action: string): object =>
+  calico(
+    'NetworkPolicy',
+    {
+      ...inSecurity,
+      ingress: [
+        { action: 'Log' },
+        rule(action, { selector: 'app in {"frontend", "worker"}', namespaceSelector: 'team == "batch"' }),
+      ],
+    },
+    'database',
+    'shop',
+  );
+const calicoFiles = {
+  'calico-deny.json': list([security, database('Deny')]),
+  'calico-pass.json': list([security, database('Pass')]),
+  'calico-end.json': list([
+    security,
+    calico(
+      'GlobalNetworkPolicy',
+      {
+        ...inSecurity,
+        ingress: [rule('Allow', { nets: ['192.0.2.0/24'] }), rule('Pass', { notSelector: 'has(app)' })],
+      },
+      'postgres',
+    ),
+  ]),
+  'calico-only.json': list([
+    ...objects.slice(0, -2),
+    calico('GlobalNetworkPolicy', { selector: 'app == "postgres"', ingress: [rule('Deny')] }, 'closed'),
+  ]),
+  'calico-staged.json': list([
+    security,
+    calico('StagedGlobalNetworkPolicy', { ...inSecurity, ingress: [rule('Allow')] }, 'opened'),
+  ]),
+  'calico-no-tier.json': list([database('Allow')]),
+};
+
 beforeAll(() => {
   const files: Record<string, string> = {
+    ...calicoFiles,
     'cluster.json': list(objects),
     'change.yaml': change,
     'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
@@ -165,6 +212,12 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['no such file', [worker, postgres, '5432', ['none.json']]],
     ['a file that is cut off', [worker, postgres, '5432', ['cut.yaml']]],
     ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
+    ['a rule of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-deny.json']]],
+    ['a rule of Calico passes', [worker, postgres, '5432', ['cluster.json', 'calico-pass.json']]],
+    ['the end of a tier of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-end.json']]],
+    ['a staged policy would admit', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json']]],
+    ['a tier of Calico that was not saved', [worker, postgres, '5432', ['cluster.json', 'calico-no-tier.json']]],
+    ['JSON with a staged policy', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json'], '-o', 'json']],
     ['JSON', [worker, postgres, '5432', ['cluster.json'], '--output', 'json']],
   ];
   const lines: string[] = [];
@@ -217,6 +270,9 @@ test('what suggest prints is as expected', async () => {
     ['a Pod', worker, postgres, '5432', ['cluster.json']],
     ['a Pod, where Admin denies', worker, postgres, '5432', ['cluster.json', 'admin.yaml']],
     ['a Pod, where Baseline denies', postgres, worker, '5432', ['cluster.json', 'baseline.yaml']],
+    ['a Pod, where Calico denies', worker, postgres, '5432', ['cluster.json', 'calico-deny.json']],
+    ['a Pod, where a tier of Calico ends', worker, postgres, '5432', ['cluster.json', 'calico-end.json']],
+    ['a Pod, where Calico alone isolates it', worker, postgres, '5432', ['calico-only.json']],
     ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
     ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
     ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],

@@ -18,7 +18,7 @@ import {
   workerEnd,
 } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
-import { clusterNetworkPolicy, evaluator, namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { calico, clusterNetworkPolicy, evaluator, namespace, networkPolicy, pod } from '../policies/objects.ts';
 
 const at = clock('10:15:10');
 const frontend = { from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 5432 }] };
@@ -45,6 +45,12 @@ const lockdown = clusterNetworkPolicy(
     ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
   },
   'lockdown',
+);
+const closedByCalico = calico(
+  'NetworkPolicy',
+  { ingress: [{ action: 'Allow', source: { selector: 'app == "frontend"', namespaceSelector: 'all()' } }] },
+  'frontend',
+  'shop',
 );
 const unreadable = {
   apiVersion: 'cilium.io/v2',
@@ -102,6 +108,12 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
     'the Namespace of the peer asked not to be named',
     dropped(),
     known([allowFrontend], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
+  ],
+  ['a policy of Calico denies', dropped(), known([closedByCalico])],
+  [
+    'a policy of Calico denies, and the Namespace of the peer asked not to be named',
+    dropped(),
+    known([closedByCalico], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
   ],
   ['the Namespace of the peer is not known', dropped(), known([allowFrontend], [namespace('shop')])],
   ['the peer is outside the cluster', dropped({ peer: externalEnd() }), known([allowFrontend])],

@@ -3,22 +3,23 @@ import fc from 'fast-check';
 import type { End, Flow, Namespace, Pod } from '../../src/policies/policies.ts';
 import { adminNetworkPolicy, baselineAdminNetworkPolicy, clusterNetworkPolicy, networkPolicy, pod } from './objects.ts';
 
-const key = fc.constantFrom('app', 'tier');
-const value = fc.constantFrom('a', 'b');
-const namespaceName = fc.constantFrom('x', 'y');
-const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');
-const portNumber = fc.constantFrom(80, 81, 443);
-const portName = fc.constantFrom('web', 'dns');
+export const key = fc.constantFrom('app', 'tier');
+export const value = fc.constantFrom('a', 'b');
+export const namespaceName = fc.constantFrom('x', 'y');
+export const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');
+export const portNumber = fc.constantFrom(80, 81, 443);
+export const portName = fc.constantFrom('web', 'dns');
 
 /** Leaves out what is undefined, as JSON does. */
-function object<T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> {
+export function object<T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> {
   return fc
     .record(model)
     .map((given) => Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) as Partial<T>);
 }
 
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
-const oneOrTwo = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+export const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
+export const oneOrTwo = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.array(arbitrary, { minLength: 1, maxLength: 2 });
 
 const expression = fc.oneof(
@@ -146,6 +147,7 @@ const pods: fc.Arbitrary<Pod> = fc
     node: fc.constantFrom('node-a', 'node-b'),
     hostNetwork: fc.constantFrom(false, false, false, true),
     ports: namedPorts,
+    serviceAccount: fc.constantFrom('default', 'robot'),
   })
   .map(({ address, ...given }) => pod({ ...given, addresses: [address] }));
 

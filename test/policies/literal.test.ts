@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Direction, End, Flow, Pod } from '../../src/policies/policies.ts';
+import type { Direction, Flow } from '../../src/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { hiddenFacts, hideFacts } from './hiding.ts';
 import { literalVerdict } from './literal.ts';
 import { evaluator } from './objects.ts';
 
@@ -31,7 +32,7 @@ test.each([
 test('what is not known makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
   fc.assert(
-    fc.property(allKinds, namespaceLists, flows, hidden, (given, namespaces, flow, hide) => {
+    fc.property(allKinds, namespaceLists, flows, hiddenFacts, (given, namespaces, flow, hide) => {
       const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
       const seen: Flow = {
         ...flow,
@@ -52,20 +53,3 @@ test('what is not known makes a verdict unknown, and never another one', () => {
   // Other seeds give other shares; neither kind may be left out.
   expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);
 });
-
-type Fact = 'labels' | 'ports' | 'node' | 'address' | 'pod';
-
-const facts = fc.subarray<Fact>(['labels', 'ports', 'node', 'address', 'pod'], { maxLength: 2 });
-const hidden = fc.record({ namespaces: fc.subarray(['x', 'y']), source: facts, destination: facts });
-
-function hideFacts(end: End, hide: readonly Fact[]): End {
-  if (end.kind !== 'pod') return hide.includes('pod') ? { kind: 'unknown', address: end.address ?? '' } : end;
-  if (hide.includes('pod')) return { kind: 'unknown', address: end.address ?? '' };
-  const pod: Pod = {
-    ...end.pod,
-    labels: hide.includes('labels') ? undefined : end.pod.labels,
-    ports: hide.includes('ports') ? undefined : end.pod.ports,
-    node: hide.includes('node') ? undefined : end.pod.node,
-  };
-  return { kind: 'pod', pod, address: hide.includes('address') ? undefined : end.address };
-}

@@ -14,8 +14,8 @@ export interface Cluster {
 
 export type Literal = 'admits' | 'denies' | 'any';
 
-/** `any`: policies of equal priority disagree, and "the implementation can apply any of the matching policies". */
-export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress'): Literal {
+/** What is so before any policy is asked; undefined where policies decide. */
+export function beforePolicies(flow: Flow, direction: 'ingress' | 'egress'): Literal | undefined {
   const own = direction === 'ingress' ? flow.destination : flow.source;
   if (own.kind !== 'pod' || own.pod.hostNetwork) return 'admits';
   const { source, destination } = flow;
@@ -29,22 +29,23 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
   if (direction === 'ingress' && source.kind === 'node' && source.node.name === own.pod.node) return 'admits';
   if (direction === 'ingress' && source.kind === 'pod' && source.pod.hostNetwork && source.pod.node === own.pod.node)
     return 'admits';
+  return undefined;
+}
 
+/** `any`: policies of equal priority disagree, and "the implementation can apply any of the matching policies". */
+export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress'): Literal {
+  const before = beforePolicies(flow, direction);
+  if (before !== undefined) return before;
+  const { subject, clusterRule, networkPolicySelects, networkPolicyAdmits } = kubernetesReading(
+    cluster,
+    flow,
+    direction,
+  );
   const of = (kind: string): Any[] => cluster.policies.filter((each) => (each as Any).kind === kind);
   const clusterWide = of('ClusterNetworkPolicy');
   return ofTier([...clusterWide.filter((each) => each.spec.tier === 'Admin'), ...of('AdminNetworkPolicy')], () => {
-    const selecting = of('NetworkPolicy').filter(
-      (policy) =>
-        policy.metadata.namespace === own.pod.namespace &&
-        labelsSelected(policy.spec.podSelector ?? {}, own.pod.labels) &&
-        typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress'),
-    );
-    if (selecting.length > 0) {
-      const admitted = selecting.some((policy) =>
-        (policy.spec[direction] ?? []).some((rule: Any) => networkPolicyRule(rule, policy.metadata.namespace)),
-      );
-      return admitted ? 'admits' : 'denies';
-    }
+    const selecting = of('NetworkPolicy').filter(networkPolicySelects);
+    if (selecting.length > 0) return selecting.some(networkPolicyAdmits) ? 'admits' : 'denies';
     // Both APIs in one cluster are in no reference; BaselineAdminNetworkPolicy is taken for the last of its tier.
     const baseline = [
       ...clusterWide.filter((each) => each.spec.tier === 'Baseline'),
@@ -71,9 +72,29 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
     }
     return next();
   }
+}
+
+/** What single policies of Kubernetes say of a connection to, or from, a Pod. */
+export function kubernetesReading(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress') {
+  const { source, destination } = flow;
+  const own = (direction === 'ingress' ? destination : source) as { kind: 'pod'; pod: Pod };
+
+  return { subject, clusterRule, networkPolicySelects, networkPolicyAdmits };
+
+  function networkPolicySelects(policy: Any): boolean {
+    return (
+      policy.metadata.namespace === own.pod.namespace &&
+      labelsSelected(policy.spec.podSelector ?? {}, own.pod.labels) &&
+      typesOf(policy.spec).includes(direction === 'ingress' ? 'Ingress' : 'Egress')
+    );
+  }
+
+  function networkPolicyAdmits(policy: Any): boolean {
+    return (policy.spec[direction] ?? []).some((rule: Any) => networkPolicyRule(rule, policy.metadata.namespace));
+  }
 
   function subject({ namespaces, pods }: Any): boolean {
-    return labelled(own.kind === 'pod' ? own.pod : undefined, namespaces, pods);
+    return labelled(own.pod, namespaces, pods);
   }
 
   function labelled(pod: Pod | undefined, namespaces: Any, pods: Any): boolean {
@@ -174,7 +195,7 @@ export function labelsSelected(
   });
 }
 
-function inside(cidr: string, address: string | undefined): boolean {
+export function inside(cidr: string, address: string | undefined): boolean {
   const parsed = ipaddr.parse(address ?? '');
   const [range, bits] = ipaddr.parseCIDR(cidr);
   return parsed.kind() === range.kind() && parsed.match(range, bits);

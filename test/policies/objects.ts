@@ -1,5 +1,13 @@
 import type { Labels, NamedPort, Namespace, Pod } from '../../src/policies/policies.ts';
-import { compilePolicy, createEvaluator, createPolicySet, type Evaluator } from '../../src/policies/policies.ts';
+import {
+  type CalicoKind,
+  collectCalicoObjects,
+  compilePolicy,
+  createEvaluator,
+  createPolicySet,
+  type Evaluator,
+  type PolicySet,
+} from '../../src/policies/policies.ts';
 
 export function pod(given: Partial<Pod> = {}): Pod {
   return {
@@ -11,6 +19,7 @@ export function pod(given: Partial<Pod> = {}): Pod {
     hostNetwork: false,
     completed: false,
     ports: [],
+    serviceAccount: 'default',
     ...given,
   };
 }
@@ -50,9 +59,24 @@ export function baselineAdminNetworkPolicy(spec: object): object {
   };
 }
 
-export function evaluator(policies: readonly object[], namespaces: readonly Namespace[] = []): Evaluator {
-  return createEvaluator({
-    policies: createPolicySet(policies.map(compilePolicy).filter((policy) => policy !== undefined)),
-    namespaces,
-  });
+/** An object of Calico's API; without a Namespace one of the whole cluster. */
+export function calico(kind: string, spec: object, name = 'policy', namespaceName?: string, labels?: Labels): object {
+  const metadata = { name, ...(namespaceName === undefined ? {} : { namespace: namespaceName }), labels };
+  return { apiVersion: 'projectcalico.org/v3', kind, metadata, spec };
+}
+
+/** Of all objects that are there: policies of all kinds, and what Calico has beside them. */
+export function evaluator(objects: readonly object[], namespaces: readonly Namespace[] = []): Evaluator {
+  return createEvaluator({ policies: policySet(objects), namespaces });
+}
+
+/** `unread`: kinds of which there may be more. */
+export function policySet(objects: readonly object[], unread: readonly (CalicoKind | undefined)[] = []): PolicySet {
+  const others = collectCalicoObjects();
+  for (const kind of unread) if (kind !== undefined) others.unread(kind);
+  for (const each of objects) others.add(each);
+  return createPolicySet(
+    objects.map(compilePolicy).filter((policy) => policy !== undefined),
+    others.read(),
+  );
 }

@@ -3,7 +3,7 @@ import { parseSelector } from '../../src/policies/calico/selector.ts';
 import { type Flow, sentenceOf } from '../../src/policies/policies.ts';
 import { nine } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
-import { clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
+import { calico, clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
 
 test('messages about selectors of Calico that are refused are as expected', async () => {
   const refused = [
@@ -93,6 +93,55 @@ test('sentences for an Event are as expected', async () => {
     ['the source is unknown', [rule({ from: [fromFrontend] })], { source: { kind: 'unknown', address: '10.65.2.9' } }],
     ['equal priorities', [cluster('Deny'), { ...cluster('Accept'), metadata: { name: 'open' } }]],
     ['a label with control characters', [rule({ from: [{ podSelector: { matchLabels: { app: '\u001b[31m\n' } } }] })]],
+    [
+      'the tier default of Calico denies at its end',
+      [
+        isolated,
+        calico(
+          'NetworkPolicy',
+          {
+            ingress: [
+              { action: 'Allow', protocol: 'TCP', source: { selector: 'app == "web"' }, destination: { ports: [80] } },
+            ],
+          },
+          'web',
+          'shop',
+        ),
+      ],
+    ],
+    [
+      'a tier of Calico denies at its end',
+      [
+        calico('Tier', { order: 1 }, 'security'),
+        calico(
+          'GlobalNetworkPolicy',
+          {
+            tier: 'security',
+            ingress: [{ action: 'Allow', source: { namespaceSelector: 'team == "shop"', notNets: ['10.0.0.0/8'] } }],
+          },
+          'teams',
+        ),
+      ],
+    ],
+    [
+      'a rule of Calico denies',
+      [
+        calico(
+          'NetworkPolicy',
+          { ingress: [{ action: 'Log' }, { action: 'Deny', source: { namespaceSelector: 'all()' } }] },
+          'closed',
+          'shop',
+        ),
+      ],
+    ],
+    [
+      'a rule of Calico admits',
+      [calico('GlobalNetworkPolicy', { ingress: [{ action: 'Allow', source: { nets: ['10.65.0.0/16'] } }] }, 'pods')],
+    ],
+    [
+      'a tier of Calico that is not known',
+      [calico('NetworkPolicy', { tier: 'ghost', ingress: [{ action: 'Allow' }] }, 'x', 'shop')],
+    ],
     [
       'a kind that is not evaluated',
       [{ apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { namespace: 'shop', name: 'x' } }],

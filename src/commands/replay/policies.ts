@@ -21,7 +21,7 @@ function readPolicies({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies
   if (objects.policies.size === 0)
     throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
   const { trace } = createEvaluator({
-    policies: createPolicySet(objects.policies.values()),
+    policies: createPolicySet(objects.policies.values(), objects.calico),
     namespaces: objects.namespaces.values(),
   });
   return {

@@ -3,23 +3,17 @@ import { version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
-import {
-  clusterPolicyKinds,
-  isServed,
-  listPolicies,
-  namespacedPolicyKinds,
-  type PolicyKind,
-} from '../../kubernetes/policy-kinds.ts';
+import { clusterPolicyKinds, namespacedPolicyKinds, type PolicyKind } from '../../kubernetes/policy-kinds.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { unknownPolicy } from '../../policies/policies.ts';
+import { isCalico } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
+import { readCalico } from './calico-cluster.ts';
 import { type Collector, collectObjects, type KnownObjects } from './known-objects.ts';
+import { ClusterError, get, readKind, refused } from './listing.ts';
 
-/** The API server cannot be asked at all. */
-export class ClusterError extends Error {
-  override name = 'ClusterError';
-}
+/** Those of Calico are read with what they depend on. */
+const isOther = (kind: PolicyKind): boolean => !isCalico(kind);
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
 export async function readCluster(
@@ -31,19 +25,20 @@ export async function readCluster(
   const ends = [from, to];
   await Promise.all(ends.map((end) => readEnd(connection, end, collector)));
   if (ends.some(({ kind }) => kind === 'address')) await readNodes(connection, collector);
-  const { objects } = collector;
-  const namespaces = new Set([...objects.pods.values()].map(({ namespace }) => namespace));
+  const pods = [...collector.objects().pods.values()];
+  const namespaces = new Set(pods.map(({ namespace }) => namespace));
   await Promise.all([
     ...(wholeNamespaces ? [...namespaces].map((name) => readPods(connection, name, collector)) : []),
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
     ),
     ...[...namespaces].flatMap((name) =>
-      namespacedPolicyKinds.map((kind) => readKind(connection, kind, name, collector)),
+      namespacedPolicyKinds.filter(isOther).map((kind) => readKind(connection, kind, name, collector)),
     ),
-    ...clusterPolicyKinds.map((kind) => readKind(connection, kind, undefined, collector)),
+    ...clusterPolicyKinds.filter(isOther).map((kind) => readKind(connection, kind, undefined, collector)),
+    readCalico(connection, pods, collector),
   ]);
-  return objects;
+  return collector.objects();
 }
 
 async function connect(kubeconfig: string | undefined, load: WhyOptions['load']): Promise<Connection> {
@@ -73,27 +68,16 @@ async function readEnd(connection: Connection, end: NamedEnd, collector: Collect
   });
   if (answer.kind === 'refused') return refused(answer);
   collector.add(answer.body, pod);
-  collector.objects.complete.pods = true;
+  collector.complete('pods');
   const services = await connection.request('GET', '/api/v1/services', {});
   if (services.kind === 'answered') collector.add(services.body, { apiVersion: 'v1', kind: 'Service' });
 }
 
-async function readNodes(connection: Connection, { add, objects }: Collector): Promise<void> {
+async function readNodes(connection: Connection, { add, complete }: Collector): Promise<void> {
   const answer = await connection.request('GET', '/api/v1/nodes', { query: { resourceVersion: '0' } });
   if (answer.kind === 'refused') return refused(answer);
   add(answer.body, { apiVersion: 'v1', kind: 'Node' });
-  objects.complete.nodes = true;
-}
-
-async function get(
-  connection: Connection,
-  path: string,
-  kind: { apiVersion: string; kind: string },
-  { add }: Collector,
-): Promise<void> {
-  const answer = await connection.request('GET', path, {});
-  if (answer.kind === 'refused') return refused(answer);
-  add(answer.body, kind);
+  complete('nodes');
 }
 
 /** Those that may not be listed are not counted. */
@@ -106,32 +90,4 @@ async function readPods(connection: Connection, namespace: string, { add }: Coll
     if (!(error instanceof RefusedError)) throw error;
     refused(error.refusal);
   }
-}
-
-/** Of a kind that may not be listed, one policy stands for all that there may be. */
-async function readKind(
-  connection: Connection,
-  policyKind: PolicyKind,
-  namespace: string | undefined,
-  { add, objects }: Collector,
-): Promise<void> {
-  const { apiVersion, kind, plural } = policyKind;
-  const answer = await listPolicies(connection, policyKind, namespace, { fromCache: false });
-  if (answer.kind === 'listed') {
-    add({ items: answer.items }, { apiVersion, kind });
-    return;
-  }
-  if (answer.status === 404 || (await isServed(connection, policyKind)) === false) return;
-  refused(answer);
-  const object = { apiVersion, kind, metadata: { name: '(any)', namespace } };
-  const policies = objects.policies as Map<string, ReturnType<typeof unknownPolicy>>;
-  policies.set(
-    `${apiVersion}/${kind}/${namespace ?? ''}`,
-    unknownPolicy(object, 'Admin', `${plural} may not be listed`),
-  );
-}
-
-/** A missing right or object is a missing fact; no answer at all is not. */
-function refused({ status, message }: { status: number; message: string }): void {
-  if (status === 0 || status === 401) throw new ClusterError(`the API server cannot be asked: ${message}`);
 }

@@ -1,14 +1,18 @@
 /** What `why` knows of a cluster, from files or from the API server. */
 import {
+  type CalicoKind,
+  type CalicoObjects,
+  collectCalicoObjects,
   compilePolicy,
+  isCalico,
   type Namespace,
   type NodeWithAddresses,
   type Pod,
   type Policy,
+  type PolicyRef,
   readNamespace,
   readNode,
   readPod,
-  refOf,
 } from '../../policies/policies.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
@@ -22,12 +26,20 @@ export interface KnownObjects {
   readonly services: ReadonlyMap<string, string>;
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
   readonly complete: { pods: boolean; nodes: boolean };
+  /** What Calico has beside policies. */
+  readonly calico: CalicoObjects;
 }
 
 export interface Collector {
   /** An object, or a list. Returns how many of them are of kinds that are used. */
   readonly add: (object: Json, itemKind?: { apiVersion: string; kind: string }) => number;
-  readonly objects: KnownObjects & { complete: { pods: boolean; nodes: boolean } };
+  /** A policy that stands for others. */
+  readonly addPolicy: (policy: Policy) => void;
+  /** All objects of that kind are there. */
+  readonly complete: (kind: 'pods' | 'nodes') => void;
+  /** Objects of that kind could not be read. */
+  readonly unread: (kind: CalicoKind) => void;
+  readonly objects: () => KnownObjects;
 }
 
 export function collectObjects(): Collector {
@@ -36,7 +48,23 @@ export function collectObjects(): Collector {
   const nodes = new Map<string, NodeWithAddresses>();
   const policies = new Map<string, Policy>();
   const services = new Map<string, string>();
-  return { add, objects: { pods, namespaces, nodes, policies, services, complete: { pods: false, nodes: false } } };
+  const calico = collectCalicoObjects();
+  const isComplete = { pods: false, nodes: false };
+  return {
+    add,
+    addPolicy: (policy) => void keepPolicy(policy),
+    unread: calico.unread,
+    complete: (kind) => void (isComplete[kind] = true),
+    objects: () => ({
+      pods,
+      namespaces,
+      nodes,
+      policies,
+      services,
+      complete: { ...isComplete },
+      calico: calico.read(),
+    }),
+  };
 
   function add(object: Json, itemKind?: { apiVersion: string; kind: string }): number {
     const items = at(object, 'items');
@@ -63,12 +91,19 @@ export function collectObjects(): Collector {
       case 'v1/Service':
         return takeService(whole);
       default: {
+        if (calico.add(whole)) return 1;
         const policy = compilePolicy(whole);
-        // Of two versions of one kind the later counts, as of two states of one object.
-        const { apiVersion, kind, namespace = '', name } = refOf(whole);
-        return keep(policies, policy, () => `${apiVersion.split('/', 1)[0]}/${kind}/${namespace}/${name}`);
+        return policy === undefined ? 0 : keepPolicy(policy);
       }
     }
+  }
+
+  function keepPolicy(policy: Policy): 1 {
+    const key = keyOf(policy.ref);
+    const isStored = policy.ref.apiVersion.startsWith('crd.');
+    // What Calico's API server shows of a policy goes over how it is stored.
+    if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
+    return 1;
   }
 
   function takeService(service: Json): 1 {
@@ -83,6 +118,13 @@ export function collectObjects(): Collector {
     }
     return 1;
   }
+}
+
+/** Of two versions of one kind the later counts, as of two states of one object. Calico stores policies with their tier before the name. */
+function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
+  const ofCalico = isCalico({ apiVersion });
+  const group = ofCalico ? 'projectcalico.org' : apiVersion.split('/', 1)[0];
+  return `${group}/${kind}/${namespace}/${ofCalico ? name.replace(/^default\./, '') : name}`;
 }
 
 function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => string): 0 | 1 {

@@ -2,11 +2,14 @@
 import { alignColumns } from '../../events/describe.ts';
 import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
 import {
+  anyTier,
   type ClauseTrace,
   type End,
   type Flow,
   type PolicyTrace,
+  isCalico,
   policyText,
+  tierText,
   type Trace,
   type Verdict,
 } from '../../policies/policies.ts';
@@ -49,10 +52,14 @@ export function jsonAnswer(answer: Answer): string {
   return `${printableJson(JSON.stringify(object, null, 2))}\n`;
 }
 
-function jsonTrace({ verdict, policies, selecting, nearest }: Trace): object {
-  const { outcome, reason, decision = null, missing } = verdict;
+function jsonTrace({ verdict, policies, selecting, nearest, staged }: Trace): object {
   const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
-  return { outcome, reason, decision, missing, selecting, nearest: closest, policies };
+  const ifEnforced = staged === undefined ? null : { ...jsonVerdict(staged.verdict), policies: staged.policies };
+  return { ...jsonVerdict(verdict), selecting, nearest: closest, staged: ifEnforced, policies };
+}
+
+function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {
+  return { outcome, reason, decision: decision ?? null, tier: tier ?? null, missing };
 }
 
 export function textAnswer(answer: Answer, paint: Paint): string {
@@ -78,17 +85,30 @@ function directionLines(title: string, trace: Trace, paint: Paint): string[] {
     `${title}: ${paint(verdict.outcome, words[verdict.outcome])}: ${printable(reasonText(trace))}`,
     ...table.map((line) => `  ${line}`.trimEnd()),
     ...(more > 0 ? [`  and ${more} more policies that select the Pod`] : []),
+    ...stagedLines(trace),
   ];
+}
+
+/** What is staged is never enforced: it says what would be. */
+function stagedLines({ staged, selecting }: Trace): string[] {
+  if (staged === undefined) return [];
+  const { verdict, policies } = staged;
+  const names = policies.slice(0, 3).map(policyText);
+  const more = policies.length - names.length;
+  const who = names.length === 0 ? 'staged policies' : `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const reason = reasonText({ verdict, selecting: selecting + policies.length });
+  return [`  staged, not enforced: with ${printable(who)} it would be ${words[verdict.outcome]}: ${printable(reason)}`];
 }
 
 const words = { admits: 'ADMITTED', denies: 'DENIED', unknown: 'UNKNOWN' } as const;
 
-function reasonText({ verdict, selecting }: Trace): string {
-  const { reason, decision, missing } = verdict;
+function reasonText({ verdict, selecting }: Pick<Trace, 'verdict' | 'selecting'>): string {
+  const { reason, decision, missing, tier } = verdict;
   switch (reason) {
     case 'rule':
       return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
     case 'isolated':
+      if (tier !== undefined && tier !== 'NetworkPolicy') return `no rule of the tier ${tier} admits or passes it`;
       return `no rule of the ${selecting === 1 ? 'policy that isolates' : `${selecting} policies that select`} it admits this`;
     case 'not-isolated':
       return 'no policy selects it';
@@ -108,10 +128,13 @@ function reasonText({ verdict, selecting }: Trace): string {
 }
 
 function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  const clause = rules.length === 0 && selects === true ? `${selector}, no rules` : selector;
+  // Of what is not evaluated no rules are shown.
+  const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
+  const clause = isEmpty ? `${selector}, no rules` : selector;
   const more = selects === true ? '' : `may select it: ${selects}`;
+  const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
-    [policyText(policy), tier === 'NetworkPolicy' ? clause : `${tier} tier, ${clause}`, more],
+    [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
     ...rules.flatMap(({ path, action, groups }) => {
       const shown = action === 'admit' ? path : `${path} (${action})`;
       if (groups.length === 0) return [[`  ${shown}`, 'every connection', 'match']];

@@ -7,16 +7,16 @@ import { collectObjects, type KnownObjects } from './known-objects.ts';
 
 /** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. */
 export function readSavedFiles(files: readonly string[]): KnownObjects {
-  const { add, objects } = collectObjects();
+  const { add, complete, objects } = collectObjects();
   for (const file of files) {
     let used = 0;
     for (const document of documentsOf(file)) used += add(document);
     if (used === 0) throw new FileError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
   // Whether a list has all Pods, or all Nodes, is not in it; that there are any is taken for all.
-  objects.complete.pods = objects.pods.size > 0;
-  objects.complete.nodes = objects.nodes.size > 0;
-  return objects;
+  if (objects().pods.size > 0) complete('pods');
+  if (objects().nodes.size > 0) complete('nodes');
+  return objects();
 }
 
 export class FileError extends Error {

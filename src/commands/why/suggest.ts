@@ -18,6 +18,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
       policies: [...policies.values()],
       namespaces: [...namespaces.values()],
       pods: [...pods.values()],
+      calico: known.calico,
     });
     if (suggestion.kind === 'policies') {
       return { status: 0, text: suggestion.policies.map((each) => policyYaml(each, flow)).join('---\n') };
@@ -37,6 +38,8 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
       return `nothing is suggested without ${suggestion.missing.join('; ')}`;
     case 'refused': {
       const { by, direction, reason } = suggestion;
+      if (reason === 'calico')
+        return `${policyText(by)} isolates the Pod for ${direction}, as no NetworkPolicy does: one that admits it might isolate other Pods; change that one`;
       return reason === 'admin'
         ? `${policyText(by)} denies it for ${direction}, and goes over each NetworkPolicy: change that one`
         : `${policyText(by)} denies it for ${direction}; a NetworkPolicy that admits it would isolate the Pod, and so deny what is admitted now: change that one`;

@@ -19,7 +19,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
     const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
     const { trace } = createEvaluator({
-      policies: createPolicySet(objects.policies.values()),
+      policies: createPolicySet(objects.policies.values(), objects.calico),
       namespaces: objects.namespaces.values(),
     });
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };

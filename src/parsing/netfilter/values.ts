@@ -1,5 +1,5 @@
 import { canonicalAddress, isDottedDecimal } from '../../platform/address.ts';
-import { protocolName } from './protocols.ts';
+import { protocolName } from '../../model/protocols.ts';
 
 export interface ParseProblem {
   text: string | undefined;

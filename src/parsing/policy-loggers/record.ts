@@ -2,7 +2,7 @@ import type { Unparsable } from '../../model/observation.ts';
 import type { Enforcer, Packet, PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { newPacket } from '../netfilter/header.ts';
-import { protocolName } from '../netfilter/protocols.ts';
+import { protocolName } from '../../model/protocols.ts';
 
 type Field = string | number | undefined;
 

@@ -8,7 +8,8 @@ import { readSelector } from '../clauses/label-selector.ts';
 import { DomainPeer, NetworkPeer, NodePeer, PodPeer } from '../clauses/peers.ts';
 import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction } from '../model.ts';
-import type { Policy, Rule, Subject, TierName } from '../tiers.ts';
+import type { Policy, Rule, Subject } from '../policy.ts';
+import { anyTier } from '../tiers.ts';
 import { isPort, readRanges } from './network-policy.ts';
 import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
 
@@ -35,7 +36,7 @@ const baselineKind: Kind = { ...adminKind, actions: { Allow: 'admit', Deny: 'den
 export function compileClusterNetworkPolicy(object: Json): Policy {
   const tier = at(object, 'spec', 'tier');
   if (tier === 'Admin' || tier === 'Baseline') return compile(object, tier, clusterKind);
-  return unknownPolicy(object, 'Admin', 'its tier is unknown');
+  return unknownPolicy(object, anyTier, 'its tier is unknown');
 }
 
 /** policy.networking.k8s.io/v1alpha1 AdminNetworkPolicy. */
@@ -49,7 +50,7 @@ export function compileBaselineAdminNetworkPolicy(object: Json): Policy {
   return { ...policy, order: Infinity };
 }
 
-function compile(object: Json, tier: TierName, kind: Kind): Policy {
+function compile(object: Json, tier: string, kind: Kind): Policy {
   const spec = at(object, 'spec');
   const priority = at(spec, 'priority');
   const hasPriority = typeof priority === 'number' && Number.isInteger(priority);

@@ -5,7 +5,8 @@ import { parseRange, type Range } from '../clauses/networks.ts';
 import { NetworkPeer, PodPeer } from '../clauses/peers.ts';
 import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Direction } from '../model.ts';
-import type { Policy, Rule } from '../tiers.ts';
+import type { Policy, Rule } from '../policy.ts';
+import { networkPolicyOrder, networkPolicyTier } from '../tiers.ts';
 import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt } from './read.ts';
 
 export function compileNetworkPolicy(object: Json): Policy {
@@ -14,8 +15,8 @@ export function compileNetworkPolicy(object: Json): Policy {
   const namespace = ref.namespace ?? 'default';
   return {
     ref: { ...ref, namespace },
-    tier: 'NetworkPolicy',
-    order: 0,
+    tier: networkPolicyTier,
+    order: networkPolicyOrder,
     subject: new LabelSubject(namespace, selectorAt(spec, 'podSelector')),
     rules: { ingress: rules(spec, 'ingress', 'from', namespace), egress: rules(spec, 'egress', 'to', namespace) },
     changed: changedOf(object),

@@ -23,6 +23,8 @@ export function readPod(object: Json): Pod | undefined {
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
     completed: phase === 'Succeeded' || phase === 'Failed',
     ports: [...sidecars(object), ...list(at(object, 'spec', 'containers'))].flatMap(namedPorts),
+    // The API server fills it in; a manifest need not have it.
+    serviceAccount: spelled(at(object, 'spec', 'serviceAccountName'), isSubdomain) ?? 'default',
   };
 }
 

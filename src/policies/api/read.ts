@@ -4,7 +4,7 @@ import { type Clause, unusable } from '../clauses/clause.ts';
 import { type LabelSelector, readSelector, selects, selectorText } from '../clauses/label-selector.ts';
 import { both } from '../match.ts';
 import type { Action, PolicyRef } from '../model.ts';
-import type { Policy, Rule, Subject, TierName } from '../tiers.ts';
+import type { Policy, Rule, Subject } from '../policy.ts';
 
 export function refOf(object: Json): PolicyRef {
   return {
@@ -57,19 +57,24 @@ export class LabelSubject implements Subject {
   }
 }
 
-/** A policy that may do anything to the Pods of its Namespace, or of all: its kind or version is not evaluated, or it is broken. */
-export function unknownPolicy(object: Json, tier: TierName, reason: string): Policy {
+/** A policy that may do anything, in its tier, to the Pods of its Namespace, or of all: its kind or version is not evaluated, or it is broken. */
+export function unknownPolicy(object: Json, tier: string, reason: string): Policy {
   const ref = refOf(object);
   const why = `what ${nameOf(ref)} says: ${reason}`;
-  const rules = (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [['rules', [unusable(why)]]]));
   return {
     ref,
     tier,
     order: -Infinity,
     subject: { selects: () => why, text: () => `(${reason})` },
-    rules: { ingress: rules, egress: rules },
+    rules: unknownRules(why),
     changed: changedOf(object),
   };
+}
+
+/** Rules that may do anything; `why` is the missing fact. */
+export function unknownRules(why: string): Policy['rules'] {
+  const rules = (['admit', 'deny', 'pass'] as const).map((action) => rule(action, [['rules', [unusable(why)]]]));
+  return { ingress: rules, egress: rules };
 }
 
 /** `NetworkPolicy shop/default-deny`. */

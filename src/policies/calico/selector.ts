@@ -2,7 +2,7 @@
  * Selectors as Calico's policies write them: `app == "web" && tier in {"a", "b"}`. The grammar is that of
  * libcalico-go/lib/selector; `!has(x)`, `!=` and `not in` match where the label is missing.
  */
-import type { Labels } from '../model.ts';
+import type { Match } from '../model.ts';
 import { createSelectorTokens, SelectorError } from './selector-tokens.ts';
 
 /** A parsed selector: plain data, so that who reads it can name the part that failed. */
@@ -91,22 +91,70 @@ export function parseSelector(text: string): Selector {
   }
 }
 
-/** Whether an object with these labels is selected. `global()` is true here: it says of a rule that no namespace is meant. */
-export function selects(selector: Selector, labels: Labels): boolean {
+/** Value of a label; undefined: there is none; `missing`: the fact that is not known. */
+export type Label = string | undefined | { readonly missing: string };
+export type LabelOf = (key: string) => Label;
+
+/** Whether what has these labels is selected. `global()` is true here: it says of a rule that no namespace is meant. */
+export function selects(selector: Selector, labelOf: LabelOf): Match {
   switch (selector.kind) {
     case 'all':
     case 'global':
       return true;
-    case 'not':
-      return !selects(selector.operand, labels);
-    case 'and':
-      return selector.operands.every((each) => selects(each, labels));
-    case 'or':
-      return selector.operands.some((each) => selects(each, labels));
-    default: {
-      const value = Object.hasOwn(labels, selector.label) ? labels[selector.label] : undefined;
-      return matches(selector, value);
+    case 'not': {
+      const match = selects(selector.operand, labelOf);
+      return typeof match === 'string' ? match : !match;
     }
+    case 'and':
+      return combined(selector.operands, labelOf, false);
+    case 'or':
+      return combined(selector.operands, labelOf, true);
+    default: {
+      const label = labelOf(selector.label);
+      return typeof label === 'object' ? label.missing : matches(selector, label);
+    }
+  }
+}
+
+/** `decides`: the value of one operand that is the value of all. */
+function combined(operands: readonly Selector[], labelOf: LabelOf, decides: boolean): Match {
+  let unknown: string | undefined;
+  for (const operand of operands) {
+    const match = selects(operand, labelOf);
+    if (match === decides) return decides;
+    if (typeof match === 'string') unknown = match;
+  }
+  return unknown ?? !decides;
+}
+
+/** Labels that a selector asks for, each once. */
+export function labelsIn(selector: Selector): string[] {
+  const found = new Set<string>();
+  collect(selector, found);
+  return [...found];
+}
+
+function collect(selector: Selector, found: Set<string>): void {
+  if (selector.kind === 'not') collect(selector.operand, found);
+  else if (selector.kind === 'and' || selector.kind === 'or')
+    for (const each of selector.operands) collect(each, found);
+  else if ('label' in selector) found.add(selector.label);
+}
+
+/** The same selector of labels that have the prefix; `all` and `global`: what stands for those two. */
+export function withPrefix(selector: Selector, prefix: string, all?: Selector, global?: Selector): Selector {
+  switch (selector.kind) {
+    case 'all':
+      return all ?? selector;
+    case 'global':
+      return global ?? selector;
+    case 'not':
+      return { ...selector, operand: withPrefix(selector.operand, prefix, all, global) };
+    case 'and':
+    case 'or':
+      return { ...selector, operands: selector.operands.map((each) => withPrefix(each, prefix, all, global)) };
+    default:
+      return { ...selector, label: prefix + selector.label };
   }
 }
 

@@ -1,7 +1,7 @@
 /** LabelSelectors of Kubernetes (apimachinery/pkg/apis/meta/v1), compiled once. */
 import { at, list, type Json } from '../../platform/json.ts';
 import type { Match } from '../model.ts';
-import type { LabelSet } from '../probe.ts';
+import type { LabelSet } from '../label-set.ts';
 
 interface Requirement {
   readonly key: string;

@@ -1,8 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalSelector, parseSelector, type Selector, selects } from '../../../src/policies/calico/selector.ts';
+import {
+  canonicalSelector,
+  parseSelector,
+  type Selector,
+  selects as selectsBy,
+} from '../../../src/policies/calico/selector.ts';
 import { SelectorError } from '../../../src/policies/calico/selector-tokens.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
+
+function selects(selector: Selector, labels: Readonly<Record<string, string>>): boolean | string {
+  return selectsBy(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
+}
 
 interface Suite {
   selectors: { selector: string; matches: Record<string, string>[]; nonMatches: Record<string, string>[] }[];

@@ -1,0 +1,129 @@
+/** What Calico has in a cluster: its policies, and what they depend on. */
+import type { Connection } from '../../kubernetes/connection.ts';
+import { at, list, text } from '../../platform/json.ts';
+import { anyTier, type Pod } from '../../policies/policies.ts';
+import type { Collector } from './known-objects.ts';
+import { get, refused, unlisted } from './listing.ts';
+
+/** As its API server shows them, and as they are stored. The first that the cluster has is read. */
+const versions = ['projectcalico.org/v3', 'crd.projectcalico.org/v1'] as const;
+
+const policiesOfCluster = [
+  ['GlobalNetworkPolicy', 'globalnetworkpolicies'],
+  ['StagedGlobalNetworkPolicy', 'stagedglobalnetworkpolicies'],
+] as const;
+const policiesOfNamespace = [
+  ['NetworkPolicy', 'networkpolicies'],
+  ['StagedNetworkPolicy', 'stagednetworkpolicies'],
+  ['StagedKubernetesNetworkPolicy', 'stagedkubernetesnetworkpolicies'],
+] as const;
+
+/** A release that does not have a kind serves no list of it. */
+interface Api {
+  readonly connection: Connection;
+  readonly version: string;
+  readonly resources: ReadonlySet<string>;
+  readonly collector: Collector;
+}
+
+/** Nothing where the cluster has no Calico. */
+export async function readCalico(connection: Connection, pods: readonly Pod[], collector: Collector): Promise<void> {
+  const api = await findApi(connection, collector);
+  if (api === undefined) return;
+  const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
+  const tiers = await readTiers(api);
+  await Promise.all([
+    readSets(api, namespaces),
+    readUnread(api, 'HostEndpoint', 'hostendpoints'),
+    ...policiesOfCluster.map((kind) => readPolicies(api, kind, undefined, tiers)),
+    ...namespaces.flatMap((namespace) => policiesOfNamespace.map((kind) => readPolicies(api, kind, namespace, tiers))),
+    ...pods.map(({ namespace, serviceAccount = 'default' }) =>
+      get(
+        connection,
+        `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}`,
+        { apiVersion: 'v1', kind: 'ServiceAccount' },
+        collector,
+      ),
+    ),
+  ]);
+}
+
+const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy', plural: 'policies of Calico' };
+
+/** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
+async function findApi(connection: Connection, collector: Collector): Promise<Api | undefined> {
+  let isUnknown = false;
+  for (const version of versions) {
+    const answer = await connection.request('GET', `/apis/${version}`, {});
+    if (answer.kind === 'answered') {
+      const resources = new Set(list(at(answer.body, 'resources')).map((each) => text(at(each, 'name')) ?? ''));
+      if (resources.has('globalnetworkpolicies')) return { connection, version, resources, collector };
+    } else {
+      refused(answer);
+      isUnknown ||= answer.status !== 404;
+    }
+  }
+  if (isUnknown) collector.addPolicy(unlisted(unknownApi, undefined));
+  return undefined;
+}
+
+/** False where they may not be listed. */
+async function readList(
+  { connection, version, resources, collector }: Api,
+  kind: string,
+  plural: string,
+  namespace?: string,
+  tier?: string,
+): Promise<boolean> {
+  if (!resources.has(plural)) return true;
+  const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  const query = tier === undefined ? {} : { query: { labelSelector: `projectcalico.org/tier==${tier}` } };
+  const answer = await connection.request('GET', `/apis/${version}${scope}/${plural}`, query);
+  if (answer.kind === 'refused') {
+    refused(answer);
+    return answer.status === 404;
+  }
+  collector.add({ items: list(at(answer.body, 'items')) }, { apiVersion: version, kind });
+  return true;
+}
+
+async function readUnread(api: Api, kind: string, plural: 'tiers' | 'hostendpoints'): Promise<void> {
+  if (!(await readList(api, kind, plural))) api.collector.unread(plural);
+}
+
+/** Names of those that users have made. */
+async function readTiers(api: Api): Promise<string[]> {
+  await readUnread(api, 'Tier', 'tiers');
+  const { tiers } = api.collector.objects().calico;
+  return tiers.filter(({ name, calicoName }) => name === calicoName).map(({ name }) => name);
+}
+
+/** Of all Namespaces: a rule may select sets of any. */
+async function readSets(api: Api, namespaces: readonly string[]): Promise<void> {
+  const global = await readList(api, 'GlobalNetworkSet', 'globalnetworksets');
+  const namespaced = await readList(api, 'NetworkSet', 'networksets');
+  if (global && namespaced) return;
+  api.collector.unread('networksets');
+  if (!namespaced) for (const name of namespaces) await readList(api, 'NetworkSet', 'networksets', name);
+}
+
+/** Calico's API server shows the policies of a tier to who may read the tier, and older ones only those of `default` unless asked. */
+async function readPolicies(
+  api: Api,
+  [kind, plural]: readonly [string, string],
+  namespace: string | undefined,
+  tiers: readonly string[],
+): Promise<void> {
+  const unread = (tier: string): void => {
+    // What is staged decides nothing.
+    if (!kind.startsWith('Staged'))
+      api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, tier));
+  };
+  if (!(await readList(api, kind, plural, namespace))) return unread(anyTier);
+  if (api.version !== versions[0]) return;
+  await Promise.all(
+    tiers.map(async (tier) => {
+      if (!(await readList(api, kind, plural, namespace, tier))) unread(tier);
+    }),
+  );
+}

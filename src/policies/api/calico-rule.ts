@@ -1,0 +1,202 @@
+/** Rules of Calico's policies (api/pkg/apis/projectcalico/v3/policy_common.go). What is not known here makes a rule one that may match. */
+import { at, type Json, list, text } from '../../platform/json.ts';
+import { protocolName } from '../../model/protocols.ts';
+import {
+  EndpointClause,
+  familyClause,
+  namedPortClause,
+  NetClause,
+  NotClause,
+  NotNetsClause,
+  protocolClause,
+  protocolOf,
+  unseenClause,
+} from '../calico/clauses.ts';
+import { parseNet } from '../calico/objects.ts';
+import type { Selector } from '../calico/selector.ts';
+import { type Clause, unusable } from '../clauses/clause.ts';
+import type { Range } from '../clauses/networks.ts';
+import { PortRange } from '../clauses/ports.ts';
+import type { Action } from '../model.ts';
+import type { ClauseGroup, Rule } from '../policy.ts';
+import type { Side } from '../probe.ts';
+import { entitySelector, parsedSelector } from './calico-selectors.ts';
+import { fieldsOf, rule } from './read.ts';
+
+const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny', Pass: 'pass', Log: 'log' };
+
+const ruleFields = new Set([
+  'action',
+  'ipVersion',
+  'protocol',
+  'icmp',
+  'notProtocol',
+  'notICMP',
+  'source',
+  'destination',
+  'http',
+  'metadata',
+]);
+const entityFields = new Set([
+  'nets',
+  'selector',
+  'namespaceSelector',
+  'services',
+  'ports',
+  'notNets',
+  'notSelector',
+  'notPorts',
+  'serviceAccounts',
+]);
+
+/** `namespace` of the policy; undefined: global. */
+export function readCalicoRule(given: Json, namespace: string | undefined): Rule[] {
+  const action = Object.hasOwn(actions, String(at(given, 'action'))) ? actions[String(at(given, 'action'))] : undefined;
+  // Which of all actions it takes is unknown.
+  if (action === undefined)
+    return (['admit', 'deny', 'pass'] as const).map((each) =>
+      rule(each, [['action', [unusable('a rule has an unknown action')]]]),
+    );
+  return [{ action, groups: groupsOf(given, namespace) }];
+}
+
+function groupsOf(given: Json, namespace: string | undefined): ClauseGroup[] {
+  const strange = strangeField(given);
+  const protocol = protocolAt(given, 'protocol');
+  const notProtocol = protocolAt(given, 'notProtocol');
+  const groups = [
+    single('rule', strange === undefined ? undefined : unusable(`a rule has the unknown field ${strange}`)),
+    single('ipVersion', ipVersionClause(at(given, 'ipVersion'))),
+    single('protocol', protocol === undefined ? undefined : (protocol.clause ?? protocolClause(protocol.name))),
+    single(
+      'notProtocol',
+      notProtocol === undefined ? undefined : (notProtocol.clause ?? new NotClause([protocolClause(notProtocol.name)])),
+    ),
+    single('icmp', icmpClause(at(given, 'icmp'), 'icmp')),
+    single('notICMP', icmpClause(at(given, 'notICMP'), 'notICMP')),
+    ...entityGroups(at(given, 'source'), 'source', protocol?.name, namespace),
+    ...entityGroups(at(given, 'destination'), 'destination', protocol?.name, namespace),
+    single('http', isSet(at(given, 'http')) ? unseenClause('an HTTP request', 'the HTTP request') : undefined),
+  ];
+  return groups.filter((group) => group !== undefined);
+}
+
+function single(field: string, clause: Clause | undefined): ClauseGroup | undefined {
+  return clause === undefined ? undefined : { field, alternatives: [clause], single: true };
+}
+
+function isSet(value: Json): boolean {
+  return value !== undefined && value !== null;
+}
+
+function strangeField(given: Json): string | undefined {
+  return (
+    fieldsOf(given).find((field) => !ruleFields.has(field)) ??
+    [...fieldsOf(at(given, 'source')), ...fieldsOf(at(given, 'destination'))].find((field) => !entityFields.has(field))
+  );
+}
+
+function ipVersionClause(version: Json): Clause | undefined {
+  if (!isSet(version)) return undefined;
+  return version === 4 || version === 6 ? familyClause(version) : unusable('a rule has an unknown ipVersion');
+}
+
+/** `clause`: it is of no known protocol. */
+function protocolAt(given: Json, field: string): { name: string; clause?: Clause } | undefined {
+  const value = at(given, field);
+  if (!isSet(value)) return undefined;
+  const written = typeof value === 'number' ? String(value) : (text(value) ?? '');
+  const upper = written.toUpperCase();
+  const name = protocolName(upper === 'ICMPV6' ? 'ICMPv6' : upper);
+  return name === undefined ? { name: '', clause: unusable('a rule has an unknown protocol') } : { name };
+}
+
+/** Type and code of ICMP are not part of what is asked. */
+function icmpClause(value: Json, field: string): Clause | undefined {
+  if (fieldsOf(value).length === 0) return undefined;
+  const part = (name: string): string => `${name} ${JSON.stringify(at(value, name)) ?? 'any'}`;
+  const type = `${part('type')}, ${part('code')}`;
+  return unseenClause(field === 'icmp' ? type : `not ${type}`, 'type and code of the ICMP packet', (probe) =>
+    protocolOf(probe).startsWith('ICMP'),
+  );
+}
+
+function entityGroups(
+  entity: Json,
+  side: Side,
+  protocol: string | undefined,
+  namespace: string | undefined,
+): (ClauseGroup | undefined)[] {
+  const field = (name: string): string => `${side}.${name}`;
+  const { selector, text: wants } = entitySelector(entity, namespace);
+  const notSelector = parsedSelector(at(entity, 'notSelector'));
+  const positive = typeof selector === 'object' ? selector : undefined;
+  const ports = portClauses(at(entity, 'ports'), side, protocol, positive);
+  const notPorts = portClauses(at(entity, 'notPorts'), side, protocol, positive);
+  return [
+    netGroup(entity, side),
+    single(field('notNets'), notNetsClause(at(entity, 'notNets'), side)),
+    single(field('selector'), selectorClause(selector, side, wants)),
+    single(
+      field('notSelector'),
+      notSelector === undefined
+        ? undefined
+        : typeof notSelector === 'string'
+          ? unusable(notSelector)
+          : new NotClause([new EndpointClause(side, notSelector, String(at(entity, 'notSelector')))]),
+    ),
+    single(field('services'), servicesClause(at(entity, 'services'), namespace)),
+    ports.length === 0 ? undefined : { field: field('ports'), alternatives: ports },
+    single(field('notPorts'), notPorts.length === 0 ? undefined : new NotClause(notPorts)),
+  ];
+}
+
+function selectorClause(selector: Selector | string | undefined, side: Side, wants: string): Clause | undefined {
+  if (selector === undefined) return undefined;
+  return typeof selector === 'string' ? unusable(selector) : new EndpointClause(side, selector, wants);
+}
+
+/** Undefined where one of them is no network. */
+function netsOf(value: Json): { range: Range; text: string }[] | undefined {
+  const nets = list(value).map((each) => ({ range: parseNet(each), text: String(each) }));
+  return nets.every((each): each is { range: Range; text: string } => each.range !== undefined) ? nets : undefined;
+}
+
+function netGroup(entity: Json, side: Side): ClauseGroup | undefined {
+  const nets = netsOf(at(entity, 'nets'));
+  const alternatives = nets?.map(({ range, text: net }) => new NetClause(side, range, net)) ?? [
+    unusable('one of nets is no network'),
+  ];
+  return alternatives.length === 0 ? undefined : { field: `${side}.nets`, alternatives };
+}
+
+function notNetsClause(value: Json, side: Side): Clause | undefined {
+  const nets = netsOf(value);
+  if (nets === undefined) return unusable('one of notNets is no network');
+  return nets.length === 0 ? undefined : new NotNetsClause(side, nets);
+}
+
+/** Endpoints of Services are not looked at. */
+function servicesClause(value: Json, namespace: string | undefined): Clause | undefined {
+  if (!isSet(value)) return undefined;
+  const name = `${text(at(value, 'namespace')) ?? namespace ?? ''}/${text(at(value, 'name')) ?? ''}`;
+  return unseenClause(`Service ${name}`, `endpoints of Service ${name}`);
+}
+
+const withPorts = new Set(['TCP', 'UDP', 'SCTP']);
+
+function portClauses(value: Json, side: Side, protocol: string | undefined, selector: Selector | undefined): Clause[] {
+  return list(value).map((each) => {
+    const written = typeof each === 'number' ? String(each) : (text(each) ?? '');
+    if (protocol === undefined || !withPorts.has(protocol))
+      return unusable('a rule has ports, but no protocol with ports');
+    if (side === 'source') return unseenClause(`${protocol} ${written}`, 'the port of the source');
+    const [, first, last = first] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(written) ?? [];
+    if (first === undefined)
+      return /^[a-zA-Z0-9_.-]{1,128}$/.test(written)
+        ? namedPortClause(written, protocol, selector)
+        : unusable('a port is no port');
+    const isRange = Number(first) <= Number(last) && Number(last) <= 65_535;
+    return isRange ? new PortRange(protocol, Number(first), Number(last)) : unusable('a port is no port');
+  });
+}

@@ -1,0 +1,106 @@
+/** How the selectors of one policy, or of one end of a rule, become one (libcalico-go/lib/backend/syncersv1/updateprocessors). */
+import { at, type Json, list, text } from '../../platform/json.ts';
+import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
+import { parseSelector, type Selector, withPrefix } from '../calico/selector.ts';
+import { SelectorError } from '../calico/selector-tokens.ts';
+
+/** Undefined: absent, or empty. A text says why it is no selector. */
+export function parsedSelector(value: Json): Selector | string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string') return 'a selector is no text';
+  try {
+    return parseSelector(value);
+  } catch (error) {
+    if (error instanceof SelectorError) return `a selector is broken: ${error.message}`;
+    throw error;
+  }
+}
+
+/** All must hold; a text says why one is no selector; undefined: there is none. */
+function all(selectors: readonly (Selector | string | undefined)[]): Selector | string | undefined {
+  const given = selectors.filter((each) => each !== undefined);
+  const broken = given.find((each) => typeof each === 'string');
+  if (broken !== undefined) return broken;
+  const operands = given.filter((each): each is Selector => typeof each === 'object');
+  return operands.length < 2 ? operands[0] : { kind: 'and', operands };
+}
+
+function prefixed(
+  selector: Selector | string | undefined,
+  prefix: string,
+  whole?: Selector,
+  none?: Selector,
+): Selector | string | undefined {
+  return typeof selector === 'object' ? withPrefix(selector, prefix, whole, none) : selector;
+}
+
+const inNamespace: Selector = { kind: 'has', label: namespaceLabel };
+const withAccount: Selector = { kind: 'has', label: serviceAccountLabel };
+
+function ofNamespace(namespace: string): Selector {
+  return { kind: '==', label: namespaceLabel, value: namespace };
+}
+
+/** Whom a policy selects. `namespace`: of the policy; undefined: global. */
+export function subjectSelector(
+  spec: Json,
+  namespace: string | undefined,
+): { selector: Selector | string; text: string } {
+  const namespaces = parsedSelector(at(spec, 'namespaceSelector'));
+  const accounts = parsedSelector(at(spec, 'serviceAccountSelector'));
+  const selector = all([
+    namespace === undefined ? prefixed(namespaces, namespacePrefix, inNamespace) : ofNamespace(namespace),
+    prefixed(accounts, serviceAccountPrefix, namespace === undefined ? withAccount : undefined),
+    parsedSelector(at(spec, 'selector')),
+  ]);
+  const texts = textsOf(spec, namespace === undefined ? ['selector', 'namespaceSelector'] : ['selector']);
+  const account = text(at(spec, 'serviceAccountSelector'));
+  if (account !== undefined) texts.push(`serviceAccountSelector ${account}`);
+  return { selector: selector ?? { kind: 'all' }, text: texts.join(', ') || 'selector all()' };
+}
+
+/**
+ * Whom one end of a rule selects; undefined: any address. A rule of a namespaced policy that selects at all is confined to its
+ * Namespace, unless it has a namespaceSelector.
+ */
+export function entitySelector(
+  entity: Json,
+  namespace: string | undefined,
+): { selector: Selector | string | undefined; text: string } {
+  const given = parsedSelector(at(entity, 'selector'));
+  const namespaces = parsedSelector(at(entity, 'namespaceSelector'));
+  const accounts = accountSelector(at(entity, 'serviceAccounts'));
+  const isSelecting = [given, namespaces, accounts, parsedSelector(at(entity, 'notSelector'))].some(
+    (each) => each !== undefined,
+  );
+  if (!isSelecting) return { selector: undefined, text: '' };
+  const confined =
+    namespaces === undefined
+      ? namespace === undefined
+        ? undefined
+        : ofNamespace(namespace)
+      : prefixed(namespaces, namespacePrefix, inNamespace, { kind: 'not', operand: inNamespace });
+  const texts = textsOf(entity, ['selector', 'namespaceSelector']);
+  const names = list(at(entity, 'serviceAccounts', 'names')).map(String);
+  if (names.length > 0) texts.push(`serviceAccounts ${names.join(', ')}`);
+  const account = text(at(entity, 'serviceAccounts', 'selector'));
+  if (account !== undefined) texts.push(`serviceAccounts ${account}`);
+  const where = namespaces === undefined && namespace !== undefined ? ` in Namespace ${namespace}` : '';
+  return { selector: all([confined, accounts, given]), text: `${texts.join(', ') || 'selector all()'}${where}` };
+}
+
+/** Names and selector of ServiceAccounts must both match. */
+function accountSelector(accounts: Json): Selector | string | undefined {
+  const names = list(at(accounts, 'names'));
+  if (!names.every((each) => typeof each === 'string')) return 'the name of a ServiceAccount is no text';
+  const named: Selector | undefined =
+    names.length === 0 ? undefined : { kind: 'in', label: serviceAccountLabel, values: names };
+  return all([named, prefixed(parsedSelector(at(accounts, 'selector')), serviceAccountPrefix)]);
+}
+
+function textsOf(object: Json, fields: readonly string[]): string[] {
+  return fields.flatMap((field) => {
+    const value = text(at(object, field));
+    return value === undefined ? [] : [`${field} ${value}`];
+  });
+}

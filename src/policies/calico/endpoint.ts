@@ -1,0 +1,109 @@
+/**
+ * Pods and sets of networks as Calico's selectors see them: their own labels, and with a prefix those of their Namespace and their
+ * ServiceAccount (libcalico-go/lib/backend/k8s/conversion).
+ */
+import { LRUCache } from 'lru-cache';
+import { type Address, contains } from '../clauses/networks.ts';
+import type { Endpoint, LabelSet, NamespaceLabels } from '../label-set.ts';
+import type { End, Pod } from '../model.ts';
+import type { CalicoObjects, NetworkSet } from './objects.ts';
+import type { Label } from './selector.ts';
+
+/** Labels that Calico gives itself. */
+export const namespaceLabel = 'projectcalico.org/namespace';
+export const serviceAccountLabel = 'projectcalico.org/serviceaccount';
+const nameLabel = 'projectcalico.org/name';
+
+/** Before the labels of a Namespace and of a ServiceAccount. */
+export const namespacePrefix = 'pcns.';
+export const serviceAccountPrefix = 'pcsa.';
+
+export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects | undefined): Endpoint {
+  const name = `Pod ${pod.namespace}/${pod.name}`;
+  const account: Label = pod.serviceAccount ?? { missing: `ServiceAccount of ${name}` };
+  return { name, labelOf };
+
+  function labelOf(key: string): Label {
+    if (key === namespaceLabel) return pod.namespace;
+    if (key === 'projectcalico.org/orchestrator') return 'k8s';
+    if (key === serviceAccountLabel) return account;
+    // Those of the Pod itself that begin so do not count: it could pretend to be in another Namespace.
+    if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
+    if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
+    return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
+  }
+
+  function accountLabelOf(key: string): Label {
+    if (typeof account !== 'string' || key === nameLabel) return account;
+    const labels = calico?.serviceAccounts.get(`${pod.namespace}/${account}`);
+    return labels === undefined
+      ? { missing: `labels of ServiceAccount ${pod.namespace}/${account}` }
+      : own(labels, key);
+  }
+}
+
+function namespaceLabelOf({ labels, complete, owner }: LabelSet, name: string, key: string): Label {
+  const inner = key.slice(namespacePrefix.length);
+  if (inner === nameLabel) return name;
+  return own(labels, inner) ?? (complete ? undefined : { missing: `labels of ${owner}` });
+}
+
+function own(labels: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+/** What has the address beside a Pod. `missing`: why there may be more. */
+export function endpointsAt(
+  end: End,
+  address: Address | undefined,
+  namespaceLabelsOf: NamespaceLabels,
+  calico: CalicoObjects | undefined,
+): { found: Endpoint[]; missing: string | undefined } {
+  const where = end.address ?? (end.kind === 'pod' ? `Pod ${end.pod.namespace}/${end.pod.name}` : 'the address');
+  if (calico === undefined || calico.unread.has('networksets'))
+    return { found: [], missing: `which NetworkSets of Calico have ${where}` };
+  const host = hostEndpointOf(end, calico);
+  const { networkSets } = calico;
+  if (networkSets.length === 0 || end.address === undefined || address === undefined)
+    return { found: [], missing: networkSets.length === 0 ? host : `address of ${where}` };
+  const found = setsWith(networkSets, end.address, address);
+  return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), missing: host };
+}
+
+/** HostEndpoints are not evaluated: one that may be at this end makes it unknown. */
+export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): string | undefined {
+  if (end.kind === 'pod' && !end.pod.hostNetwork) return undefined;
+  const node = end.kind === 'node' ? end.node.name : end.kind === 'pod' ? end.pod.node : undefined;
+  const found = hostEndpoints.find(
+    (each) => (node !== undefined && each.node === node) || each.addresses.includes(end.address ?? ''),
+  );
+  if (found !== undefined) return `what policies mean for HostEndpoint ${found.name}: HostEndpoints are not evaluated`;
+  return unread.has('hostendpoints') ? `whether ${end.address ?? node} is of a HostEndpoint` : undefined;
+}
+
+function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpoint {
+  const { namespace, name, labels } = set;
+  if (namespace === undefined) return { name: `GlobalNetworkSet ${name}`, labelOf: (key) => own(labels, key) };
+  return {
+    name: `NetworkSet ${namespace}/${name}`,
+    labelOf(key) {
+      if (key === namespaceLabel) return namespace;
+      const found = own(labels, key);
+      if (found !== undefined || !key.startsWith(namespacePrefix)) return found;
+      return namespaceLabelOf(namespaceLabelsOf(namespace), namespace, key);
+    },
+  };
+}
+
+/** Peers come again: a cluster may have thousands of networks. */
+const recent = new WeakMap<readonly NetworkSet[], LRUCache<string, readonly NetworkSet[]>>();
+
+function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {
+  const cache = recent.get(sets) ?? new LRUCache<string, readonly NetworkSet[]>({ max: 1024 });
+  recent.set(sets, cache);
+  const known = cache.get(text);
+  if (known !== undefined) return known;
+  const found = sets.filter(({ ranges }) => ranges.some((range) => contains(range, address)));
+  cache.set(text, found);
+  return found;
+}

@@ -1,0 +1,176 @@
+/**
+ * Objects of Calico that are no policies but change what policies mean (api/pkg/apis/projectcalico/v3): as its API server serves them, or
+ * as they are stored (crd.projectcalico.org/v1). Nothing here throws: an object that is broken is none.
+ */
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+import { isLabel, isSubdomain } from '../../platform/api-names.ts';
+import { at, type Json, list, spelled, strings, text } from '../../platform/json.ts';
+import { parseRange, type Range } from '../clauses/networks.ts';
+import type { Labels } from '../model.ts';
+import { isCalico, networkPolicyTier, type Tier } from '../tiers.ts';
+
+/** A NetworkSet, or a GlobalNetworkSet. */
+export interface NetworkSet {
+  /** Undefined: global. */
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly ranges: readonly Range[];
+}
+
+export interface HostEndpoint {
+  readonly name: string;
+  readonly node: string | undefined;
+  /** Canonical text (platform/address.ts). */
+  readonly addresses: readonly string[];
+}
+
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+/** Kinds of which there may be more objects than are known. */
+export type CalicoKind = 'tiers' | 'networksets' | 'hostendpoints';
+
+export interface CalicoObjects {
+  readonly tiers: readonly Tier[];
+  readonly networkSets: readonly NetworkSet[];
+  readonly hostEndpoints: readonly HostEndpoint[];
+  /** By `NAMESPACE/NAME`; the labels of one that is not listed are unknown. */
+  readonly serviceAccounts: ReadonlyMap<string, Labels>;
+  /** What could not be read: that there is none of it is not known. */
+  readonly unread: ReadonlySet<CalicoKind>;
+}
+
+export type CalicoObject =
+  | { readonly kind: 'tier'; readonly value: Tier }
+  | { readonly kind: 'networkSet'; readonly value: NetworkSet }
+  | { readonly kind: 'hostEndpoint'; readonly value: HostEndpoint }
+  | { readonly kind: 'serviceAccount'; readonly value: ServiceAccount };
+
+/** Undefined for any other object, and for one without a name. */
+export function readCalicoObject(object: Json): CalicoObject | undefined {
+  const apiVersion = text(at(object, 'apiVersion')) ?? '';
+  const kind = text(at(object, 'kind'));
+  const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
+  const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
+  if (name === undefined || namespace === undefined) return undefined;
+  const labels = strings(at(object, 'metadata', 'labels'));
+  if (apiVersion === 'v1' && kind === 'ServiceAccount')
+    return { kind: 'serviceAccount', value: { namespace, name, labels } };
+  if (!isCalico({ apiVersion })) return undefined;
+  switch (kind) {
+    case 'Tier':
+      return readTier(name, at(object, 'spec'));
+    case 'NetworkSet':
+      return { kind: 'networkSet', value: { namespace, name, labels, ranges: rangesOf(object) } };
+    case 'GlobalNetworkSet':
+      return { kind: 'networkSet', value: { namespace: undefined, name, labels, ranges: rangesOf(object) } };
+    case 'HostEndpoint': {
+      const addresses = list(at(object, 'spec', 'expectedIPs')).map((each) => canonicalAddress(text(each) ?? ''));
+      const node = text(at(object, 'spec', 'node'));
+      return { kind: 'hostEndpoint', value: { name, node, addresses: addresses.filter((each) => each !== '') } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Any defaultAction but Pass is Deny (updateprocessors/tierprocessor.go). */
+function readTier(name: string, spec: Json): CalicoObject | undefined {
+  const order = readOrder(at(spec, 'order'));
+  if (order === undefined) return undefined;
+  return {
+    kind: 'tier',
+    value: {
+      name: tierNameOf(name),
+      calicoName: name,
+      order,
+      end: at(spec, 'defaultAction') === 'Pass' ? 'next' : 'deny',
+    },
+  };
+}
+
+/** Absent: last. Undefined for what is no order. */
+export function readOrder(order: Json): number | undefined {
+  if (order === undefined || order === null) return Infinity;
+  return typeof order === 'number' && Number.isFinite(order) ? order : undefined;
+}
+
+/** Calico's names of the tiers in which it puts policies of Kubernetes: from release 3.32 on, and before. */
+const kubernetesNames: ReadonlyMap<string, string> = new Map([
+  ['default', networkPolicyTier],
+  ['kube-admin', 'Admin'],
+  ['adminnetworkpolicy', 'Admin'],
+  ['kube-baseline', 'Baseline'],
+  ['baselineadminnetworkpolicy', 'Baseline'],
+]);
+
+export function tierNameOf(calicoName: string): string {
+  return kubernetesNames.get(calicoName) ?? calicoName;
+}
+
+/** What is no network is left out, as Calico does it. */
+function rangesOf(object: Json): Range[] {
+  return list(at(object, 'spec', 'nets'))
+    .map((each) => parseNet(each))
+    .filter((range) => range !== undefined);
+}
+
+/** An address is the network of that address only. */
+export function parseNet(value: Json): Range | undefined {
+  const given = text(value);
+  if (given === undefined) return undefined;
+  return parseRange(given.includes('/') ? given : `${given}/${isIPv6(given) ? 128 : 32}`);
+}
+
+export interface CalicoCollector {
+  /** False for an object of any other kind. Of two of one name the later counts. */
+  readonly add: (object: Json) => boolean;
+  /** Objects of that kind could not be read. */
+  readonly unread: (kind: CalicoKind) => void;
+  readonly read: () => CalicoObjects;
+}
+
+export function collectCalicoObjects(): CalicoCollector {
+  const tiers = new Map<string, Tier>();
+  const networkSets = new Map<string, NetworkSet>();
+  const hostEndpoints = new Map<string, HostEndpoint>();
+  const serviceAccounts = new Map<string, Labels>();
+  const unread = new Set<CalicoKind>();
+  return {
+    add,
+    unread: (kind) => void unread.add(kind),
+    read: () => ({
+      tiers: [...tiers.values()],
+      networkSets: [...networkSets.values()],
+      hostEndpoints: [...hostEndpoints.values()],
+      serviceAccounts,
+      unread,
+    }),
+  };
+
+  function add(object: Json): boolean {
+    const found = readCalicoObject(object);
+    switch (found?.kind) {
+      case 'tier':
+        tiers.set(found.value.calicoName, found.value);
+        return true;
+      case 'networkSet':
+        networkSets.set(`${found.value.namespace ?? ''}/${found.value.name}`, found.value);
+        return true;
+      case 'hostEndpoint':
+        hostEndpoints.set(found.value.name, found.value);
+        return true;
+      case 'serviceAccount':
+        serviceAccounts.set(`${found.value.namespace}/${found.value.name}`, found.value.labels);
+        return true;
+      case undefined:
+        return false;
+      default:
+        return found satisfies never;
+    }
+  }
+}

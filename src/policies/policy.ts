@@ -1,0 +1,64 @@
+/**
+ * The one model into which policies of all APIs are compiled: tiers one after the other, in each policies in order, in each
+ * policy rules in order. The first rule that matches decides, or passes to the next tier.
+ */
+import type { Millis } from '../model/log-line.ts';
+import type { Clause } from './clauses/clause.ts';
+import type { Endpoint, LabelSet } from './label-set.ts';
+import type { Action, Direction, Match, PolicyRef } from './model.ts';
+import { isCalico } from './tiers.ts';
+
+/** Alternatives of one field of a rule: one of them must match. */
+export interface ClauseGroup {
+  /** `ports`, `from`, `to`, `source.nets`, … */
+  readonly field: string;
+  readonly alternatives: readonly Clause[];
+  /** The field is no list in the API, so its one alternative has no index. */
+  readonly single?: boolean;
+}
+
+export interface Rule {
+  /** `log` prints a line and goes on with the next rule. */
+  readonly action: Action;
+  /** All must match; none: every connection does. */
+  readonly groups: readonly ClauseGroup[];
+}
+
+/** Which Pods a policy is about. */
+export interface Subject {
+  /** `endpoint` is the Pod as Calico's selectors see it. */
+  readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
+  /** `podSelector app=postgres`. */
+  readonly text: () => string;
+}
+
+/** What a staged policy would do: be added, or take away the one of its name. `nothing`: it only learns, or is ignored. */
+export type Staged = 'set' | 'delete' | 'nothing';
+
+export interface Policy {
+  readonly ref: PolicyRef;
+  /** Name of its tier; Calico's `default` is the tier NetworkPolicy. */
+  readonly tier: string;
+  /** Lower first. Of those that are equal, `isOrderKnown` says whether any may go first. */
+  readonly order: number;
+  readonly subject: Subject;
+  /** Undefined: not about this direction. An empty list: no rule matches. */
+  readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
+  /** When it was last written. */
+  readonly changed: Millis | undefined;
+  /** Never enforced. */
+  readonly staged?: Staged;
+}
+
+/** By name where the order is equal, as Calico does it (felix/calc/policy_sorter.go); elsewhere only so that reports are the same. */
+export function byOrder(a: Policy, b: Policy): number {
+  if (a.order !== b.order) return a.order - b.order;
+  const names = ({ ref }: Policy): string => `${ref.name}/${ref.namespace ?? ''}/${ref.kind}`;
+  return names(a) < names(b) ? -1 : 1;
+}
+
+/** Whether of two policies of one tier and one order it is known which goes first. */
+export function isOrderKnown(a: Policy, b: Policy, calico: boolean): boolean {
+  // The name under which Calico keeps a policy of Kubernetes has changed between its releases.
+  return calico && isCalico(a.ref) === isCalico(b.ref) && (isCalico(a.ref) || a.ref.kind === b.ref.kind);
+}

@@ -1,0 +1,622 @@
+/** What Calico's policies mean where evaluators go wrong: a row for each, with the reference that settles it. */
+import { describe, expect, test } from 'vitest';
+import {
+  type CalicoKind,
+  createEvaluator,
+  type End,
+  type Flow,
+  type Pod,
+  type Verdict,
+} from '../../../src/policies/policies.ts';
+import { clusterNetworkPolicy, calico, namedPort, namespace, networkPolicy, pod, policySet } from '../objects.ts';
+
+interface Row {
+  objects: object[];
+  flow?: Partial<Flow>;
+  unread?: CalicoKind[];
+  ingress?: Verdict['outcome'];
+  egress?: Verdict['outcome'];
+  missing?: string;
+}
+
+const postgres = pod({ ports: [namedPort('db', 5432)], serviceAccount: 'postgres' });
+const worker = pod({
+  namespace: 'batch',
+  name: 'worker-7',
+  labels: { app: 'worker' },
+  addresses: ['10.65.2.9'],
+  node: 'node-b',
+  serviceAccount: 'robot',
+});
+const web = pod({ name: 'web-0', labels: { app: 'web' }, addresses: ['10.65.3.3'], node: 'node-b' });
+const end = (of: Pod): End => ({ kind: 'pod', pod: of, address: of.addresses[0] });
+const external = (address: string): End => ({ kind: 'external', address });
+const node = (name: string, address: string): End => ({ kind: 'node', node: { name, labels: {} }, address });
+const namespaces = [namespace('shop', { team: 'shop' }), namespace('batch', { team: 'batch' })];
+
+const local = (spec: object, name?: string): object => calico('NetworkPolicy', spec, name, 'shop');
+const global = (spec: object, name?: string): object => calico('GlobalNetworkPolicy', spec, name);
+const stored = (each: object): object => ({ ...each, apiVersion: 'crd.projectcalico.org/v1' });
+const tier = (name: string, spec: object): object => calico('Tier', spec, name);
+const ingress = (rule: object, more: object = {}): object => local({ ingress: [rule], ...more });
+const allow = (more: object = {}): object => ({ action: 'Allow', ...more });
+const deny = (more: object = {}): object => ({ action: 'Deny', ...more });
+const from = (source: object): object => ingress(allow({ source }));
+const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
+const open = networkPolicy({ podSelector: {}, ingress: [{}] }, 'open');
+const office = calico('GlobalNetworkSet', { nets: ['192.0.2.0/24'] }, 'office', undefined, { place: 'office' });
+
+/** From worker to postgres on 5432/TCP, but for what the row changes. */
+function check({ objects, flow, unread = [], missing, ...expected }: Row): void {
+  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432, ...flow };
+  const { verdict } = createEvaluator({ policies: policySet(objects, unread), namespaces });
+  for (const direction of ['ingress', 'egress'] as const) {
+    const wanted = expected[direction];
+    if (wanted === undefined) continue;
+    const found = verdict(connection, direction);
+    expect({ [direction]: found.outcome }).toEqual({ [direction]: wanted });
+    if (missing !== undefined) expect(found.missing.join('; ')).toContain(missing);
+  }
+}
+
+const order: [string, Row][] = [
+  [
+    '24: a policy without an order comes last',
+    { objects: [local({ ingress: [deny()] }, 'a'), local({ order: 9, ingress: [allow()] }, 'b')], ingress: 'admits' },
+  ],
+  [
+    '24: of one order the name decides, before the Namespace (felix/calc/policy_sorter.go)',
+    { objects: [global({ ingress: [deny()] }, 'b'), local({ ingress: [allow()] }, 'a')], ingress: 'admits' },
+  ],
+  [
+    '24: a tier without an order comes last',
+    {
+      objects: [
+        tier('late', { defaultAction: 'Pass' }),
+        local({ tier: 'late', ingress: [deny()] }, 'a'),
+        local({ ingress: [allow()] }, 'b'),
+      ],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '24: of tiers of one order the name decides, as Calico has it',
+    {
+      objects: [
+        tier('a', { order: 1_000_000 }),
+        local({ tier: 'a', ingress: [deny()] }, 'z'),
+        local({ ingress: [allow()] }, 'b'),
+      ],
+      ingress: 'denies',
+    },
+  ],
+  [
+    '27: a NetworkPolicy of Kubernetes has the order 1000 (conversion.go)',
+    { objects: [open, local({ order: 999, ingress: [deny()] })], ingress: 'denies' },
+  ],
+  [
+    '27: a policy of Calico of a higher order comes after it',
+    { objects: [open, local({ order: 1001, ingress: [deny()] })], ingress: 'admits' },
+  ],
+  [
+    '27: of the same order it is unknown, because releases of Calico name it differently',
+    { objects: [open, local({ order: 1000, ingress: [deny()] })], ingress: 'unknown', missing: 'goes first' },
+  ],
+  [
+    '27: policies of Kubernetes of the tier Admin come before a tier of the order 1001',
+    {
+      objects: [
+        tier('security', { order: 1001 }),
+        local({ tier: 'security', ingress: [deny()] }),
+        clusterNetworkPolicy({
+          tier: 'Admin',
+          priority: 1,
+          subject: { namespaces: {} },
+          ingress: [{ action: 'Accept', from: [{ namespaces: {} }] }],
+        }),
+      ],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '27: a policy of the tier kube-baseline is asked after those of default',
+    { objects: [local({ tier: 'kube-baseline', ingress: [deny()] }), open], ingress: 'admits' },
+  ],
+  [
+    '20: of equal priorities Calico takes the first name (network-policy-api#292)',
+    {
+      objects: [
+        office,
+        ...['Deny', 'Accept'].map((action, index) =>
+          clusterNetworkPolicy(
+            {
+              tier: 'Admin',
+              priority: 1,
+              subject: { namespaces: {} },
+              ingress: [{ action, from: [{ namespaces: {} }] }],
+            },
+            `p${index}`,
+          ),
+        ),
+      ],
+      ingress: 'denies',
+    },
+  ],
+];
+
+const ends: [string, Row][] = [
+  ['26: the end of the tier default denies whom a policy selects', { objects: [local({})], ingress: 'denies' }],
+  [
+    '26: a policy for the other direction does not (rules/endpoints.go)',
+    { objects: [local({ types: ['Egress'] })], ingress: 'admits' },
+  ],
+  [
+    '26: a policy that selects another Pod does not',
+    { objects: [local({ selector: 'app == "web"' })], ingress: 'admits' },
+  ],
+  [
+    '26: a tier denies at its end where its defaultAction is absent',
+    { objects: [tier('security', { order: 1 }), local({ tier: 'security' }), open], ingress: 'denies' },
+  ],
+  [
+    '26: a tier with the defaultAction Pass goes on',
+    {
+      objects: [tier('security', { order: 1, defaultAction: 'Pass' }), local({ tier: 'security' }), open],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '26: Pass leaves a tier that would deny',
+    {
+      objects: [tier('security', { order: 1 }), local({ tier: 'security', ingress: [{ action: 'Pass' }] }), open],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '28: after Pass in the last tier the profile of the Namespace admits',
+    { objects: [ingress({ action: 'Pass' })], ingress: 'admits' },
+  ],
+  [
+    'a NetworkPolicy of Kubernetes does not deny what a policy of Calico allows before it',
+    { objects: [isolated, local({ order: 1, ingress: [allow()] })], ingress: 'admits' },
+  ],
+  [
+    'Log goes on with the next rule (app-policy/checker/check.go)',
+    { objects: [local({ ingress: [{ action: 'Log' }, allow()] })], ingress: 'admits' },
+  ],
+  ['a rule with Log alone decides nothing', { objects: [ingress({ action: 'Log' })], ingress: 'denies' }],
+  [
+    '34: a staged policy is never enforced, nor does it end its tier',
+    { objects: [calico('StagedNetworkPolicy', { ingress: [deny()] }, 'p', 'shop')], ingress: 'admits' },
+  ],
+  [
+    '34: a policy before the translation of the destination is not for Pods (event_sequencer.go)',
+    {
+      objects: [global({ preDNAT: true, applyOnForward: true, ingress: [deny()] })],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '34: a policy for connections that are not tracked is not for Pods',
+    { objects: [global({ doNotTrack: true, applyOnForward: true, ingress: [deny()] })], ingress: 'admits' },
+  ],
+  [
+    '34: a policy that is for forwarded packets too is for Pods as any other',
+    { objects: [global({ applyOnForward: true, ingress: [deny()] })], ingress: 'denies' },
+  ],
+];
+
+const types: [string, Row][] = [
+  [
+    '25: without types and rules a policy is for ingress only (api/pkg/defaults)',
+    { objects: [global({})], ingress: 'denies', egress: 'admits' },
+  ],
+  [
+    '25: without types, rules of egress alone make it one for egress',
+    { objects: [global({ egress: [deny()] })], ingress: 'admits', egress: 'denies' },
+  ],
+  [
+    '25: without types, rules of both make it one for both',
+    { objects: [global({ ingress: [allow()], egress: [deny()] })], ingress: 'admits', egress: 'denies' },
+  ],
+  [
+    '25: what is stored without types is for both (ExtractPolicyMetadata)',
+    { objects: [stored(global({ ingress: [allow()] }))], ingress: 'admits', egress: 'denies' },
+  ],
+];
+
+const selectors: [string, Row][] = [
+  [
+    '29: a selector of a namespaced policy reaches into its Namespace only',
+    { objects: [from({ selector: 'app == "worker"' })], ingress: 'denies' },
+  ],
+  [
+    '29: with a namespaceSelector it reaches into those',
+    {
+      objects: [from({ selector: 'app == "worker"', namespaceSelector: 'team == "batch"' })],
+      ingress: 'admits',
+    },
+  ],
+  [
+    '29: notSelector alone confines a rule to the Namespace',
+    { objects: [from({ notSelector: 'app == "web"' })], ingress: 'denies' },
+  ],
+  ['29: a rule without selectors is open to all', { objects: [from({ nets: ['10.65.0.0/16'] })], ingress: 'admits' }],
+  [
+    '29: a selector of a global policy reaches into all Namespaces',
+    { objects: [global({ ingress: [allow({ source: { selector: 'app == "worker"' } })] })], ingress: 'admits' },
+  ],
+  [
+    '29: global() selects what is in no Namespace',
+    { objects: [from({ namespaceSelector: 'global()' })], ingress: 'denies' },
+  ],
+  [
+    '29: global() selects a GlobalNetworkSet',
+    {
+      objects: [office, from({ namespaceSelector: 'global()', selector: 'place == "office"' })],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    '29: all() as namespaceSelector selects no GlobalNetworkSet',
+    {
+      objects: [office, from({ namespaceSelector: 'all()', selector: 'place == "office"' })],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'denies',
+    },
+  ],
+  [
+    '30: !has selects endpoints only, never a stranger',
+    {
+      objects: [global({ ingress: [allow({ source: { selector: '!has(app)' } })] })],
+      flow: { source: external('198.51.100.7') },
+      ingress: 'denies',
+    },
+  ],
+  [
+    '30: notSelector matches strangers',
+    {
+      objects: [global({ ingress: [allow({ source: { notSelector: 'has(app)' } })] })],
+      flow: { source: external('198.51.100.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'a NetworkSet of the Namespace is selected as Pods are',
+    {
+      objects: [
+        calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'shop', { role: 'partner' }),
+        from({ selector: 'role == "partner"' }),
+      ],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'a NetworkSet has the labels of its Namespace',
+    {
+      objects: [
+        calico('NetworkSet', { nets: ['192.0.2.7'] }, 'partners', 'batch', {}),
+        from({ namespaceSelector: 'team == "batch"' }),
+      ],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'an address of a set that is no network is left out',
+    {
+      objects: [
+        calico('GlobalNetworkSet', { nets: ['010.0.0.1', '192.0.2.7'] }, 'office', undefined, { place: 'office' }),
+        global({ ingress: [allow({ source: { selector: 'place == "office"' } })] }),
+      ],
+      flow: { source: external('192.0.2.7') },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'projectcalico.org/name is the name of a Namespace (conversion.go)',
+    { objects: [from({ namespaceSelector: 'projectcalico.org/name == "batch"' })], ingress: 'admits' },
+  ],
+  [
+    'labels of a Pod with the prefix of Namespaces do not count (workloadendpointprocessor.go)',
+    {
+      objects: [global({ ingress: [allow({ source: { selector: 'pcns.team == "shop"' } })] })],
+      flow: { source: end({ ...worker, labels: { 'pcns.team': 'shop' } }) },
+      ingress: 'denies',
+    },
+  ],
+  [
+    'a ServiceAccount is matched by name, in the Namespace of the policy',
+    {
+      objects: [from({ serviceAccounts: { names: ['robot'] } })],
+      flow: { source: end({ ...web, serviceAccount: 'robot' }) },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'a ServiceAccount of another Namespace is not',
+    { objects: [from({ serviceAccounts: { names: ['robot'] } })], ingress: 'denies' },
+  ],
+  [
+    'a serviceAccountSelector of a policy selects Pods by labels of their ServiceAccount',
+    {
+      objects: [
+        {
+          apiVersion: 'v1',
+          kind: 'ServiceAccount',
+          metadata: { name: 'postgres', namespace: 'shop', labels: { a: 'b' } },
+        },
+        local({ serviceAccountSelector: 'a == "b"' }),
+      ],
+      ingress: 'denies',
+    },
+  ],
+  [
+    'labels of a ServiceAccount that is not known are unknown',
+    {
+      objects: [local({ serviceAccountSelector: 'a == "b"' })],
+      ingress: 'unknown',
+      missing: 'labels of ServiceAccount shop/postgres',
+    },
+  ],
+];
+
+const matching: [string, Row][] = [
+  ['31: a rule of the other IP family is left out', { objects: [ingress(allow({ ipVersion: 6 }))], ingress: 'denies' }],
+  [
+    '31: a rule whose notNets are all of the other family is left out (FilterRuleToIPVersion)',
+    { objects: [from({ notNets: ['fd00::/8'] })], ingress: 'denies' },
+  ],
+  [
+    'notNets match what is in none of them',
+    { objects: [from({ notNets: ['10.66.0.0/16', 'fd00::/8'] })], ingress: 'admits' },
+  ],
+  ['an address without a mask is a network', { objects: [from({ nets: ['10.65.2.9'] })], ingress: 'admits' }],
+  [
+    'a range of ports is inclusive',
+    { objects: [ingress(allow({ protocol: 'TCP', destination: { ports: ['5000:5432'] } }))], ingress: 'admits' },
+  ],
+  [
+    'notPorts match other ports',
+    { objects: [ingress(allow({ protocol: 'TCP', destination: { notPorts: [5432] } }))], ingress: 'denies' },
+  ],
+  [
+    'a named port is one of the destination',
+    { objects: [ingress(allow({ protocol: 'TCP', destination: { ports: ['db'] } }))], ingress: 'admits' },
+  ],
+  [
+    'of two ports of one name both match (named_port_index.go)',
+    {
+      objects: [ingress(allow({ protocol: 'TCP', destination: { ports: ['db'] } }))],
+      flow: { port: 5433, destination: end(pod({ ports: [namedPort('db', 5432), namedPort('db', 5433)] })) },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'a named port is of a Pod that the rule selects, not of a set that has its address (rule_scanner.go)',
+    {
+      objects: [
+        calico('GlobalNetworkSet', { nets: ['10.65.0.0/16'] }, 'all', undefined, { place: 'here' }),
+        global({ ingress: [allow({ protocol: 'TCP', destination: { selector: 'has(place)', ports: ['db'] } })] }),
+      ],
+      ingress: 'denies',
+    },
+  ],
+  [
+    'ports of the source are not part of what is asked',
+    {
+      objects: [ingress(allow({ protocol: 'TCP', source: { ports: [1024] } }))],
+      ingress: 'unknown',
+      missing: 'of the source',
+    },
+  ],
+  ['a protocol may be a number', { objects: [ingress(allow({ protocol: 6 }))], ingress: 'admits' }],
+  ['notProtocol matches other protocols', { objects: [ingress(allow({ notProtocol: 'TCP' }))], ingress: 'denies' }],
+  [
+    'the type of an ICMP packet is not part of what is asked',
+    {
+      objects: [ingress(allow({ protocol: 'ICMP', icmp: { type: 8 } }))],
+      flow: { protocol: 'ICMP', port: undefined },
+      ingress: 'unknown',
+      missing: 'type and code',
+    },
+  ],
+  [
+    'a rule for ICMP does not match TCP, whatever its type',
+    { objects: [ingress(allow({ protocol: 'ICMP', icmp: { type: 8 } }))], ingress: 'denies' },
+  ],
+  [
+    'what an HTTP request asks for is in no packet of the filter',
+    {
+      objects: [ingress(allow({ http: { methods: ['GET'] } }))],
+      ingress: 'unknown',
+      missing: 'the HTTP request',
+    },
+  ],
+  [
+    '32: endpoints of a Service are not looked at',
+    {
+      objects: [ingress(allow({ source: { services: { name: 'web' } } }))],
+      ingress: 'unknown',
+      missing: 'endpoints of Service shop/web',
+    },
+  ],
+  [
+    'a rule for ingress may also match the destination',
+    { objects: [global({ ingress: [allow({ destination: { selector: 'app == "web"' } })] })], ingress: 'denies' },
+  ],
+];
+
+const unknown: [string, Row][] = [
+  [
+    'a broken selector of a policy may select any Pod',
+    { objects: [local({ selector: 'app = "web"' })], ingress: 'unknown', missing: 'a selector is broken' },
+  ],
+  [
+    'a broken selector of another Namespace matters to no one here',
+    { objects: [calico('NetworkPolicy', { selector: '((' }, 'p', 'batch')], ingress: 'admits' },
+  ],
+  [
+    'a broken selector of a rule may match',
+    { objects: [from({ selector: '"' })], ingress: 'unknown', missing: 'a selector is broken' },
+  ],
+  [
+    'a tier that is not there',
+    { objects: [local({ tier: 'ghost', ingress: [allow()] })], ingress: 'unknown', missing: 'the tier ghost' },
+  ],
+  [
+    'a tier that is not there does not matter to Pods that its policies do not select',
+    { objects: [local({ tier: 'ghost', selector: 'app == "web"' })], ingress: 'admits' },
+  ],
+  [
+    'tiers that may not be read',
+    {
+      objects: [local({ tier: 'security', ingress: [allow()] })],
+      unread: ['tiers'],
+      ingress: 'unknown',
+      missing: 'which order the tier security has',
+    },
+  ],
+  [
+    'sets of networks that may not be read',
+    {
+      objects: [from({ selector: 'app == "x"' })],
+      unread: ['networksets'],
+      ingress: 'unknown',
+      missing: '10.65.2.9',
+    },
+  ],
+  [
+    'sets of networks do not matter where the Pod matches',
+    { objects: [from({ namespaceSelector: 'all()' })], unread: ['networksets'], ingress: 'admits' },
+  ],
+  [
+    'an action that is not known',
+    { objects: [ingress({ action: 'Mirror' })], ingress: 'unknown', missing: 'unknown action' },
+  ],
+  [
+    'an action named as a property that every object has',
+    { objects: [ingress({ action: 'constructor' })], ingress: 'unknown', missing: 'unknown action' },
+  ],
+  [
+    'a field of a rule that is not known',
+    { objects: [ingress(allow({ moon: 'full' }))], ingress: 'unknown', missing: 'unknown field moon' },
+  ],
+  [
+    'a field of an end that is not known, as domains of Calico Enterprise',
+    {
+      objects: [global({ egress: [allow({ destination: { domains: ['example.com'] } })] })],
+      egress: 'unknown',
+      missing: 'unknown field domains',
+    },
+  ],
+  [
+    'a field of a policy that is not known',
+    { objects: [local({ moon: 'full' })], ingress: 'unknown', missing: 'unknown field moon' },
+  ],
+  ['an order that is a text', { objects: [local({ order: '7' })], ingress: 'unknown', missing: 'order' }],
+  ['a network that is none', { objects: [from({ nets: ['10.0.0.300'] })], ingress: 'unknown', missing: 'no network' }],
+  [
+    'ports without a protocol that has ports',
+    { objects: [ingress(allow({ destination: { ports: [80] } }))], ingress: 'unknown', missing: 'no protocol' },
+  ],
+  [
+    'a range of ports that runs backwards',
+    {
+      objects: [ingress(allow({ protocol: 'TCP', destination: { ports: ['90:80'] } }))],
+      ingress: 'unknown',
+      missing: 'port',
+    },
+  ],
+  [
+    'a HostEndpoint of the Node at this end',
+    {
+      objects: [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
+      flow: { destination: node('node-a', '192.168.7.11') },
+      ingress: 'unknown',
+      missing: 'HostEndpoint node-a-auto',
+    },
+  ],
+  [
+    'a HostEndpoint at the other end, which a selector may select',
+    {
+      objects: [
+        calico('HostEndpoint', { node: 'node-c', expectedIPs: ['192.168.7.13'] }, 'node-c'),
+        global({ ingress: [allow({ source: { selector: 'has(host)' } })] }),
+      ],
+      flow: { source: node('node-c', '192.168.7.13') },
+      ingress: 'unknown',
+      missing: 'HostEndpoint node-c',
+    },
+  ],
+  [
+    'a Node without a HostEndpoint is a stranger',
+    {
+      objects: [global({ ingress: [allow({ source: { selector: 'all()' } })] })],
+      flow: { source: node('node-c', '192.168.7.13') },
+      ingress: 'denies',
+    },
+  ],
+  [
+    'a policy without spec is for ingress',
+    { objects: [calico('NetworkPolicy', undefined as never, 'p', 'shop')], ingress: 'denies' },
+  ],
+  [
+    'a newer version of the API may mean anything',
+    { objects: [{ ...local({}), apiVersion: 'projectcalico.org/v4' }], ingress: 'unknown' },
+  ],
+];
+
+describe.each([
+  ['order of tiers and policies', order],
+  ['ends of tiers, and what is not enforced', ends],
+  ['types', types],
+  ['selectors', selectors],
+  ['what a rule matches', matching],
+  ['what is broken or not known', unknown],
+])('%s', (_title, rows) => {
+  test.each(rows)('%s', (_row, row) => check(row));
+});
+
+const stage = (kind: string, spec: object, name = 'p'): object => calico(kind, spec, name, 'shop');
+
+describe('staged policies', () => {
+  const flow: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
+
+  test.each([
+    ['would deny', [stage('StagedNetworkPolicy', { ingress: [deny()] })], 'denies'],
+    [
+      'would take the place of the policy of its name',
+      [local({ ingress: [deny()] }, 'p'), stage('StagedNetworkPolicy', { ingress: [allow()] })],
+      'admits',
+    ],
+    [
+      'would delete the policy of its name',
+      [local({ ingress: [deny()] }, 'p'), stage('StagedNetworkPolicy', { stagedAction: 'Delete' })],
+      'admits',
+    ],
+    [
+      'of Kubernetes would delete a NetworkPolicy',
+      [isolated, stage('StagedKubernetesNetworkPolicy', { stagedAction: 'Delete' }, 'isolated')],
+      'admits',
+    ],
+    ['would change nothing', [open, stage('StagedNetworkPolicy', { order: 5000, ingress: [deny()] })], undefined],
+    ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny()] })], undefined],
+  ])('one %s', (_title, objects, expected) => {
+    const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
+    expect(trace(flow, 'ingress').staged?.verdict.outcome).toBe(expected);
+  });
+});
+
+test('10,000 policies of a Namespace, each of its own tier, are asked in order', () => {
+  const count = 10_000;
+  const objects = Array.from({ length: count }, (_, index) => [
+    tier(`t-${index}`, { order: index, defaultAction: 'Pass' }),
+    local({ tier: `t-${index}`, ingress: [index === count - 1 ? deny() : { action: 'Pass' }] }, `p-${index}`),
+  ]).flat();
+  const { verdict } = createEvaluator({ policies: policySet(objects), namespaces });
+  const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
+  expect(verdict(connection, 'ingress').decision?.policy.name).toBe(`p-${count - 1}`);
+});
