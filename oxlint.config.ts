@@ -53,7 +53,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   config: ['model', 'platform', 'sources', 'telemetry'],
   telemetry: ['model', 'pipeline', 'platform'],
   pipeline: ['drops', 'incidents', 'log-formats', 'model', 'parsing', 'platform', 'resolving', 'series', 'sources'],
-  kubernetes: ['events', 'model', 'platform', 'resolving'],
+  kubernetes: ['events', 'model', 'platform', 'policies', 'resolving'],
   audit: ['config', 'drops', 'model', 'platform'],
   events: ['model', 'platform'],
   drops: ['model', 'platform', 'policies'],

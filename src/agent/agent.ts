@@ -56,7 +56,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     clock,
   });
   changes.on('cluster', ingest.lookupGate.review);
-  const publishing = createPublishing({ config, restored, context, ingest, metrics, problems, clock });
+  const publishing = createPublishing({ config, restored, context, ingest, metrics, problems, clock, log });
   changes.on('due', publishing.publisher.wake);
 
   const reload = createReload({

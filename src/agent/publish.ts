@@ -7,9 +7,11 @@ import { createPublisher } from '../events/publisher.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createKeptState } from '../state/kept-state.ts';
 import { createStateLog } from '../state/state-log.ts';
+import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
+import { createPolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then published. */
@@ -23,10 +25,11 @@ export interface PublishingOptions {
   metrics: Metrics;
   problems: Problems;
   clock: Clock;
+  log: Pick<Log, 'info'>;
 }
 
 export function createPublishing(options: PublishingOptions) {
-  const { config, restored, context, ingest, metrics, problems, clock } = options;
+  const { config, restored, context, ingest, metrics, problems, clock, log } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;
   const stateLog = createStateLog({
@@ -50,12 +53,15 @@ export function createPublishing(options: PublishingOptions) {
     onFailed: (error) => problems.state('save', error),
     onLost: (reason) => problems.state('lost', reason),
   });
+  const policies =
+    config.policies === 'off' ? undefined : createPolicyAnswers({ connection: context.connection, log, clock });
   const publisher = createPublisher({
     table,
     keep: stateLog.keep,
     write: createEventWriter({
       store: createEventStore(context.connection),
-      messageOf: (series) => messageOf(series, { toWall: clock.toWall }),
+      messageOf: async (series) =>
+        messageOf(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
       stateId: restored.id,
       now: clock.now,
       toWall: clock.toWall,

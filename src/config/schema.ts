@@ -7,6 +7,7 @@ import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { parseListenAddress } from '../telemetry/listen-address.ts';
 
 export const podCacheChoices = ['node', 'cluster'] as const;
+export const policiesChoices = ['auto', 'off'] as const;
 export const auditPeersChoices = ['shown', 'redacted'] as const;
 export const logLevelChoices = ['debug', 'info', 'warn', 'error'] as const;
 
@@ -134,6 +135,7 @@ export const schema = z.strictObject({
   podCache: oneOf(podCacheChoices),
   podLookups: listOf(oneOf(lookupWays)),
   directory: z.optional(path),
+  policies: oneOf(policiesChoices),
   prefixes: listOf(prefix),
   includeNoise: yesOrNo,
   timeZone: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),

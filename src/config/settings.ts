@@ -3,7 +3,7 @@ import { lookupWays } from '../model/lookup-way.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
 import { auditSettings } from './audit-settings.ts';
 import type { Setting } from './setting.ts';
-import { logLevelChoices, podCacheChoices, type SettingName } from './schema.ts';
+import { logLevelChoices, podCacheChoices, policiesChoices, type SettingName } from './schema.ts';
 
 /** Names the file that holds the others, and is in none itself. */
 export const configFile = {
@@ -90,6 +90,16 @@ export const settings = {
     help:
       'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
       'Default: there is none',
+  },
+  policies: {
+    flag: 'policies',
+    env: 'POLICIES',
+    value: 'auto|off',
+    help:
+      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (component policies; ' +
+      'docs/why.md); off: policies are not read',
+    default: 'auto',
+    choices: policiesChoices,
   },
   prefixes: {
     flag: 'prefix',

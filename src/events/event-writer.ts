@@ -15,7 +15,8 @@ export type Outcome =
 
 export interface EventWriterOptions {
   store: EventStore;
-  messageOf: (series: Series) => string;
+  /** Must settle in bounded time; an Event waits for it. */
+  messageOf: (series: Series) => string | Promise<string>;
   /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
   stateId: string;
   now: () => Millis;
@@ -47,12 +48,13 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   const { store, messageOf, stateId, now, toWall = (time) => time } = options;
 
   return async (given) => {
+    const message = await messageOf(given);
     const at = now();
     const ahead = toWall(at) - at;
     const series = moved(given, ahead);
     const base = baseOf(series);
     const published = { ...series.published, base, at: at + ahead, suppressed: series.suppressed };
-    const event = eventOf({ ...series, published: { ...series.published, base } }, messageOf(given), published.at);
+    const event = eventOf({ ...series, published: { ...series.published, base } }, message, published.at);
     const outcome = await write({ series, event, published, tries: maxTries });
     return outcome.kind === 'written' ? { ...outcome, published: publishedAt(outcome.published, at, -ahead) } : outcome;
   };

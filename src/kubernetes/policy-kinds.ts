@@ -2,6 +2,7 @@
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Connection } from './connection.ts';
+import { RefusedError } from './refusal.ts';
 
 export interface PolicyKind {
   readonly apiVersion: string;
@@ -56,4 +57,23 @@ export async function isServed(
   const answer = await request('GET', `/apis/${apiVersion}`, {});
   if (answer.kind === 'refused') return answer.status === 404 ? false : undefined;
   return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
+}
+
+/** The kinds that the API server has, asked once for each version of an API. Rejects with a `RefusedError` where it does not answer. */
+export async function servedKinds(
+  { request }: Pick<Connection, 'request'>,
+  kinds: readonly PolicyKind[],
+): Promise<PolicyKind[]> {
+  const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
+  const served = new Map(
+    await Promise.all(
+      versions.map(async (version) => {
+        const answer = await request('GET', `/apis/${version}`, {});
+        if (answer.kind === 'refused' && answer.status !== 404) throw new RefusedError(answer);
+        const resources = answer.kind === 'refused' ? [] : list(at(answer.body, 'resources'));
+        return [version, new Set(resources.map((each) => at(each, 'name')))] as const;
+      }),
+    ),
+  );
+  return kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
 }

@@ -2,6 +2,8 @@
  * `npm run bench:policies`: what a verdict costs, in processor time, with more and more policies that select the Pod, and what compiled
  * policies take of memory.
  */
+import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
+import { type KnownPolicies, policyNeeds, policyVerdict } from '../../src/drops/policy-verdict.ts';
 import { alignColumns } from '../../src/events/describe.ts';
 import {
   compilePolicy,
@@ -10,6 +12,7 @@ import {
   type Flow,
   type Policy,
 } from '../../src/policies/policies.ts';
+import { finding, flow as flowDetails, podRef } from '../builders.ts';
 import { namespace, networkPolicy, pod } from '../policies/objects.ts';
 
 const rows = [['what', 'figure']];
@@ -73,8 +76,45 @@ rows.push([
   `${((heap() - before) / 2 ** 20).toFixed(1)} MiB of heap (${(json / 2 ** 20).toFixed(1)} MiB of JSON)`,
 ]);
 rows.push(['20,000 policies: to compile', `${((user + system) / 1000).toFixed(0)} ms`]);
+for (const count of [100, 1000, 5000]) rows.push(...(await ofAnEvent(count)));
 if (kept.size !== 20_000) throw new Error('policies are missing');
 console.log(alignColumns(rows).join('\n'));
+
+/** What the agent's Events of a Pod cost, of whose Namespace the API server lists that many policies. */
+async function ofAnEvent(count: number): Promise<string[][]> {
+  const text = JSON.stringify(policies(count, () => 'shop'));
+  let reading = 0;
+  const read = createPolicyObjects({
+    reader: {
+      cluster: () => Promise.resolve([]),
+      namespace(name) {
+        const begun = process.cpuUsage();
+        const list = compiled(JSON.parse(text) as object[]);
+        const spent = process.cpuUsage(begun);
+        reading = (spent.user + spent.system) / 1000;
+        return Promise.resolve({ namespace: namespace(name), policies: list });
+      },
+      pod: () => Promise.resolve({ pod: postgres, uid: '' }),
+    },
+    onFailed: (error) => {
+      throw error;
+    },
+    now: () => 1,
+  });
+  const details = flowDetails({ enforcer: 'network-policy', ownAddress: '10.65.1.4' });
+  const drop = finding({ regarding: { ...podRef('postgres-0'), uid: '' }, details });
+  const needs = policyNeeds(drop);
+  if (needs === undefined) throw new Error('policies have no part in it');
+  const empty = heap();
+  await read.refresh(needs, { policies: 0, pods: 0 });
+  const size = (heap() - empty) / 2 ** 20;
+  const answer = () => policyVerdict(drop, read.known(needs)?.policies as KnownPolicies, 1);
+  if (answer()?.outcome !== 'denies') throw new Error('the packet is not denied');
+  return [
+    [`${count} policies of a Namespace: read for an Event`, `${reading.toFixed(0)} ms, ${size.toFixed(1)} MiB`],
+    [`${count} policies of a Namespace: a verdict in an Event`, micros(answer, 20_000 / count)],
+  ];
+}
 
 function compiled(given: readonly object[]): Policy[] {
   return given.map(compilePolicy).filter((policy) => policy !== undefined);

@@ -25,6 +25,7 @@ const defaults: Config = {
   podCache: 'node',
   podLookups: ['calico-block', 'pod-cidr', 'directory', 'field-selector'],
   directory: undefined,
+  policies: 'auto',
   prefixes: [],
   includeNoise: false,
   nodeCondition: false,
@@ -97,6 +98,7 @@ const others: Record<keyof Config, [flag: string | string[], env: string, expect
   podCache: ['cluster', 'cluster', 'cluster'],
   podLookups: [['field-selector', 'pod-cidr'], 'field-selector pod-cidr', ['field-selector', 'pod-cidr']],
   directory: ['/directory', '/directory', '/directory'],
+  policies: ['off', 'off', 'off'],
   prefixes: [
     ['my-drop=dropped', 'noted=logged'],
     'my-drop=dropped\nnoted=logged',

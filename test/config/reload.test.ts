@@ -95,6 +95,7 @@ describe('a change of a setting that needs a restart', () => {
       units: '[k3s]',
       podCache: 'cluster',
       podLookups: '[pod-cidr]',
+      policies: 'off',
       prefixes: '[a=dropped]',
       includeNoise: 'true',
       timeZone: 'Europe/Berlin',

@@ -9,6 +9,7 @@ import { checkLogBackend, checkLogNamespaces } from './checks/kernel-switches.ts
 import { checkLogRules } from './checks/log-rules.ts';
 import { checkNode } from './checks/node.ts';
 import { checkPodLookups } from './checks/pod-lookups.ts';
+import { checkPolicies } from './checks/policies.ts';
 import { checkPrefixes } from './checks/prefixes.ts';
 import { checkProcRoot } from './checks/proc-root.ts';
 import { checkProgramSource } from './checks/program-source.ts';
@@ -34,6 +35,7 @@ export function doctorTasks(options: DoctorContext): Task[] {
     { name: 'node', run: () => checkNode(api, node, ownNode) },
     { name: 'rights', run: () => checkRights(api) },
     { name: 'pod-lookups', run: () => checkPodLookups({ api, config, ownNode, pods }) },
+    { name: 'policies', run: () => checkPolicies(api, config) },
     { name: 'state', run: () => Promise.resolve(checkState({ ...system, folder: config.stateDir, node })) },
     ...kernelLogs.map(({ setting, look }) => ({
       name: `source ${sourceName(setting)}`,

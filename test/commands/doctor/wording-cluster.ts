@@ -5,11 +5,13 @@ import { checkApiServer } from '../../../src/commands/doctor/checks/api-server.t
 import { checkCalico } from '../../../src/commands/doctor/checks/calico.ts';
 import { checkNode } from '../../../src/commands/doctor/checks/node.ts';
 import { checkPodLookups } from '../../../src/commands/doctor/checks/pod-lookups.ts';
+import { checkPolicies } from '../../../src/commands/doctor/checks/policies.ts';
 import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
 import { checkSettings } from '../../../src/commands/doctor/checks/settings.ts';
 import { findNode } from '../../../src/commands/doctor/cluster-look.ts';
 import { lookAtFelix } from '../../../src/commands/doctor/felix.ts';
 import { rights } from '../../../src/commands/doctor/rights.ts';
+import type { Answer } from '../../../src/kubernetes/connection.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
@@ -29,6 +31,7 @@ export async function sayingsOfCluster(): Promise<Check[]> {
     ...(await nodes()),
     ...(await calico()),
     ...(await lookups()),
+    ...(await policies()),
     ...(await agent()),
   ];
 }
@@ -69,11 +72,13 @@ async function apiServer(): Promise<Check[]> {
 }
 
 const lacking = (isMissing: (resource: string, group: string) => boolean): FakeApi =>
-  fakeApi(({ body }) => {
-    const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string } } };
-    const { group, resource } = spec.resourceAttributes;
-    return answered({ status: { allowed: !isMissing(resource, group) } });
-  });
+  fakeApi(({ body }) => reviewed(body, isMissing));
+
+function reviewed(body: unknown, isMissing: (resource: string, group: string) => boolean): Answer {
+  const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string } } };
+  const { group, resource } = spec.resourceAttributes;
+  return answered({ status: { allowed: !isMissing(resource, group) } });
+}
 
 async function granted(): Promise<Check[]> {
   return await Promise.all([
@@ -131,6 +136,45 @@ async function calico(): Promise<Check[]> {
     check(felix({ bpfEnabled: true }), false),
   ]);
   return [...found.flat(), ...checkCalico({ ...unsure, kubeProxyHere: undefined, prefixes })];
+}
+
+function served(isMissing: (resource: string, group: string) => boolean, versions = answered({})): FakeApi {
+  return fakeApi((request) => {
+    if (request.verb === 'POST') return reviewed(request.body, isMissing);
+    if (request.path === '/apis/networking.k8s.io/v1') return answered({ resources: [{ name: 'networkpolicies' }] });
+    return request.path.startsWith('/apis/crd.projectcalico.org')
+      ? answered({ resources: [{ name: 'globalnetworkpolicies' }] })
+      : versions;
+  });
+}
+
+async function policies(): Promise<Check[]> {
+  return await Promise.all([
+    checkPolicies(
+      served(() => false),
+      { policies: 'off' },
+    ),
+    checkPolicies(
+      served(() => false),
+      { policies: 'auto' },
+    ),
+    checkPolicies(
+      served((_, group) => group === 'networking.k8s.io'),
+      { policies: 'auto' },
+    ),
+    checkPolicies(
+      served((resource, group) => resource === 'namespaces' || group === 'crd.projectcalico.org'),
+      { policies: 'auto' },
+    ),
+    checkPolicies(
+      served(() => false, refused(503)),
+      { policies: 'auto' },
+    ),
+    checkPolicies(
+      fakeApi(() => refused(0)),
+      { policies: 'auto' },
+    ),
+  ]);
 }
 
 async function lookups(): Promise<Check[]> {

@@ -29,6 +29,7 @@ const components: Readonly<Record<string, Values>> = {
   'host-network': { hostNetwork: true },
   'node-condition': { nodeCondition: true },
   'pod-monitor': { podMonitor: { enabled: true } },
+  policies: { policies: true },
   'shared-directory': { lookups: { directory: { enabled: true } } },
 };
 const names = Object.keys(components);

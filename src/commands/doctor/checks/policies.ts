@@ -1,0 +1,32 @@
+import type { Config } from '../../../config/config.ts';
+import { may } from '../../../kubernetes/pod-finders/may.ts';
+import { clusterPolicyKinds, namespacedPolicyKinds, servedKinds } from '../../../kubernetes/policy-kinds.ts';
+import { type Api, seeApiServer } from '../api.ts';
+import { answersOf, type Check } from '../check.ts';
+
+const { ok, unknown, warning } = answersOf('policies');
+
+/** Whether Events can say which policy denied a packet. */
+export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pick<Config, 'policies'>): Promise<Check> {
+  if (policies === 'off') return ok('off: Events do not say which policy denied a packet');
+  const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
+  if (granted === undefined) return unknown('it is not known whether policies may be listed', seeApiServer);
+  if (!granted)
+    return ok(
+      'not read, so Events do not say which policy denied a packet: the component policies grants the right to list them',
+    );
+  const kinds = await servedKinds(api, [...clusterPolicyKinds, ...namespacedPolicyKinds]).catch(() => undefined);
+  if (kinds === undefined) return unknown('it is not known which kinds of policies there are', seeApiServer);
+  const asked = [
+    ['', 'namespaces'] as const,
+    ...kinds.map(({ apiVersion, plural }) => [apiVersion.split('/', 1)[0] ?? '', plural] as const),
+  ];
+  const allowed = await Promise.all(asked.map(([group, resource]) => may(api, 'list', resource, group)));
+  const missing = asked.filter((_, index) => allowed[index] === false);
+  if (missing.length > 0)
+    return warning(
+      `may not list ${missing.map(([group, resource]) => (group === '' ? resource : `${resource}.${group}`)).join(', ')}, so often it is unknown which policy denied a packet`,
+      'grant it with the component policies, in its present form',
+    );
+  return ok(`Events say which policy denied a packet, of ${kinds.map(({ kind }) => kind).join(', ')}`);
+}

@@ -1,0 +1,109 @@
+/** What verdicts of policies need of the API server, made small: for one Namespace, for one Pod, and for the whole cluster. */
+import type { Millis } from '../model/log-line.ts';
+import { at, type Json, list } from '../platform/json.ts';
+import {
+  anyTier,
+  compilePolicy,
+  type Namespace,
+  type Pod,
+  type Policy,
+  readNamespace,
+  readPod,
+  unknownPolicy,
+} from '../policies/policies.ts';
+import type { Connection } from './connection.ts';
+import {
+  clusterPolicyKinds,
+  listPolicies,
+  namespacedPolicyKinds,
+  type PolicyKind,
+  servedKinds,
+} from './policy-kinds.ts';
+import { createSharedAnswers } from './pod-finders/shared-answers.ts';
+import { RefusedError } from './refusal.ts';
+import { ifUsable, slimPod } from './slim.ts';
+
+/** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
+export const maxPolicies = 5000;
+
+export interface NamespacePolicies {
+  /** Undefined where it may not be read, or is gone. */
+  readonly namespace: Namespace | undefined;
+  readonly policies: readonly Policy[];
+}
+
+export interface KnownPod {
+  readonly pod: Pod;
+  /** As in the Pods that are watched (`slimPod`). */
+  readonly uid: string;
+}
+
+/** All read from the API server's cache, with the right to list. Each rejects with a `RefusedError`. */
+export interface PolicyReader {
+  /** Policies of the whole cluster. */
+  readonly cluster: () => Promise<readonly Policy[]>;
+  readonly namespace: (name: string) => Promise<NamespacePolicies>;
+  readonly pod: (namespace: string, name: string) => Promise<KnownPod | undefined>;
+}
+
+/** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
+const kindsAge: Millis = 600_000;
+
+export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis): PolicyReader {
+  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds];
+  const served = createSharedAnswers(() => servedKinds(connection, all), { entries: 1, now });
+
+  return {
+    async cluster() {
+      const kinds = await kindsOf(clusterPolicyKinds);
+      return (await Promise.all(kinds.map((kind) => read(kind, undefined)))).flat();
+    },
+    async namespace(name) {
+      const kinds = await kindsOf(namespacedPolicyKinds);
+      const [namespace, ...policies] = await Promise.all([
+        one('/api/v1/namespaces', name, readNamespace),
+        ...kinds.map((kind) => read(kind, name)),
+      ]);
+      return { namespace, policies: policies.flat() };
+    },
+    pod: (namespace, name) =>
+      one(`/api/v1/namespaces/${namespace}/pods`, name, (object) => {
+        const pod = readPod(object);
+        const uid = ifUsable(slimPod)(object)?.uid;
+        return pod === undefined || uid === undefined ? undefined : { pod, uid };
+      }),
+  };
+
+  async function kindsOf(kinds: readonly PolicyKind[]): Promise<PolicyKind[]> {
+    const { value } = await served.get('', kindsAge);
+    return value.filter((kind) => kinds.includes(kind));
+  }
+
+  /** Of a kind that may not be listed, one policy stands for all that there may be; NetworkPolicies must be. */
+  async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Policy[]> {
+    const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
+    const { apiVersion, kind, plural } = policyKind;
+    const any = (reason: string): Policy[] => [
+      unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason),
+    ];
+    if (answer.kind === 'refused') {
+      if (answer.status === 404) return [];
+      if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
+      return any(`${plural} may not be listed`);
+    }
+    if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
+    return answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
+  }
+
+  /** By a list, because the agent may not get. Undefined where it is not there, or may not be read. */
+  async function one<T>(path: string, name: string, slim: (object: Json) => T | undefined): Promise<T | undefined> {
+    const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
+    const answer = await connection.request('GET', path, { query });
+    if (answer.kind === 'answered') {
+      const [found] = list(at(answer.body, 'items'));
+      return found === undefined ? undefined : slim(found);
+    }
+    if (answer.status === 403 || answer.status === 404) return undefined;
+    throw new RefusedError(answer);
+  }
+}

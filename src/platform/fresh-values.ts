@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import type { Millis } from '../model/log-line.ts';
+
+export interface Fresh<T> {
+  readonly value: T;
+  /** When the reading of it began. */
+  readonly at: Millis;
+}
+
+/** Values by key that are read again when one is needed that is not older than a certain time. */
+export interface FreshValues<T extends object> {
+  /** Resolves when a value that was read after `since` is there, or is not to be had. Never rejects. */
+  readonly refresh: (key: string, since: Millis) => Promise<void>;
+  /** What was read last. */
+  readonly get: (key: string) => Fresh<T> | undefined;
+  /** Sum of the sizes. */
+  readonly size: number;
+}
+
+export interface FreshValuesOptions<T extends object> {
+  /** May reject; must settle. */
+  readonly read: (key: string) => Promise<T>;
+  /** Asked before each reading: false where it would cost too much now. */
+  readonly mayRead: () => boolean;
+  readonly onFailed: (error: unknown) => void;
+  /** A key that failed is not read again for that long. */
+  readonly failedFor: Millis;
+  readonly max: number;
+  /** Of all values together; one of a larger size is not kept. */
+  readonly maxSize: number;
+  readonly sizeOf: (value: T) => number;
+  readonly now: () => Millis;
+}
+
+export function createFreshValues<T extends object>(options: FreshValuesOptions<T>): FreshValues<T> {
+  const { read, mayRead, onFailed, failedFor, max, maxSize, sizeOf, now } = options;
+  const values = new LRUCache<string, Fresh<T>>({
+    max,
+    maxSize,
+    sizeCalculation: ({ value }) => Math.max(1, sizeOf(value)),
+  });
+  const failed = new LRUCache<string, Millis>({ max });
+  const running = new Map<string, Promise<void>>();
+
+  return {
+    get: (key) => values.get(key),
+    get size() {
+      return values.calculatedSize;
+    },
+    async refresh(key, since) {
+      if ((values.get(key)?.at ?? -Infinity) >= since) return;
+      const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
+      if (!running.has(key) && (isCooling || !mayRead())) return;
+      const reading = running.get(key) ?? begin(key);
+      running.set(key, reading);
+      await reading;
+    },
+  };
+
+  async function begin(key: string): Promise<void> {
+    const at = now();
+    try {
+      values.set(key, { value: await read(key), at });
+      failed.delete(key);
+    } catch (error) {
+      failed.set(key, now());
+      onFailed(error);
+    } finally {
+      running.delete(key);
+    }
+  }
+}

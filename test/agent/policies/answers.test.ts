@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
+import type { Answer } from '../../../src/kubernetes/connection.ts';
+import { maxPolicies } from '../../../src/kubernetes/policy-objects.ts';
+import type { Series } from '../../../src/model/series.ts';
+import type { FlowDetails } from '../../../src/model/finding.ts';
+import { finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
+import { answered, refused } from '../../commands/doctor/fake.ts';
+import { networkPolicy } from '../../policies/objects.ts';
+
+const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const shopPolicies = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';
+
+/** A path, or its beginning where it ends with `*`, and what is answered. */
+type Answers = Readonly<Record<string, Answer | (() => Promise<Answer>)>>;
+
+const podObject = (name: string, namespace: string, labels: object, uid = `uid-of-${name}`) => ({
+  metadata: { name, namespace, uid, labels },
+  status: { phase: 'Running' },
+});
+
+const cluster: Answers = {
+  [review]: answered({ status: { allowed: true } }),
+  '/apis/networking.k8s.io/v1': answered({ resources: [{ name: 'networkpolicies' }] }),
+  '/api/v1/namespaces/shop/pods': answered({ items: [podObject('web-0', 'shop', { app: 'web' })] }),
+  '/api/v1/namespaces/batch/pods': answered({ items: [podObject('worker-7', 'batch', { app: 'worker' })] }),
+  '/api/v1/namespaces': answered({ items: [{ metadata: { name: 'any', labels: {} } }] }),
+  [shopPolicies]: answered({ items: [networkPolicy({ podSelector: {} }, 'default-deny')] }),
+  '/apis/networking.k8s.io/v1/namespaces/*': answered({ items: [] }),
+};
+
+const pending = (): Promise<Answer> => new Promise(() => {});
+
+/** An agent's answers at an API server that answers as `answers` say, which may be changed. */
+function setUp(given: Answers = {}, longestWait = 2000) {
+  const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
+  const scene = { now: nine, asked: [] as string[], logged: 0, answers };
+  const { answerOn } = createPolicyAnswers({
+    connection: {
+      async request(_, path) {
+        scene.asked.push(path);
+        const wild = Object.keys(answers).find((key) => key.endsWith('*') && path.startsWith(key.slice(0, -1)));
+        const answer = answers[path] ?? answers[wild ?? ''] ?? refused(404);
+        return typeof answer === 'function' ? await answer() : answer;
+      },
+    },
+    log: { info: () => void scene.logged++ },
+    clock: { now: () => scene.now, toWall: (time) => time },
+    longestWait,
+  });
+  return { scene, answerOn };
+}
+
+function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {
+  const given = flow({ enforcer: 'network-policy', peer: workerEnd(7), ...details });
+  return series({ last, finding: finding({ regarding: podRef(name), details: given }) });
+}
+
+test('a drop that policies have no part in asks for nothing', async () => {
+  const { scene, answerOn } = setUp();
+  expect(await answerOn(dropped({ enforcer: 'host-firewall' }))).toBeUndefined();
+  expect(scene.asked).toEqual([]);
+});
+
+test('what one Event needed is there for the next, until a packet comes after it was read', async () => {
+  const { scene, answerOn } = setUp();
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
+  const { length } = scene.asked;
+  scene.now += 30_000;
+  expect(await answerOn(dropped({ port: 80 }))).toMatchObject({ outcome: 'denies' });
+  expect(scene.asked).toHaveLength(length);
+  await answerOn(dropped({}, scene.now));
+  expect(scene.asked.slice(length).filter((path) => path.endsWith('/networkpolicies'))).toHaveLength(2);
+});
+
+test('an API server that hangs delays one Event by the longest wait, and others not at all', async () => {
+  const { scene, answerOn } = setUp({ [shopPolicies]: pending }, 20);
+  expect(await answerOn(dropped())).toBeUndefined();
+  const started = performance.now();
+  for (let each = 0; each < 1000; each++) expect(await answerOn(dropped())).toBeUndefined();
+  // A thousand waits would be twenty seconds.
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(scene.asked.filter((path) => path === shopPolicies)).toHaveLength(1);
+});
+
+test('what comes late is there for the next Event', async () => {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, 20);
+  expect(await answerOn(dropped())).toBeUndefined();
+  resolve(cluster[shopPolicies] as Answer);
+  // Until then nothing is waited for.
+  scene.now += 10_000;
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
+});
+
+test('policies that were read before the packet admit nothing', async () => {
+  const { scene, answerOn } = setUp({ [shopPolicies]: answered({ items: [] }) });
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'admits' });
+  scene.answers[shopPolicies] = refused(503);
+  scene.now += 30_000;
+  expect(await answerOn(dropped({}, scene.now))).toBeUndefined();
+});
+
+test('policies that were read before the packet deny it for ten minutes', async () => {
+  const { scene, answerOn } = setUp();
+  await answerOn(dropped());
+  scene.answers[shopPolicies] = refused(503);
+  scene.now += 599_000;
+  expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
+  scene.now += 2000;
+  expect(await answerOn(dropped({}, scene.now))).toBeUndefined();
+});
+
+test('without the right to list policies nothing else is asked, one line is logged, and it is asked again after ten minutes', async () => {
+  const { scene, answerOn } = setUp({ [review]: answered({ status: { allowed: false } }) });
+  for (let each = 0; each < 10; each++) expect(await answerOn(dropped())).toBeUndefined();
+  expect(scene.asked).toStrictEqual([review]);
+  expect(scene.logged).toBe(1);
+  scene.answers[review] = answered({ status: { allowed: true } });
+  scene.now += 600_000;
+  expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
+  expect(scene.logged).toBe(2);
+});
+
+test('a right that is taken away is noticed by the refusal', async () => {
+  const { scene, answerOn } = setUp();
+  await answerOn(dropped());
+  scene.answers[shopPolicies] = refused(403);
+  scene.now += 5000;
+  await answerOn(dropped({}, scene.now));
+  expect(scene.logged).toBe(1);
+  const { length } = scene.asked;
+  scene.now += 5000;
+  await answerOn(dropped({}, scene.now));
+  expect(scene.asked).toHaveLength(length);
+});
+
+test('an API server that does not say whether policies may be listed is asked again', async () => {
+  const { scene, answerOn } = setUp({ [review]: refused(0) });
+  expect(await answerOn(dropped())).toBeUndefined();
+  scene.answers[review] = cluster[review] as Answer;
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
+  expect(scene.logged).toBe(0);
+});
+
+test('a kind of policies that may not be listed makes the verdict unknown', async () => {
+  const { answerOn } = setUp({
+    '/apis/crd.projectcalico.org/v1': answered({ resources: [{ name: 'globalnetworkpolicies' }] }),
+    '/apis/crd.projectcalico.org/v1/globalnetworkpolicies': refused(403),
+  });
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+});
+
+test('kinds that the API server does not have are not listed', async () => {
+  const { scene, answerOn } = setUp();
+  await answerOn(dropped());
+  expect(scene.asked.filter((path) => /cilium|antrea|projectcalico|policy\.net/.test(path))).toSatisfy(
+    (paths: string[]) => paths.every((path) => path.split('/').length === 4),
+  );
+});
+
+test('of a Namespace with too many policies the verdict is unknown', async () => {
+  const policy = networkPolicy({ podSelector: {} }, 'p');
+  const items = Array.from({ length: maxPolicies + 1 }, () => policy);
+  const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+});
+
+test('a Pod that has the name of another by now says nothing about that one', async () => {
+  const items = [podObject('web-0', 'shop', {}, 'uid-of-another')];
+  const { answerOn } = setUp({ '/api/v1/namespaces/shop/pods': answered({ items }) });
+  expect(await answerOn(dropped())).toBeUndefined();
+});
+
+test('policies of a peer that could not be read do not admit', async () => {
+  const { answerOn } = setUp({
+    [shopPolicies]: answered({ items: [] }),
+    '/apis/networking.k8s.io/v1/namespaces/batch/networkpolicies': refused(500),
+  });
+  expect(await answerOn(dropped())).toBeUndefined();
+});
+
+test('a storm of Pods costs no more requests than the budget has', async () => {
+  const { scene, answerOn } = setUp();
+  for (let each = 0; each < 2000; each++) await answerOn(dropped({}, nine, `web-${each}`));
+  // Seven for which kinds there are and the right; a Namespace takes two.
+  expect(scene.asked.length).toBeLessThanOrEqual(60 + 7 + 2);
+});
