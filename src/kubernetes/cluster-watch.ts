@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { type ClusterInformerOptions, informerOf, isFinal, paths, type WatchedResource } from './cluster-informers.ts';
 import { type Informer, retryIntervals, sleep } from './informer.ts';
 import { countAll } from './paged-list.ts';
-import type { RefusedError } from './refusal.ts';
+import { refusalOfError } from './refusal.ts';
 
 export type { WatchedResource } from './cluster-informers.ts';
 
@@ -122,12 +122,12 @@ async function isFew(
     numOfAttempts: Number.MAX_SAFE_INTEGER,
     retry: (error) => {
       if (signal.aborted) return false;
-      const { refusal } = error as RefusedError;
+      const refusal = refusalOfError(error);
       onProblem(resource, { verb: 'list', refusal });
       if (refusal.status === 401) connection.reload();
       return refusal.status !== 403 && !isFinal(resource, refusal.status);
     },
-  }).catch((error: unknown) => (isFinal(resource, (error as RefusedError).refusal.status) ? undefined : 0));
+  }).catch((error: unknown) => (isFinal(resource, refusalOfError(error).status) ? undefined : 0));
   if (count === undefined) return undefined;
   if (count > limit) onTooMany(resource, count, limit);
   return count <= limit;

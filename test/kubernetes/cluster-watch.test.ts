@@ -137,6 +137,17 @@ describe('EndpointSlices', () => {
     expect(cluster.watches('endpointslices')).toBe(false);
   });
 
+  test('an answer to their count that is no list is a failure: they are counted again', async () => {
+    answerSlices = (asked) => {
+      if (asked.query['watch'] !== undefined) return;
+      const isFirst = askedForSlices().length === 1;
+      json(asked.response, 200, isFirst ? null : { metadata: { resourceVersion: '8' }, items: [slice] });
+    };
+    start(1);
+    await until(() => cluster.watches('endpointslices'));
+    expect(reported).toEqual(['list refused with 0', 'synced']);
+  });
+
   test('are not waited for', async () => {
     answerSlices = () => {};
     start(9);
