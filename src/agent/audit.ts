@@ -34,6 +34,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
       peers: config.auditPeers,
       bits: { ipv4: config.auditIpv4Prefix, ipv6: config.auditIpv6Prefix },
       isHidden: config.auditOptOut ? hasOptedOut : noNamespace,
+      labels: config.auditLabels,
     },
     clock,
     onAttempt({ sink, rows, refused, error }) {

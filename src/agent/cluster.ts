@@ -48,8 +48,10 @@ export async function connect({ config, metrics, counts, clock }: ConnectOptions
 export function createClusterContext(options: ClusterContextOptions) {
   const { config, connection, log, problems, onChange, clock } = options;
   const { now } = clock;
+  const podLabels = config.audit.length > 0 ? config.auditLabels : [];
   const podLookups = createPodLookups({
     config,
+    podLabels,
     connection,
     lists: () => lists,
     log,
@@ -74,6 +76,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     lists,
     ownNode: config.node,
     podCache: config.podCache,
+    podLabels,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
     optedOut: config.audit.length > 0 && config.auditOptOut ? optedOut : undefined,
     onProblem: problems.informer,

@@ -12,6 +12,8 @@ import type { ApiProblems } from './api-problems.ts';
 
 export interface PodLookupsOptions {
   config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
+  /** Names of the labels that Pods are kept with. */
+  podLabels: readonly string[];
   connection: Connection;
   lists: () => Pick<LiveLists, 'directory' | 'podsHere'>;
   log: Pick<Log, 'info'>;
@@ -24,6 +26,7 @@ export interface PodLookupsOptions {
 /** How Pods of other nodes are found by their addresses; undefined where all Pods are watched, or none is to be looked up. */
 export function createPodLookups({
   config,
+  podLabels,
   connection,
   lists,
   log,
@@ -38,6 +41,7 @@ export function createPodLookups({
     ranges: createLiveRanges(config, lists, clock),
     directory: createDirectoryFinder({ folder: config.directory, clock, random: Math.random }),
     clock,
+    podLabels,
   });
   return createFinderChain(
     finders,

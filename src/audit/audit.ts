@@ -7,7 +7,7 @@ import { type Delivery, type DeliverOptions, startDelivery } from './deliver.ts'
 import type { Sink } from './sink.ts';
 import { createIntervals } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
-import { noNamespace, type Privacy, redactionOf, redactRestored } from './privacy.ts';
+import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
 import { createAuditQueue, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
 import type { LostRows } from './sink-places.ts';
@@ -46,9 +46,9 @@ const slice = 200;
 /** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
 export function createAudit(options: AuditOptions) {
   const { node, cluster, interval, sinks, queueSize, privacy, clock, onAttempt } = options;
-  // Which namespaces are hidden is not known yet.
-  const redactKept = redactionOf({ ...privacy, isHidden: noNamespace });
-  const restored = options.restored && redactKept ? redactRestored(options.restored, redactKept) : options.restored;
+  const kept = options.restored;
+  const redactKept = kept && redactionOfKept(privacy, kept);
+  const restored = kept && redactKept ? redactRestored(kept, redactKept) : kept;
   const queue = createAuditQueue({
     sinks: sinks.map(({ name }) => name),
     most: queueSize,

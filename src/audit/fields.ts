@@ -1,7 +1,7 @@
 /** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
 
 /** Major: readers refuse what they do not know. Minor: fields were added. */
-export const schemaVersion = '1.0';
+export const schemaVersion = '1.1';
 
 /** How many values a field has in one cluster: `fine` as a label of metrics and streams, `careful`, or `avoid`. */
 export type Cardinality = 'fine' | 'careful' | 'avoid';
@@ -74,6 +74,10 @@ function fieldsOfEnd(end: End) {
       ocsf: `${ocsf}.name`,
     }),
     'k8s.pod.uid': text(`Its uid.`, 'avoid', { otel: `${end}.k8s.pod.uid`, ocsf: `${ocsf}.uid` }),
+    'k8s.pod.labels': text(
+      `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`; if all packets were of Pods with the same.`,
+      'careful',
+    ),
     'k8s.owner.kind': text(`Kind of the workload: \`Deployment\`, \`StatefulSet\`, …`, 'fine', {
       otel: `${end}.k8s.owner.kind`,
     }),

@@ -156,7 +156,7 @@ const kindNames = { pod: 'Pod', node: 'Node', service: 'Service', external: 'ext
 
 function endOf(
   end: 'source' | 'destination',
-  { kind, address, evidence, object, workload, role }: Endpoint,
+  { kind, address, evidence, object, workload, role, labels }: Endpoint,
 ): FlowRecord {
   return {
     [`${end}.address`]: address,
@@ -165,6 +165,7 @@ function endOf(
     [`${end}.evidence`]: evidence === 'none' ? undefined : evidence,
     [`${end}.k8s.namespace.name`]: object?.namespace,
     [`${end}.k8s.pod.name`]: kind === 'pod' ? object?.name : undefined,
+    [`${end}.k8s.pod.labels`]: labels,
     [`${end}.k8s.owner.kind`]: workload?.kind ?? (kind === 'pod' ? undefined : object?.kind),
     [`${end}.k8s.owner.name`]: workload?.name ?? (kind === 'pod' ? undefined : object?.name),
   };

@@ -29,8 +29,10 @@ const mostAddresses = 255;
 const mayDiffer = [
   'source.evidence',
   'source.k8s.pod.name',
+  'source.k8s.pod.labels',
   'destination.evidence',
   'destination.k8s.pod.name',
+  'destination.k8s.pod.labels',
   'interface.in',
   'interface.out',
 ] as const satisfies readonly (keyof FlowRecord)[];

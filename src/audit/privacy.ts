@@ -11,6 +11,8 @@ export interface Privacy {
   bits: { ipv4: number; ipv6: number };
   /** Namespaces that are not named, as they asked for it. */
   isHidden: (namespace: string) => boolean;
+  /** Names of the labels of Pods that are shown. */
+  labels: readonly string[];
 }
 
 type End = 'source' | 'destination';
@@ -95,6 +97,34 @@ function cutAddress(address: string, bits: Privacy['bits']): string | undefined 
 interface Restorable {
   flows: readonly OpenFlow[];
   rows: readonly (readonly [number: string, row: string])[];
+}
+
+/**
+ * As `redactionOf`, for what an earlier run kept: which namespaces are hidden is not known yet, and other labels may have been asked
+ * for then. Undefined: nothing of it has to be taken out.
+ */
+export function redactionOfKept(
+  privacy: Privacy,
+  { rows, flows }: Restorable,
+): ((fields: FlowRecord) => FlowRecord) | undefined {
+  const redact = redactionOf({ ...privacy, isHidden: noNamespace });
+  const isWithLabels =
+    rows.some(([, row]) => row.includes('.k8s.pod.labels"')) ||
+    flows.some(({ fields }) => ends.some((end) => fields[`${end}.k8s.pod.labels`] !== undefined));
+  if (!isWithLabels) return redact;
+  return (fields) => withLabels(redact?.(fields) ?? fields, privacy.labels);
+}
+
+function withLabels(fields: FlowRecord, names: readonly string[]): FlowRecord {
+  const shown = { ...fields };
+  for (const end of ends) {
+    const labels = fields[`${end}.k8s.pod.labels`]?.split(',');
+    if (labels === undefined) continue;
+    const kept = labels.filter((label) => names.includes(label.slice(0, label.indexOf('='))));
+    if (kept.length > 0) shown[`${end}.k8s.pod.labels`] = kept.join(',');
+    else delete shown[`${end}.k8s.pod.labels`];
+  }
+  return shown;
 }
 
 /** What an earlier run kept may be of settings that left out less. Ids and numbers stay, so what was sent before is the same record. */

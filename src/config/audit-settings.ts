@@ -75,6 +75,14 @@ export const auditSettings = {
     type: 'boolean',
     default: 'false',
   },
+  auditLabels: {
+    flag: 'audit-label',
+    env: 'AUDIT_LABELS',
+    value: 'LABEL',
+    help: 'the audit has these labels of Pods, for example app.kubernetes.io/name; eight at most. Default: none',
+    default: '',
+    list: /[,\s]+/,
+  },
   auditFileSize: {
     flag: 'audit-file-size',
     env: 'AUDIT_FILE_SIZE',

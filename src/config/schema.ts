@@ -1,6 +1,7 @@
 /** What each setting may be, with the message for what it may not be. Options and variables are made into the types of a file before. */
 import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
+import { isLabelName } from '../platform/api-names.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
 import { lookupWays } from '../model/lookup-way.ts';
 import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
@@ -164,6 +165,10 @@ export const schema = z.strictObject({
   auditIpv4Prefix: bitsUpTo(32),
   auditIpv6Prefix: bitsUpTo(128),
   auditOptOut: yesOrNo,
+  auditLabels: listOf(text.check(z.refine(isLabelName, { error: 'is no name of a label' }))).check(
+    z.maxLength(8, { error: 'must be eight labels at most' }),
+    z.refine((list) => new Set(list).size === list.length, { error: 'names a label twice' }),
+  ),
   auditFileSize: mebibytes,
   auditFileTotal: mebibytes,
   auditOtlpHeaders: z.optional(path),

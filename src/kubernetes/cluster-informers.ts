@@ -24,6 +24,8 @@ export interface ClusterInformerOptions {
   ownNode: string;
   /** `node`: the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
+  /** Names of the labels that Pods are kept with; by default none. */
+  podLabels?: readonly string[] | undefined;
   /** Takes the names of the Namespaces that asked not to be named; undefined: they are not watched. */
   optedOut?: Set<string> | undefined;
   onProblem: (resource: WatchedResource, problem: InformerProblem) => void;
@@ -48,6 +50,7 @@ export function informerOf(
     lists,
     ownNode,
     podCache,
+    podLabels,
     optedOut,
     clock: { now, fromWall },
     random,
@@ -76,7 +79,7 @@ export function informerOf(
       return createInformer({
         ...common,
         ...(podCache === 'node' ? selection(`spec.nodeName=${ownNode}`) : everything),
-        slim: (object) => onSteadyClock(slimPod(object), fromWall),
+        slim: (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
         onSet: (pod) => lists.setPod(pod, now()),
         onDelete: (namespace, name) => lists.removePod(namespace, name, now()),
       });

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../platform/address.ts';
-import { isHostName, isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
+import { isHostName, isKind, isLabel, isLabelValue, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import type { Millis } from '../model/log-line.ts';
 import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
 import { createInterner } from '../resolving/interner.ts';
@@ -34,8 +34,8 @@ export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | un
   };
 }
 
-/** v1 Pod → the fields that are kept. */
-export function slimPod(object: Json): Pod {
+/** v1 Pod → the fields that are kept, and of its labels those with these names. */
+export function slimPod(object: Json, names: readonly string[] = []): Pod {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const labels = strings(at(object, 'metadata', 'labels'));
   const annotations = strings(at(object, 'metadata', 'annotations'));
@@ -59,10 +59,20 @@ export function slimPod(object: Json): Pod {
       labels,
     ),
     role: podRole(namespace, labels),
+    ...(names.length > 0 && { labels: labelsText(labels, names) }),
     from,
     until: endOf(object, from),
     ...healthOf(object),
   };
+}
+
+/** In the order of the names; neither a name nor a value has a comma or an equals sign. A saved list may have any text. */
+function labelsText(labels: Readonly<Record<string, string>>, names: readonly string[]): string | undefined {
+  const found = names.flatMap((name) => {
+    const value = Object.hasOwn(labels, name) ? labels[name] : undefined;
+    return value !== undefined && isLabelValue(value) ? `${name}=${value}` : [];
+  });
+  return found.join(',') || undefined;
 }
 
 /** The same Pod, its times mapped: the API server's are of a wall clock, those of packets and of the lists are not. */

@@ -49,6 +49,8 @@ export interface Endpoint {
   range: AddressRange;
   /** Node of a Pod. */
   node: string | undefined;
+  /** Of a Pod, those that were asked for: `app=web,team=shop`. */
+  labels?: string | undefined;
   /** A part this endpoint plays that explains much: the cluster's DNS, its API server, the cloud's metadata service. */
   role: 'dns' | 'api-server' | 'metadata' | undefined;
   /** For a person, where `object` is undefined: `outside the cluster`, `Pod range of node-b, no Pod has it`. */

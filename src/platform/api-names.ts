@@ -24,6 +24,17 @@ export function isOpaqueId(text: string): boolean {
   return /^[\w-]{1,63}$/.test(text);
 }
 
+/** Name of a label: a part of letters, digits and `-_.`, with a DNS name and `/` before it or without. */
+export function isLabelName(text: string): boolean {
+  const [name = '', prefix, more] = text.split('/').toReversed();
+  return more === undefined && name !== '' && isLabelValue(name) && (prefix === undefined || isSubdomain(prefix));
+}
+
+/** What a label may be: empty, too. */
+export function isLabelValue(text: string): boolean {
+  return text.length <= 63 && /^(?:[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)?$/.test(text);
+}
+
 /** Name that a machine gives itself, or its address, as log lines and Nodes mention it; underscores occur. */
 export function isHostName(text: string): boolean {
   return /^[A-Za-z0-9_][\w.:-]{0,252}$/.test(text);

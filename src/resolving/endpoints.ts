@@ -10,11 +10,11 @@ function addressOnly(address: string) {
 }
 
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
-  const { namespace, name, workload, node, role } = pod;
+  const { namespace, name, workload, node, role, labels } = pod;
   const identity = workload ? workloadKey(workload) : `Pod/${namespace}/${name}`;
   const range = rangeOf(address);
   // Made for each packet of another flow: one literal.
-  return { address, identity, range, object: podRef(pod), workload, node, role, note, kind: 'pod', evidence };
+  return { address, identity, range, object: podRef(pod), workload, node, role, labels, note, kind: 'pod', evidence };
 }
 
 export function nodeEndpoint(node: Node, address: string): Endpoint {

@@ -78,6 +78,7 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
     namespace: intern(pod.namespace, pod.namespace),
     node: pod.node && intern(pod.node, pod.node),
     workload: pod.workload && internWorkload(workloadKey(pod.workload), pod.workload),
+    labels: pod.labels && intern(pod.labels, pod.labels),
     // What is seen now cannot have begun later: the clock of its node is ahead of ours.
     from: same?.from ?? Math.min(pod.from, now),
     // Evicted, or its node is gone: no container has an end, but the Pod was seen to run.

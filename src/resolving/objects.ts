@@ -14,6 +14,8 @@ export interface Pod {
   addresses: string[];
   workload: Workload | undefined;
   role: Endpoint['role'];
+  /** Those that were asked for, `app=web,team=shop`. */
+  labels?: string | undefined;
   /** It held its addresses from `from` until before `until` (Infinity while it runs). */
   from: Millis;
   until: Millis;

@@ -84,6 +84,21 @@ describe('a flow in one interval', () => {
     expect(record).not.toHaveProperty(['destination.addresses']);
   });
 
+  test('of Pods of one workload with several labels has those of none; with the same, theirs', () => {
+    const { drop, closeAt } = open();
+    for (const number of [1, 2])
+      drop(
+        1,
+        ends({
+          source: { ...workerEnd(number), labels: `version=${number}` },
+          destination: podEnd({ labels: 'app=web' }),
+        }),
+      );
+    const [record] = closeAt(66);
+    expect(record).toMatchObject({ 'network.packets': 2, 'destination.k8s.pod.labels': 'app=web' });
+    expect(record).not.toHaveProperty(['source.k8s.pod.labels']);
+  });
+
   test('another port is another flow', () => {
     const { drop, closeAt } = open();
     drop(1, web(), 1, {}, 80);

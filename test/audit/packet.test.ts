@@ -30,10 +30,11 @@ test('all that a line shows of one packet', () => {
     repeat: 3,
     packet: packet({ tcpFlags: 18 }),
   };
-  const found = ends({ source: workerEnd(1), destination: externalEnd(), fromPodInterface: true });
+  const source = { ...workerEnd(1), labels: 'app=worker' };
+  const found = ends({ source, destination: externalEnd(), fromPodInterface: true });
   expect(row(given, { time: nine + 1500 }, found)).toEqual({
     '@timestamp': '2026-11-21T09:00:01.500Z',
-    'schema.version': '1.0',
+    'schema.version': '1.1',
     'event.id': expect.stringMatching(/^[0-9a-f]{24}$/),
     'event.name': 'network.flow.drop',
     'event.action': 'dropped',
@@ -53,6 +54,7 @@ test('all that a line shows of one packet', () => {
     'source.k8s.namespace.name': 'batch',
     'source.k8s.pod.name': 'worker-1',
     'source.k8s.pod.uid': 'uid-of-worker-1',
+    'source.k8s.pod.labels': 'app=worker',
     'source.k8s.owner.kind': 'Deployment',
     'source.k8s.owner.name': 'worker',
     'destination.address': '203.0.113.9',

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { AuditState } from '../../src/audit/audit.ts';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type AuditedPacket, flowOf } from '../../src/audit/flow.ts';
-import { noNamespace, type Privacy, redactionOf, redactRestored } from '../../src/audit/privacy.ts';
+import { noNamespace, type Privacy, redactionOf, redactionOfKept, redactRestored } from '../../src/audit/privacy.ts';
 import { rowOf } from '../../src/audit/record.ts';
 import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, workerEnd } from '../builders.ts';
 
-const all: Privacy = { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, isHidden: noNamespace };
+const all: Privacy = { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, isHidden: noNamespace, labels: [] };
 
 function flow(privacy: Partial<Privacy>, given: Partial<AuditedPacket> = {}) {
   const found = {
@@ -113,6 +113,43 @@ describe('addresses are cut', () => {
   });
 });
 
+describe('labels', () => {
+  const source = { ...workerEnd(1), labels: 'app=worker,team=a' };
+  const destination = podEnd({ labels: 'app=web,team=b' });
+
+  test('of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
+    const found = flow({ peers: 'redacted' }, { ends: ends({ source, destination }) });
+    expect(found.fields).toMatchObject({ 'destination.k8s.pod.labels': 'app=web,team=b' });
+    expect(JSON.stringify(found)).not.toContain('worker');
+    const hidden = flow({ isHidden: (namespace) => namespace === 'shop' }, { ends: ends({ source, destination }) });
+    expect(hidden.fields).toMatchObject({ 'source.k8s.pod.labels': 'app=worker,team=a' });
+    expect(JSON.stringify(hidden)).not.toContain('team=b');
+  });
+
+  test('that an earlier run kept and this one does not ask for are taken out', () => {
+    const { fields } = flow({}, { ends: ends({ source, destination: externalEnd() }) });
+    const state: AuditState = {
+      rest: { newest: 1, sinks: {}, closings: 0 },
+      rows: [['1', rowOf({ 'event.id': 'id-1', ...fields })]],
+      flows: [],
+    };
+    const shownWith = (labels: string[]): unknown => {
+      const redact = redactionOfKept({ ...all, labels }, state);
+      const [[, row] = ['', '{}']] = redact === undefined ? state.rows : redactRestored(state, redact).rows;
+      return (JSON.parse(row) as FlowRecord)['source.k8s.pod.labels'];
+    };
+    expect(['app,team', 'team', ''].map((labels) => shownWith(labels.split(',')))).toEqual([
+      'app=worker,team=a',
+      'team=a',
+      undefined,
+    ]);
+  });
+
+  test('where an earlier run kept none there is nothing to take out', () => {
+    expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows: [] })).toBeUndefined();
+  });
+});
+
 test('redacting what is redacted changes nothing', () => {
   const privacy = fc.record({
     peers: fc.constantFrom('shown' as const, 'redacted' as const),
@@ -128,7 +165,8 @@ test('redacting what is redacted changes nothing', () => {
   );
   fc.assert(
     fc.property(privacy, end, end, fc.constantFrom('batch', 'shop', 'other'), (given, source, destination, of) => {
-      const redact = redactionOf({ ...given, isHidden: (namespace) => given.hidden.includes(namespace) }) ?? ((x) => x);
+      const redact =
+        redactionOf({ ...all, ...given, isHidden: (namespace) => given.hidden.includes(namespace) }) ?? ((x) => x);
       const { fields } = flowOf({
         observation: policyOf(of),
         ends: ends({ source, destination }),

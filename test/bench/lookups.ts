@@ -79,7 +79,7 @@ try {
   };
 
   await measure('by status.podIP', 60, '1 list', async (number) => {
-    expectFound({ pods: await listPods(connection, `status.podIP=${addressOf(spread(number, 60))}`, clock) });
+    expectFound({ pods: await listPods({ connection, clock }, `status.podIP=${addressOf(spread(number, 60))}`) });
   });
   const blocks = createCalicoBlockFinder({ connection, clock });
   const blockCount = Math.min(250, Math.floor(pods / blockSize));

@@ -109,7 +109,7 @@ function forEachPod(what: (pod: Pod) => void): void {
 }
 
 function slimPage(first: number): Pod[] {
-  return (JSON.parse(page(first)) as { items: unknown[] }).items.map(slimPod);
+  return (JSON.parse(page(first)) as { items: unknown[] }).items.map((pod) => slimPod(pod));
 }
 
 /** A page of a list, as it comes over the wire. */

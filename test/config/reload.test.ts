@@ -113,6 +113,7 @@ describe('a change of a setting that needs a restart', () => {
       auditIpv4Prefix: '24',
       auditIpv6Prefix: '48',
       auditOptOut: 'true',
+      auditLabels: '[app]',
       auditFileSize: '1',
       auditFileTotal: '1',
       maxNodes: '1',

@@ -39,10 +39,14 @@ describe('a wrong value of an option', () => {
       'must be NAME=VERDICT with a verdict of dropped, rejected, logged, accepted, for example my-drop=dropped; did you mean my-drop=dropped?',
     ],
     ['source', '', 'names nothing to read'],
+    ['audit-label', 'team/', 'is no name of a label'],
+    ['audit-label', 'a/b/c', 'is no name of a label'],
+    ['audit-label', 'team=shop', 'is no name of a label'],
+    ['audit-label', 'Example.com/team', 'is no name of a label'],
     ['unit', 'kube-proxy@', 'is a template: name its instance, such as kube-proxy@node-a'],
   ])('--%s %j', (flag, value, expected) => {
     const place = value === '' && flag === 'source' ? '--source' : `--${flag} ${JSON.stringify(value)}`;
-    const list = ['source', 'prefix', 'unit'].includes(flag);
+    const list = ['source', 'prefix', 'unit', 'audit-label'].includes(flag);
     expect(() => readConfig({ node: 'node-a', [flag]: list ? [value] : value }, {})).toThrow(
       new ConfigError([() => `${place}: ${expected}`]),
     );
@@ -51,6 +55,15 @@ describe('a wrong value of an option', () => {
   test('one source twice', () => {
     expect(() => readConfig({ node: 'node-a', source: ['kernel', 'kernel'] }, {})).toThrow(
       new ConfigError([() => '--source: names something twice']),
+    );
+  });
+
+  test.each([
+    ['a,b,c,d,e,f,g,h,i', 'must be eight labels at most'],
+    ['app,team,app', 'names a label twice'],
+  ])('labels %s', (list, expected) => {
+    expect(() => readConfig({ node: 'node-a', 'audit-label': list.split(',') }, {})).toThrow(
+      new ConfigError([() => `--audit-label: ${expected}`]),
     );
   });
 

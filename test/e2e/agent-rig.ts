@@ -140,17 +140,18 @@ export interface PodObjectOptions {
   node: string;
   addresses: readonly string[];
   annotations?: Readonly<Record<string, string>>;
+  labels?: Readonly<Record<string, string>>;
   startTime?: string;
 }
 
 /** A Pod that runs. */
 export function podObject(options: PodObjectOptions): KubernetesObject {
-  const { namespace: place, name, node, addresses, annotations = {} } = options;
+  const { namespace: place, name, node, addresses, annotations = {}, labels = {} } = options;
   const startTime = options.startTime ?? new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace: place, annotations },
+    metadata: { name, namespace: place, annotations, labels },
     spec: { nodeName: node, containers: [{ name: 'main', image: 'main:1' }] },
     status: {
       phase: 'Running',

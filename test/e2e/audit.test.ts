@@ -34,7 +34,13 @@ beforeAll(async () => {
     items: [
       nodeObject(node, '192.168.97.1'),
       ...[1, 2, 3].map((number) =>
-        podObject({ namespace, name: `web-${number}`, node, addresses: [`10.97.1.${number}`] }),
+        podObject({
+          namespace,
+          name: `web-${number}`,
+          node,
+          addresses: [`10.97.1.${number}`],
+          labels: { app: 'web', 'example.com/team': `team-${number}`, unasked: 'private' },
+        }),
       ),
     ],
   });
@@ -57,6 +63,7 @@ async function scene() {
     AUDIT: `file:${file},otlp:${receiver.url}`,
     AUDIT_INTERVAL: '1',
     CLUSTER_NAME: 'e2e',
+    AUDIT_LABELS: 'example.com/team,app',
   };
   let written = 0;
   return {
@@ -111,7 +118,9 @@ test('records say who and how often, in the file and by OTLP', async () => {
       'k8s.node.name': node,
       'destination.k8s.namespace.name': namespace,
       'destination.port': 80,
+      'destination.k8s.pod.labels': `example.com/team=team-${record['destination.k8s.pod.name']?.at(-1)},app=web`,
     });
+  expect(JSON.stringify([inFile(), receiver.records])).not.toContain('private');
   expect(receiver.records.map(({ EventName }) => EventName)).toContain('network.flow.drop');
   await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
 });

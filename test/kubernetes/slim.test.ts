@@ -81,6 +81,24 @@ describe('slimPod', () => {
     });
   });
 
+  describe('keeps those of the labels that are asked for', () => {
+    const labels = { app: 'web', team: '', 'example.com/tier': 'front_1.a' };
+    const longest = 'x'.repeat(63);
+    test.each<[string, Record<string, unknown>, string[], string | undefined]>([
+      ['in the order that was asked for', labels, ['example.com/tier', 'app'], 'example.com/tier=front_1.a,app=web'],
+      ['with an empty value', labels, ['team'], 'team='],
+      ['of 63 characters', { app: longest }, ['app'], `app=${longest}`],
+      ['none where the Pod has none of them', labels, ['other'], undefined],
+      ['none that every object inherits', labels, ['constructor', 'toString'], undefined],
+      ['none that Kubernetes would not take: longer', { app: `${longest}x` }, ['app'], undefined],
+      ['none that Kubernetes would not take: a comma', { app: 'a,team=b' }, ['app'], undefined],
+      ['none that Kubernetes would not take: a line', { app: 'a\nb' }, ['app'], undefined],
+      ['none that Kubernetes would not take: a number', { app: 5 }, ['app'], undefined],
+    ])('%s', (_, given, names, expected) => {
+      expect(slimPod(savedPod({ metadata: { labels: given } }), names).labels).toBe(expected);
+    });
+  });
+
   test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
     const setTotal = savedPod({
       metadata: {

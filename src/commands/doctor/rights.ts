@@ -27,6 +27,9 @@ export const rights: readonly Right[] = [
   ),
 ];
 
+/** What `auditOptOut` asks for beside them; deploy/components/audit-opt-out grants it. */
+export const optOutRight = right('', 'namespaces', ['list', 'watch'], 'the audit names no Pod', true);
+
 function right(group: string, resource: string, verbs: readonly string[], without: string, required: boolean): Right {
   return { group, resource, verbs, without, required };
 }

@@ -33,7 +33,7 @@ export function doctorTasks(options: DoctorContext): Task[] {
     { name: 'settings', run: () => Promise.resolve(checkSettings(config, problems, warnings)) },
     { name: 'api-server', run: () => checkApiServer(api, now) },
     { name: 'node', run: () => checkNode(api, node, ownNode) },
-    { name: 'rights', run: () => checkRights(api) },
+    { name: 'rights', run: () => checkRights(api, config) },
     { name: 'pod-lookups', run: () => checkPodLookups({ api, config, ownNode, pods }) },
     { name: 'policies', run: () => checkPolicies(api, config) },
     { name: 'state', run: () => Promise.resolve(checkState({ ...system, folder: config.stateDir, node })) },

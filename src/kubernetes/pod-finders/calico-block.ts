@@ -49,7 +49,7 @@ const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 1
  * lib/backend/model/block.go), and a second one reads the Pod. That confirms the block, which may name a Pod that is gone
  * (a leaked address) and is no more trusted than any other object, and gives what an Event needs: uid and workload.
  */
-export function createCalicoBlockFinder({ connection, clock }: PodListOptions): PodFinder {
+export function createCalicoBlockFinder({ connection, clock, podLabels }: PodListOptions): PodFinder {
   const { now } = clock;
   const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
   const blocksRead = createSharedAnswers(
@@ -92,7 +92,7 @@ export function createCalicoBlockFinder({ connection, clock }: PodListOptions): 
 
   async function readPod(namespace: string, name: string): Promise<Pod | undefined> {
     const object = await read(`/api/v1/namespaces/${namespace}/pods/${name}`);
-    const pod = object === undefined ? undefined : ifUsable(slimPod)(object);
+    const pod = object === undefined ? undefined : ifUsable((found) => slimPod(found, podLabels))(object);
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
   }
 

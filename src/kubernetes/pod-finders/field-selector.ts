@@ -44,7 +44,8 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
  * within a budget that follows from how large they are. It finds Pods on the host's network too, and only the first address
  * of a Pod.
  */
-export function createFieldSelectorFinder({ connection, clock }: PodListOptions): PodFinder {
+export function createFieldSelectorFinder(options: PodListOptions): PodFinder {
+  const { connection, clock } = options;
   const { now } = clock;
   let bucket: { rate: number; tokens: TokenBucket } | undefined;
   const size = createSharedAnswers<ClusterSize>(
@@ -62,7 +63,7 @@ export function createFieldSelectorFinder({ connection, clock }: PodListOptions)
       if (budget === undefined) return undefined;
       if (bucket?.rate !== budget.rate) bucket = { rate: budget.rate, tokens: createTokenBucket(budget) };
       if (!bucket.tokens.take(now())) throw new OverBudget();
-      return { pods: await listPods(connection, `status.podIP=${address}`, clock) };
+      return { pods: await listPods(options, `status.podIP=${address}`) };
     },
     async look() {
       try {

@@ -24,8 +24,9 @@ const lists = 16;
  * an index of Pods by node. One list gives all Pods of that node. Several network plugins give addresses of other ranges
  * (Calico's own IPAM, AWS, Azure), which the Pods of this node show.
  */
-export function createPodCidrFinder({ connection, ranges, clock }: PodListOptions & { ranges: PodRanges }): PodFinder {
-  const podsOn = createSharedAnswers<readonly Pod[]>((node) => listPods(connection, `spec.nodeName=${node}`, clock), {
+export function createPodCidrFinder(options: PodListOptions & { ranges: PodRanges }): PodFinder {
+  const { ranges, clock } = options;
+  const podsOn = createSharedAnswers<readonly Pod[]>((node) => listPods(options, `spec.nodeName=${node}`), {
     entries: lists,
     now: clock.now,
   });

@@ -8,15 +8,17 @@ import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
 export interface PodListOptions {
   connection: Pick<Connection, 'request'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
+  /** Names of the labels that Pods are kept with; by default none. */
+  podLabels?: readonly string[] | undefined;
 }
 
 /** Pods that a field selector selects, from the API server's cache. Rejects with a `RefusedError`. */
 export async function listPods(
-  connection: Pick<Connection, 'request'>,
+  { connection, clock, podLabels }: PodListOptions,
   fieldSelector: string,
-  { fromWall }: Pick<Clock, 'fromWall'>,
 ): Promise<Pod[]> {
   const options = { fieldSelector, pageSize: undefined };
-  const { items } = await listAll(connection, '/api/v1/pods', options, ifUsable(slimPod));
-  return items.map((pod) => onSteadyClock(pod, fromWall));
+  const slim = ifUsable((object) => slimPod(object, podLabels));
+  const { items } = await listAll(connection, '/api/v1/pods', options, slim);
+  return items.map((pod) => onSteadyClock(pod, clock.fromWall));
 }

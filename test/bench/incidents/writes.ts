@@ -113,7 +113,7 @@ function cluster(): ClusterObjects {
   ].map(withUid);
   const of = (kind: string): KubernetesObject[] => all.filter((object) => object.kind === kind);
   return {
-    pods: of('Pod').map(slimPod),
+    pods: of('Pod').map((pod) => slimPod(pod)),
     nodes: of('Node').map(slimNode),
     services: of('Service').map(slimService),
     endpointSlices: of('EndpointSlice').map(slimEndpointSlice),

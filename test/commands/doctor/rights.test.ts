@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
-import { rights } from '../../../src/commands/doctor/rights.ts';
+import { optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
 import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 
@@ -14,13 +14,18 @@ interface Rule {
 
 const root = new URL('../../../', import.meta.url);
 
-test('are those of the file that grants them', () => {
-  const text = readFileSync(new URL(rightsFile, root), 'utf8');
+const noAudit = { audit: [], auditOptOut: false };
+
+test.each([
+  ['the agent', rightsFile, rights],
+  ['a setting of the audit', 'deploy/components/audit-opt-out/rbac.yaml', [optOutRight]],
+])('those of %s are those of the file that grants them', (_, file, expected) => {
+  const text = readFileSync(new URL(file, root), 'utf8');
   const role = (loadAllYaml(text) as { kind: string; rules?: Rule[] }[]).find(({ kind }) => kind === 'ClusterRole');
   const granted = (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`))),
   );
-  const asked = rights.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
+  const asked = expected.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
   expect(asked.toSorted()).toEqual(granted.toSorted());
 });
 
@@ -36,7 +41,7 @@ function lacking(...denied: string[]): ReturnType<typeof fakeApi> {
 describe('each is asked for', () => {
   test('all are granted', async () => {
     const api = lacking();
-    await expect(checkRights(api)).resolves.toMatchObject({ status: 'ok' });
+    await expect(checkRights(api, noAudit)).resolves.toMatchObject({ status: 'ok' });
     expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
       new Set(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']),
     );
@@ -44,7 +49,7 @@ describe('each is asked for', () => {
   });
 
   test('what is missing is named, and what it costs', async () => {
-    await expect(checkRights(lacking('patch events', 'watch pods'))).resolves.toEqual({
+    await expect(checkRights(lacking('patch events', 'watch pods'), noAudit)).resolves.toEqual({
       name: 'rights',
       status: 'problem',
       finding: 'missing: watch pods, patch events',
@@ -52,21 +57,41 @@ describe('each is asked for', () => {
     });
   });
 
+  test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
+    const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true };
+    await expect(checkRights(lacking('watch namespaces'), optOut)).resolves.toMatchObject({
+      status: 'problem',
+      finding: 'missing: watch namespaces',
+    });
+    for (const settings of [noAudit, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
+      await expect(checkRights(lacking('watch namespaces'), settings)).resolves.toMatchObject({ status: 'ok' });
+  });
+
   test('without some the agent only reports less', async () => {
-    await expect(checkRights(lacking('get felixconfigurations'))).resolves.toMatchObject({
+    await expect(checkRights(lacking('get felixconfigurations'), noAudit)).resolves.toMatchObject({
       status: 'warning',
       finding: 'missing: get felixconfigurations.crd.projectcalico.org, get felixconfigurations.projectcalico.org',
     });
   });
 
   test.each([null, {}, { status: null }])('an answer without a decision is no refusal: %j', async (body) => {
-    await expect(checkRights(fakeApi(() => answered(body)))).resolves.toMatchObject({
+    await expect(
+      checkRights(
+        fakeApi(() => answered(body)),
+        noAudit,
+      ),
+    ).resolves.toMatchObject({
       status: 'unknown',
     });
   });
 
   test('the API server does not answer', async () => {
-    await expect(checkRights(fakeApi(() => refused(0)))).resolves.toMatchObject({
+    await expect(
+      checkRights(
+        fakeApi(() => refused(0)),
+        noAudit,
+      ),
+    ).resolves.toMatchObject({
       status: 'unknown',
     });
   });

@@ -10,7 +10,7 @@ import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
 import { checkSettings } from '../../../src/commands/doctor/checks/settings.ts';
 import { findNode } from '../../../src/commands/doctor/cluster-look.ts';
 import { lookAtFelix } from '../../../src/commands/doctor/felix.ts';
-import { rights } from '../../../src/commands/doctor/rights.ts';
+import { optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
@@ -81,13 +81,33 @@ function reviewed(body: unknown, isMissing: (resource: string, group: string) =>
 }
 
 async function granted(): Promise<Check[]> {
+  const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true };
+  const asked = [...rights, optOutRight];
   return await Promise.all([
-    checkRights(lacking(() => false)),
-    ...rights.map((right) =>
-      checkRights(lacking((resource, group) => resource === right.resource && group === right.group)),
+    checkRights(
+      lacking(() => false),
+      { audit: [], auditOptOut: false },
     ),
-    checkRights(fakeApi(() => answered(null))),
-    ...[0, 403, 500].map((status) => checkRights(fakeApi(() => refused(status, '(its message)')))),
+    ...asked.map((right) =>
+      checkRights(
+        lacking((resource, group) => resource === right.resource && group === right.group),
+        optOut,
+      ),
+    ),
+    checkRights(
+      lacking((resource) => resource === 'events' || resource === 'namespaces'),
+      optOut,
+    ),
+    checkRights(
+      fakeApi(() => answered(null)),
+      optOut,
+    ),
+    ...[0, 403, 500].map((status) =>
+      checkRights(
+        fakeApi(() => refused(status, '(its message)')),
+        optOut,
+      ),
+    ),
   ]);
 }
 

@@ -1,7 +1,8 @@
-import { grantRights } from '../../../kubernetes/rights-file.ts';
+import { grantRightTo } from '../../../kubernetes/rights-file.ts';
 import { type Api, refusalText, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
-import { resourceName, type Right, rights } from '../rights.ts';
+import type { Config } from '../../../config/config.ts';
+import { optOutRight, resourceName, type Right, rights } from '../rights.ts';
 
 interface Review {
   right: Right;
@@ -12,9 +13,13 @@ interface Review {
 }
 
 /** Asks the API server for each right whether it is granted (SelfSubjectAccessReview, which everybody may create). */
-export async function checkRights(api: Pick<Api, 'request'>): Promise<Check> {
+export async function checkRights(
+  api: Pick<Api, 'request'>,
+  { audit, auditOptOut }: Pick<Config, 'audit' | 'auditOptOut'>,
+): Promise<Check> {
   const { ok, problem, unknown, warning } = answersOf('rights');
-  const reviews = await Promise.all(rights.flatMap((right) => right.verbs.map((verb) => review(api, right, verb))));
+  const asked = audit.length > 0 && auditOptOut ? [...rights, optOutRight] : rights;
+  const reviews = await Promise.all(asked.flatMap((right) => right.verbs.map((verb) => review(api, right, verb))));
   const missing = reviews.filter(({ allowed }) => allowed === false);
   if (missing.length > 0) return (missing.some(({ right }) => right.required) ? problem : warning)(...lacking(missing));
   const unpublished = reviews.find(({ allowed }) => allowed === undefined);
@@ -40,9 +45,10 @@ async function review({ request }: Pick<Api, 'request'>, right: Right, verb: str
 }
 
 function lacking(missing: readonly Review[]): [finding: string, advice: string] {
+  const grants = new Set(missing.map(({ right }) => grantRightTo(right.resource)));
   const lost = new Set(missing.map(({ right }) => right.without));
   return [
     `missing: ${missing.map(({ right, verb }) => `${verb} ${resourceName(right)}`).join(', ')}`,
-    `${grantRights}; without it ${[...lost].join('; ')}`,
+    `${[...grants].join(', and ')}; without it ${[...lost].join('; ')}`,
   ];
 }
