@@ -17,6 +17,7 @@ export const clusterPolicyKinds: readonly PolicyKind[] = [
   kind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
   kind('policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'),
   kind('crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
+  kind('projectcalico.org/v3', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
   kind('cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'),
   kind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
 ];
@@ -25,9 +26,20 @@ export const clusterPolicyKinds: readonly PolicyKind[] = [
 export const namespacedPolicyKinds: readonly PolicyKind[] = [
   kind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   kind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
+  kind('projectcalico.org/v3', 'NetworkPolicy', 'networkpolicies'),
   kind('cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'),
   kind('crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'),
 ];
+
+/** What Calico has beside policies, of all Namespaces. */
+export const calicoKinds: readonly PolicyKind[] = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'].flatMap(
+  (apiVersion) => [
+    kind(apiVersion, 'Tier', 'tiers'),
+    kind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
+    kind(apiVersion, 'NetworkSet', 'networksets'),
+    kind(apiVersion, 'HostEndpoint', 'hostendpoints'),
+  ],
+);
 
 function kind(apiVersion: string, name: string, plural: string): PolicyKind {
   return { apiVersion, kind: name, plural };
@@ -59,21 +71,25 @@ export async function isServed(
   return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
 }
 
-/** The kinds that the API server has, asked once for each version of an API. Rejects with a `RefusedError` where it does not answer. */
+/**
+ * The kinds that the API server has, asked once for each version of an API. Where Calico's own API server shows what is stored beside it,
+ * what is stored counts: that needs no right to single tiers. Rejects with a `RefusedError` where it does not answer.
+ */
 export async function servedKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
 ): Promise<PolicyKind[]> {
   const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
-  const served = new Map(
-    await Promise.all(
-      versions.map(async (version) => {
-        const answer = await request('GET', `/apis/${version}`, {});
-        if (answer.kind === 'refused' && answer.status !== 404) throw new RefusedError(answer);
-        const resources = answer.kind === 'refused' ? [] : list(at(answer.body, 'resources'));
-        return [version, new Set(resources.map((each) => at(each, 'name')))] as const;
-      }),
-    ),
-  );
-  return kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
+  const answers = await Promise.all(versions.map(async (version) => await request('GET', `/apis/${version}`, {})));
+  const served = new Map<string, ReadonlySet<Json>>();
+  for (const [index, answer] of answers.entries())
+    if (answer.kind === 'answered')
+      served.set(versions[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
+  const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
+  const isStored = found.some(({ apiVersion }) => apiVersion.startsWith('crd.projectcalico.org/'));
+  const isNeeded = (version: string): boolean => !isStored || !version.startsWith('projectcalico.org/');
+  for (const [index, answer] of answers.entries())
+    if (answer.kind === 'refused' && answer.status !== 404 && isNeeded(versions[index] ?? ''))
+      throw new RefusedError(answer);
+  return found.filter(({ apiVersion }) => isNeeded(apiVersion));
 }

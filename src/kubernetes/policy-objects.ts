@@ -3,6 +3,8 @@ import type { Millis } from '../model/log-line.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import {
   anyTier,
+  type CalicoObjects,
+  collectCalicoObjects,
   compilePolicy,
   type Namespace,
   type Pod,
@@ -13,6 +15,7 @@ import {
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
 import {
+  calicoKinds,
   clusterPolicyKinds,
   listPolicies,
   namespacedPolicyKinds,
@@ -25,6 +28,12 @@ import { ifUsable, slimPod } from './slim.ts';
 
 /** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
 export const maxPolicies = 5000;
+
+export interface ClusterPolicies {
+  readonly policies: readonly Policy[];
+  /** What Calico has beside policies; undefined where it is not installed. */
+  readonly calico: CalicoObjects | undefined;
+}
 
 export interface NamespacePolicies {
   /** Undefined where it may not be read, or is gone. */
@@ -41,7 +50,7 @@ export interface KnownPod {
 /** All read from the API server's cache, with the right to list. Each rejects with a `RefusedError`. */
 export interface PolicyReader {
   /** Policies of the whole cluster. */
-  readonly cluster: () => Promise<readonly Policy[]>;
+  readonly cluster: () => Promise<ClusterPolicies>;
   readonly namespace: (name: string) => Promise<NamespacePolicies>;
   readonly pod: (namespace: string, name: string) => Promise<KnownPod | undefined>;
 }
@@ -50,13 +59,17 @@ export interface PolicyReader {
 const kindsAge: Millis = 600_000;
 
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis): PolicyReader {
-  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds];
+  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds];
   const served = createSharedAnswers(() => servedKinds(connection, all), { entries: 1, now });
 
   return {
     async cluster() {
       const kinds = await kindsOf(clusterPolicyKinds);
-      return (await Promise.all(kinds.map((kind) => read(kind, undefined)))).flat();
+      const [calico, ...policies] = await Promise.all([
+        readCalico(await kindsOf(calicoKinds)),
+        ...kinds.map((kind) => read(kind, undefined)),
+      ]);
+      return { policies: policies.flat(), calico };
     },
     async namespace(name) {
       const kinds = await kindsOf(namespacedPolicyKinds);
@@ -93,6 +106,22 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
     }
     if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
     return answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
+  }
+
+  async function readCalico(kinds: readonly PolicyKind[]): Promise<CalicoObjects | undefined> {
+    if (kinds.length === 0) return undefined;
+    const { add, unread, read: found } = collectCalicoObjects();
+    const unreadAs = { Tier: 'tiers', HostEndpoint: 'hostendpoints' } as const;
+    for (const calicoKind of kinds) {
+      const { apiVersion, kind } = calicoKind;
+      const answer = await listPolicies(connection, calicoKind, undefined, { fromCache: true });
+      if (answer.kind === 'refused' && answer.status !== 403 && answer.status !== 404) throw new RefusedError(answer);
+      const items = answer.kind === 'listed' ? answer.items : [];
+      if ((answer.kind === 'refused' && answer.status === 403) || items.length > maxPolicies)
+        unread(kind === 'Tier' || kind === 'HostEndpoint' ? unreadAs[kind] : 'networksets');
+      else for (const item of items) add({ apiVersion, kind, ...(item as object) });
+    }
+    return found();
   }
 
   /** By a list, because the agent may not get. Undefined where it is not there, or may not be read. */

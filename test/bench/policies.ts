@@ -86,7 +86,7 @@ async function ofAnEvent(count: number): Promise<string[][]> {
   let reading = 0;
   const read = createPolicyObjects({
     reader: {
-      cluster: () => Promise.resolve([]),
+      cluster: () => Promise.resolve({ policies: [], calico: undefined }),
       namespace(name) {
         const begun = process.cpuUsage();
         const list = compiled(JSON.parse(text) as object[]);

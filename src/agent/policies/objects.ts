@@ -1,10 +1,10 @@
 /** Policies, Namespaces and Pods that Events have needed, within a budget and bounds. */
 import type { KnownPolicies, PolicyNeeds } from '../../drops/policy-verdict.ts';
-import type { KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/policy-objects.ts';
+import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/policy-objects.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
-import { createEvaluator, createPolicySet, type Policy, type PolicySet } from '../../policies/policies.ts';
+import { createEvaluator, createPolicySet, type PolicySet } from '../../policies/policies.ts';
 
 /** Look-ups of one node; one is a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
@@ -28,19 +28,15 @@ export interface PolicyObjects {
   readonly known: (needs: PolicyNeeds) => { policies: KnownPolicies; at: Millis } | undefined;
 }
 
-interface ClusterPolicies {
-  readonly policies: readonly Policy[];
-}
-
 export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions): PolicyObjects {
   const bucket = createTokenBucket(budget);
   const common = { mayRead: () => bucket.take(now()), onFailed, failedFor, now };
   const cluster = createFreshValues<ClusterPolicies>({
     ...common,
-    read: async () => ({ policies: await reader.cluster() }),
+    read: reader.cluster,
     max: 1,
     maxSize: most.policies,
-    sizeOf: ({ policies }) => policies.length,
+    sizeOf: ({ policies, calico }) => policies.length + (calico?.networkSets.length ?? 0),
   });
   const namespaces = createFreshValues<NamespacePolicies>({
     ...common,
@@ -104,10 +100,10 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
 function createSets(): (ofCluster: ClusterPolicies, own: NamespacePolicies | undefined) => PolicySet {
   const sets = new WeakMap<NamespacePolicies, { ofCluster: ClusterPolicies; set: PolicySet }>();
   return (ofCluster, own) => {
-    if (own === undefined) return createPolicySet(ofCluster.policies);
+    if (own === undefined) return createPolicySet(ofCluster.policies, ofCluster.calico);
     const made = sets.get(own);
     if (made?.ofCluster === ofCluster) return made.set;
-    const set = createPolicySet([...ofCluster.policies, ...own.policies]);
+    const set = createPolicySet([...ofCluster.policies, ...own.policies], ofCluster.calico);
     sets.set(own, { ofCluster, set });
     return set;
   };

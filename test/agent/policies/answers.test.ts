@@ -4,7 +4,7 @@ import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { maxPolicies } from '../../../src/kubernetes/policy-objects.ts';
 import type { Series } from '../../../src/model/series.ts';
 import type { FlowDetails } from '../../../src/model/finding.ts';
-import { finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
+import { externalEnd, finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
 
@@ -149,6 +149,53 @@ test('a kind of policies that may not be listed makes the verdict unknown', asyn
     '/apis/crd.projectcalico.org/v1/globalnetworkpolicies': refused(403),
   });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+});
+
+const calico = {
+  '/apis/crd.projectcalico.org/v1': answered({
+    resources: ['globalnetworkpolicies', 'tiers', 'globalnetworksets'].map((name) => ({ name })),
+  }),
+  '/apis/crd.projectcalico.org/v1/tiers': answered({
+    items: [{ metadata: { name: 'default' }, spec: { order: 1_000_000 } }],
+  }),
+  '/apis/crd.projectcalico.org/v1/globalnetworkpolicies': answered({
+    items: [
+      {
+        metadata: { name: 'default.lockdown' },
+        spec: {
+          tier: 'default',
+          order: 1,
+          selector: "app == 'web'",
+          types: ['Ingress'],
+          ingress: [{ action: 'Deny', source: { nets: ['203.0.113.0/24'] } }],
+        },
+      },
+    ],
+  }),
+  '/apis/crd.projectcalico.org/v1/globalnetworksets': answered({ items: [] }),
+};
+
+test("a policy of Calico that denies is named, and Calico's own API server is not needed where it is away", async () => {
+  const { answerOn } = setUp({ ...calico, '/apis/projectcalico.org/v3': refused(503) });
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({
+    outcome: 'denies',
+    policy: { kind: 'GlobalNetworkPolicy', name: 'default.lockdown' },
+  });
+});
+
+test("where Calico's tiers may not be listed, what depends on their order is unknown", async () => {
+  const ingress = [{ action: 'Deny' }];
+  const policy = {
+    metadata: { name: 'x' },
+    spec: { tier: 'security', selector: 'all()', types: ['Ingress'], ingress },
+  };
+  const { answerOn } = setUp({
+    ...calico,
+    '/apis/crd.projectcalico.org/v1/tiers': refused(403),
+    '/apis/crd.projectcalico.org/v1/globalnetworkpolicies': answered({ items: [policy] }),
+    [shopPolicies]: answered({ items: [] }),
+  });
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
 });
 
 test('kinds that the API server does not have are not listed', async () => {

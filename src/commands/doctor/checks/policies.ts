@@ -1,6 +1,12 @@
 import type { Config } from '../../../config/config.ts';
 import { may } from '../../../kubernetes/pod-finders/may.ts';
-import { clusterPolicyKinds, namespacedPolicyKinds, servedKinds } from '../../../kubernetes/policy-kinds.ts';
+import {
+  calicoKinds,
+  clusterPolicyKinds,
+  namespacedPolicyKinds,
+  type PolicyKind,
+  servedKinds,
+} from '../../../kubernetes/policy-kinds.ts';
 import { type Api, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
 
@@ -15,7 +21,9 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
     return ok(
       'not read, so Events do not say which policy denied a packet: the component policies grants the right to list them',
     );
-  const kinds = await servedKinds(api, [...clusterPolicyKinds, ...namespacedPolicyKinds]).catch(() => undefined);
+  const kinds = await servedKinds(api, [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds]).catch(
+    () => undefined,
+  );
   if (kinds === undefined) return unknown('it is not known which kinds of policies there are', seeApiServer);
   const asked = [
     ['', 'namespaces'] as const,
@@ -28,5 +36,13 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
       `may not list ${missing.map(([group, resource]) => (group === '' ? resource : `${resource}.${group}`)).join(', ')}, so often it is unknown which policy denied a packet`,
       'grant it with the component policies, in its present form',
     );
-  return ok(`Events say which policy denied a packet, of ${kinds.map(({ kind }) => kind).join(', ')}`);
+  return ok(`Events say which policy denied a packet, of ${shown(kinds)}`);
+}
+
+/** `NetworkPolicy.networking.k8s.io`: others have kinds of that name, too. */
+function shown(kinds: readonly PolicyKind[]): string {
+  return kinds
+    .filter((kind) => !calicoKinds.includes(kind))
+    .map(({ apiVersion, kind }) => `${kind}.${apiVersion.split('/', 1)[0]}`)
+    .join(', ');
 }
