@@ -1,5 +1,6 @@
 import { type Audit, createAudit } from '../audit/audit.ts';
-import { noNamespace } from '../audit/privacy.ts';
+import { createLiveFlows, type LiveFlowTable } from '../audit/live-flows.ts';
+import { noNamespace, type Privacy, redactionOf } from '../audit/privacy.ts';
 import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
 import type { Drop, PipelineOptions } from '../pipeline/pipeline.ts';
@@ -21,7 +22,7 @@ export interface AgentAuditOptions {
 
 /** Undefined where no sink is configured: then nothing of it costs anything. */
 export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
-  const { config, restored, metrics, problems, clock, hasOptedOut } = options;
+  const { config, restored, metrics, problems, clock } = options;
   if (config.audit.length === 0) return undefined;
   return createAudit({
     node: config.node,
@@ -30,12 +31,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
     sinks: config.audit.map((sink) => createSink(sink, config)),
     queueSize: config.auditQueue * 1024 * 1024,
     restored: restored.state?.audit,
-    privacy: {
-      peers: config.auditPeers,
-      bits: { ipv4: config.auditIpv4Prefix, ipv6: config.auditIpv6Prefix },
-      isHidden: config.auditOptOut ? hasOptedOut : noNamespace,
-      labels: config.auditLabels,
-    },
+    privacy: privacyOf(options),
     clock,
     onAttempt({ sink, rows, refused, error }) {
       metrics.auditAttempts.add(1, { sink, result: error === undefined ? 'ok' : 'failed' });
@@ -47,11 +43,30 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
   });
 }
 
-/** What becomes of a packet beside its Events: a record of the audit, and a count of its workloads. */
+/** Undefined where no address serves them. What the audit does not name, they do not name either. */
+export function createAgentLiveFlows(
+  options: Pick<AgentAuditOptions, 'config' | 'clock' | 'hasOptedOut'>,
+): LiveFlowTable | undefined {
+  const { config, clock } = options;
+  if (config.dropsAddress === undefined) return undefined;
+  return createLiveFlows({ node: config.node, redact: redactionOf(privacyOf(options)), clock });
+}
+
+function privacyOf({ config, hasOptedOut }: Pick<AgentAuditOptions, 'config' | 'hasOptedOut'>): Privacy {
+  return {
+    peers: config.auditPeers,
+    bits: { ipv4: config.auditIpv4Prefix, ipv6: config.auditIpv6Prefix },
+    isHidden: config.auditOptOut ? hasOptedOut : noNamespace,
+    labels: config.auditLabels,
+  };
+}
+
+/** What becomes of a packet beside its Events: a record of the audit, and a count of its workloads, and one of its flow. */
 export function auditHooks(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],
   dropsByOwner: Pick<DropsByOwner, 'count'>,
+  liveFlows: LiveFlowTable | undefined,
 ): Pick<PipelineOptions, 'onDrop' | 'onLogged' | 'onGap'> {
   const asked = new Set<string>(audit === undefined ? [] : verdicts);
   const record = ({ line, observation, meaning, weight }: Drop): void => {
@@ -62,8 +77,13 @@ export function auditHooks(
     onDrop(drop) {
       dropsByOwner.count(drop.meaning, drop.observation, drop.weight);
       record(drop);
+      if (liveFlows !== undefined) countLive(liveFlows, drop);
     },
     onLogged: asked.has('logged') || asked.has('accepted') ? record : undefined,
     onGap: (suppressed, _, time) => audit?.lost(suppressed, time),
   };
+}
+
+function countLive(liveFlows: LiveFlowTable, { line, observation, meaning, weight }: Drop): void {
+  if (meaning.noise === undefined) liveFlows.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
 }

@@ -78,7 +78,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     podCache: config.podCache,
     podLabels,
     limits: { nodes: config.maxNodes, services: config.maxServices, endpointSlices: config.maxEndpointSlices },
-    optedOut: config.audit.length > 0 && config.auditOptOut ? optedOut : undefined,
+    optedOut: asksForOptOuts(config) ? optedOut : undefined,
     onProblem: problems.informer,
     onSynced(resource) {
       problems.synced(resource);
@@ -98,4 +98,9 @@ export function createClusterContext(options: ClusterContextOptions) {
   // Before it is known who did, all are taken to have done so.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, remote, podLookups, cluster, hasOptedOut };
+}
+
+/** Where anything names Pods that an API object does not name already: the audit, and the flows of the last hour. */
+function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
+  return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }

@@ -12,7 +12,7 @@ import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
-import { auditHooks, createAgentAudit } from './audit.ts';
+import { auditHooks, createAgentAudit, createAgentLiveFlows } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
 import { openSources } from './open-sources.ts';
@@ -60,6 +60,7 @@ export function createIngest(options: IngestOptions) {
   });
   const dropsByOwner = createDropsByOwner();
   const audit = createAgentAudit({ ...options, hasOptedOut: context.hasOptedOut });
+  const liveFlows = createAgentLiveFlows({ ...options, hasOptedOut: context.hasOptedOut });
   const { queue, lookupGate } = createWaiting(options, (flow) => pipeline.resume(flow));
   let pipeline = pipelineFor(config);
   const { sources, once } = openSources({
@@ -91,6 +92,7 @@ export function createIngest(options: IngestOptions) {
     table,
     incidents,
     audit,
+    liveFlows,
     dropsByOwner,
     /** Holds from the next line on. */
     change(changed: PipelineConfig): void {
@@ -110,7 +112,7 @@ export function createIngest(options: IngestOptions) {
       node: config.node,
       includeNoise,
       hold: lookupGate.hold,
-      ...auditHooks(audit, config.auditVerdicts, dropsByOwner),
+      ...auditHooks(audit, config.auditVerdicts, dropsByOwner, liveFlows),
     });
   }
 }

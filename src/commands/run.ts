@@ -28,19 +28,32 @@ export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: Ab
   start(agent, servers);
   const status = await untilStopped(agent, stop);
   await end(agent);
-  await Promise.all(servers.map((server) => server.stop()));
+  const { metrics, health, drops } = servers;
+  await Promise.all([metrics.stop(), health?.stop(), drops?.stop()]);
   minute.stop();
   log.info({ status }, 'Stopped');
   return status;
 }
 
-/** That of metrics and health, and one of health alone where there is an address for it. */
-async function startServers({ config, scrape, ...agent }: Agent): Promise<RunningServer[]> {
+interface Servers {
+  /** Of metrics and health. */
+  readonly metrics: RunningServer;
+  /** Of health alone. */
+  readonly health: RunningServer | undefined;
+  /** Of the last flows. */
+  readonly drops: RunningServer | undefined;
+}
+
+async function startServers({ config, scrape, ...agent }: Agent): Promise<Servers> {
   const health = { live: () => unreadable(agent), ready: () => [...unreadable(agent), ...unlisted(agent)] };
-  const { metricsAddress, healthAddress } = config;
-  const first = await startServer({ setting: 'METRICS_ADDRESS', address: metricsAddress, metrics: scrape, health });
-  if (healthAddress === undefined) return [first];
-  return [first, await startServer({ setting: 'HEALTH_ADDRESS', address: healthAddress, health })];
+  const { metricsAddress, healthAddress, dropsAddress } = config;
+  const { liveFlows } = agent.ingest;
+  const metrics = await startServer({ setting: 'METRICS_ADDRESS', address: metricsAddress, metrics: scrape, health });
+  const ofHealth = healthAddress && (await startServer({ setting: 'HEALTH_ADDRESS', address: healthAddress, health }));
+  const drops = liveFlows && (async () => liveFlows.text());
+  const ofDrops =
+    dropsAddress && (await startServer({ setting: 'DROPS_ADDRESS', address: dropsAddress, drops, health }));
+  return { metrics, health: ofHealth || undefined, drops: ofDrops || undefined };
 }
 
 function unreadable({ ingest }: Pick<Agent, 'ingest'>): string[] {
@@ -51,14 +64,15 @@ function unlisted({ context: { cluster } }: Pick<Agent, 'context'>): string[] {
   return cluster.synced ? [] : [`not listed yet: ${cluster.missing.join(', ')}`];
 }
 
-function start(agent: Agent, [server, healthServer]: readonly RunningServer[]): void {
+function start(agent: Agent, servers: Servers): void {
   const { log, context, ingest, publishing, restored, config } = agent;
   const { sources } = ingest;
   log.info(
     {
       version,
-      metricsAddress: server?.address,
-      healthAddress: healthServer?.address,
+      metricsAddress: servers.metrics.address,
+      healthAddress: servers.health?.address,
+      dropsAddress: servers.drops?.address,
       sources: sources.map(({ name }) => name),
       server: context.connection.server,
       stateDir: config.stateDir,

@@ -144,6 +144,7 @@ export const schema = z.strictObject({
   metricsAddress: listenAddress(':9090'),
   healthAddress: z.optional(listenAddress(':9091')),
   nodeCondition: yesOrNo,
+  dropsAddress: z.optional(listenAddress(':9092')),
   legacyMetric: oneOf(legacyMetricChoices),
   logLevel: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
   kubeconfig: z.optional(text),

@@ -159,6 +159,14 @@ export const settings = {
     type: 'boolean',
     default: 'false',
   },
+  dropsAddress: {
+    flag: 'drops-address',
+    env: 'DROPS_ADDRESS',
+    value: '[HOST]:PORT',
+    help:
+      'where /drops is served, the flows that were dropped in the last hour (docs/kubectl-plugin.md): whoever reaches it sees those of all ' +
+      'namespaces. Default: nowhere, and they are not kept',
+  },
   legacyMetric: {
     flag: 'legacy-metric',
     env: 'LEGACY_METRIC',

@@ -21,11 +21,12 @@ export interface MetricsText {
 
 export interface ServerOptions {
   /** Where the address is from, for errors. */
-  setting: 'METRICS_ADDRESS' | 'HEALTH_ADDRESS';
+  setting: 'METRICS_ADDRESS' | 'HEALTH_ADDRESS' | 'DROPS_ADDRESS';
   /** `HOST:PORT`, `:PORT` or `[IPv6]:PORT`. */
   address: string;
-  /** Undefined: health alone. */
   metrics?: MetricsText | undefined;
+  /** What `/drops` answers, as JSON. */
+  drops?: (() => Promise<string>) | undefined;
   health: Health;
   /** How long a client may take to ask, to take its answer, and to ask again. */
   timeout?: Millis | undefined;
@@ -49,10 +50,14 @@ interface Answer {
 /** Each costs some 20 KB; Prometheus and the kubelet need three. */
 const limits = { total: 64, perAddress: 8 };
 
-/** `/metrics`, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
+/** `/metrics` and `/drops` where there are such, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
-  const { address, setting, metrics, timeout = 5000, scrapeInterval = 1000 } = given;
-  const options = { ...given, metrics: metrics && { ...metrics, text: shared(metrics.text, scrapeInterval) } };
+  const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
+  const options = {
+    ...given,
+    metrics: metrics && { ...metrics, text: shared(metrics.text, scrapeInterval) },
+    drops: drops && shared(drops, scrapeInterval),
+  };
   const where = parseListenAddress(address);
   if (where === undefined) throw new Error(`${setting} is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
   const server = createServer({
@@ -80,7 +85,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   };
 }
 
-/** One gathering of the metrics serves all who ask for them within `interval` of its beginning. */
+/** One text serves all who ask for it within `interval` of its beginning. */
 function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
   let latest: Promise<string> | undefined;
   return () => {
@@ -115,14 +120,21 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers).end(body);
 }
 
-async function answerTo({ method, url = '' }: IncomingMessage, { metrics, health }: ServerOptions): Promise<Answer> {
+async function answerTo(
+  { method, url = '' }: IncomingMessage,
+  { metrics, drops, health }: ServerOptions,
+): Promise<Answer> {
   const [path] = url.split('?');
-  const served = metrics !== undefined && path === '/metrics';
-  if (!served && path !== '/healthz' && path !== '/readyz')
-    return { status: 404, body: `There is ${metrics === undefined ? '' : '/metrics, '}/healthz and /readyz.\n` };
+  const data = [
+    ...(metrics === undefined ? [] : [{ at: '/metrics', type: metrics.contentType, text: metrics.text }]),
+    ...(drops === undefined ? [] : [{ at: '/drops', type: 'application/json', text: drops }]),
+  ];
+  const served = data.find(({ at }) => at === path);
+  if (served === undefined && path !== '/healthz' && path !== '/readyz')
+    return { status: 404, body: `There is ${data.map(({ at }) => `${at}, `).join('')}/healthz and /readyz.\n` };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'Only GET and HEAD.\n' };
   try {
-    if (served) return { status: 200, type: metrics.contentType, body: await metrics.text() };
+    if (served !== undefined) return { status: 200, type: served.type, body: await served.text() };
     return healthOf(path === '/healthz' ? health.live() : health.ready());
   } catch (error) {
     return { status: 500, body: `${printable(String(error))}\n` };

@@ -44,6 +44,7 @@ describe('the schema for editors', () => {
       'node',
       'directory',
       'healthAddress',
+      'dropsAddress',
       'kubeconfig',
       'cluster',
       'auditOtlpHeaders',

@@ -156,7 +156,15 @@ test('each value has a comment that names where it is from', () => {
   );
   const keys = Object.keys(load(lines.join('\n')) as object);
   // These are not set here, and have no default.
-  const without = new Set(['kubeconfig', 'healthAddress', 'directory', 'cluster', 'auditOtlpHeaders', 'auditOtlpCa']);
+  const without = new Set([
+    'kubeconfig',
+    'healthAddress',
+    'dropsAddress',
+    'directory',
+    'cluster',
+    'auditOtlpHeaders',
+    'auditOtlpCa',
+  ]);
   expect(keys).toEqual(settingNames.filter((name) => !without.has(name)));
 });
 

@@ -103,6 +103,7 @@ describe('a change of a setting that needs a restart', () => {
       metricsAddress: '":1"',
       healthAddress: '":2"',
       nodeCondition: 'true',
+      dropsAddress: '":3"',
       legacyMetric: 'name',
       logLevel: 'debug',
       audit: '[stdout]',

@@ -109,7 +109,7 @@ test("the host's processes are seen by conntrack-owners only: their files are be
   ]);
 });
 
-test('only the base, what looks up Pods, what asks Namespaces, what sets a condition and what reads policies grant rights, and those of the base are those that the end-to-end tests run under', () => {
+test('only the base, what looks up Pods, what asks Namespaces, what sets a condition, what reads policies and who may look at flows grant rights, and those of the base are those that the end-to-end tests run under', () => {
   const granting = files.filter((file) =>
     readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
   );
@@ -117,6 +117,7 @@ test('only the base, what looks up Pods, what asks Namespaces, what sets a condi
     rightsFile,
     'deploy/components/audit-opt-out/rbac.yaml',
     'deploy/components/calico-lookups/rbac.yaml',
+    'deploy/components/live-drops/rbac.yaml',
     'deploy/components/node-condition/rbac.yaml',
     'deploy/components/policies/rbac.yaml',
     'deploy/components/shared-directory/rbac.yaml',

@@ -26,6 +26,8 @@ async function start(options: Partial<ServerOptions> = {}): Promise<RunningServe
   return server;
 }
 
+const drops = async (): Promise<string> => '{"version":1}\n';
+
 function fail(): never {
   throw new Error('broken');
 }
@@ -154,6 +156,26 @@ describe('without metrics', () => {
     const server = await start({ metrics: undefined });
     expect((await ask(server, '/readyz')).status).toBe(200);
     expect(await ask(server, '/metrics')).toMatchObject({ status: 404, body: 'There is /healthz and /readyz.\n' });
+  });
+
+  test('one of flows and health has no metrics', async () => {
+    const server = await start({ setting: 'DROPS_ADDRESS', metrics: undefined, drops });
+    const answer = { status: 200, type: 'application/json', body: '{"version":1}\n' };
+    expect(await ask(server, '/drops')).toMatchObject(answer);
+    expect(await ask(server, '/drops', 'POST')).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+    expect(await ask(server, '/metrics')).toMatchObject({ status: 404 });
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
+  });
+
+  test('a request for flows where there are none is answered 404', async () => {
+    expect(await ask(await start(), '/drops')).toMatchObject({ status: 404 });
+  });
+
+  test('flows that are asked for by many at once are gathered once', async () => {
+    let times = 0;
+    const server = await start({ drops: async () => String(++times) });
+    const answers = await Promise.all([1, 2, 3].map(() => ask(server, '/drops')));
+    expect(answers.map(({ body }) => body)).toEqual(['1', '1', '1']);
   });
 
   test('its setting is named', async () => {

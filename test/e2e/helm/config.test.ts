@@ -23,6 +23,7 @@ const everything = {
   prefixes: { 'my-drop': 'dropped', '123': 'logged', no: 'rejected' },
   metricsAddress: '0.0.0.0:9999',
   healthAddress: '0.0.0.0:9998',
+  dropsAddress: '0.0.0.0:9997',
   stateDir: '/var/lib/tailer',
   procRoot: '/node/proc',
   directory: '/node/directory',

@@ -1,0 +1,155 @@
+/** The flows that a node dropped in the last hour, in memory, for whoever looks at it now (docs/kubectl-plugin.md). */
+import type { Millis } from '../model/log-line.ts';
+import { cutBytes } from '../platform/printable.ts';
+import type { FlowRecord } from './fields.ts';
+import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
+import { createFlowRoom, type FlowLimits } from './flow-room.ts';
+import { stampOf } from './record.ts';
+
+/** Another number where a key goes or gets another meaning. */
+export const liveFlowsVersion = 1;
+
+/** What `/drops` answers, as JSON. The keys of a flow are fields of docs/audit.md. */
+export interface LiveFlows {
+  version: typeof liveFlowsVersion;
+  node: string;
+  /** RFC 3339, when it was answered. */
+  time: string;
+  /** Flows that lost their place to newer ones since the agent began; the packets of those are in none. */
+  forgotten: number;
+  flows: FlowRecord[];
+}
+
+export interface LiveFlowsOptions {
+  node: string;
+  limits?: FlowLimits & { bytes: number };
+  /** Takes out what no user may see; undefined: nothing. */
+  redact: ((fields: FlowRecord) => FlowRecord) | undefined;
+  /** The clock of the lines' times, and what the wall clock showed at one of them. */
+  clock: { now: () => Millis; toWall: (time: Millis) => Millis };
+}
+
+interface Held extends Flow {
+  /** All are in one interval. */
+  start: 0;
+  packets: number;
+  first: Millis;
+  last: Millis;
+  bytes: number;
+}
+
+export type LiveFlowTable = ReturnType<typeof createLiveFlows>;
+
+/** 10,000 flows of usual names are 6 MB; a Pod that scans has 500 of them. */
+const defaultLimits = { total: 10_000, perSubject: 500, joined: 1000, bytes: 16 * 1024 * 1024 };
+const keptFor: Millis = 3_600_000;
+const sweepInterval: Millis = 60_000;
+/** Bytes of a text: the longest name of Kubernetes. */
+const longestText = 253;
+/** Bytes that a flow takes beside its texts. */
+const ofEach = 300;
+
+/** What a look at the present does not need. */
+const left = /^(?:event\.name$|log\.|interface\.|k8s\.node\.|policy\.evidence$|(?:source|destination)\.evidence$)/;
+
+/** Counts packets by flow; the table is bounded in flows, for each workload and namespace too, and in bytes. */
+export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
+  const flows = new Map<string, Held>();
+  const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
+  /** The flow of each meaning a packet had, so that one that repeats is found without its key. */
+  const found = new WeakMap<object, Held>();
+  let bytes = 0;
+  let forgotten = 0;
+  let swept = clock.now();
+
+  return {
+    get sizes() {
+      return { flows: flows.size, bytes };
+    },
+    /** `meaning`: the same object only for packets of one flow. */
+    count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
+      let flow = found.get(meaning);
+      if (flow === undefined || flow.packets === 0) {
+        flow = held(flowOf(packet(), redact), time);
+        found.set(meaning, flow);
+      }
+      flow.packets += packets;
+      flow.last = Math.max(flow.last, Math.min(time, clock.now()));
+    },
+    /** The answer to whoever asks, with the newest flows first. */
+    text(): string {
+      sweep();
+      const all: LiveFlows = {
+        version: liveFlowsVersion,
+        node,
+        time: stampOf(clock.toWall(clock.now())),
+        forgotten,
+        flows: [...flows.values()].toSorted((a, b) => b.last - a.last).map(recordOf),
+      };
+      return `${JSON.stringify(all)}\n`;
+    },
+  };
+
+  function held(given: Flow, time: Millis): Held {
+    const known = flows.get(given.key);
+    if (known !== undefined) return join(known, given.fields);
+    if (clock.now() - swept >= sweepInterval) sweep();
+    const { flow, evicted } = room.find(0, given);
+    // What they counted is not moved: what is shown now is of now.
+    for (const [old] of evicted) forget(old);
+    const same = flows.get(flow.key);
+    if (same !== undefined) return join(same, flow.fields);
+    const fields = slim(flow.fields);
+    const size = ofEach + 2 * flow.key.length + JSON.stringify(fields).length;
+    const start = Math.min(time, clock.now());
+    const made: Held = { ...flow, fields, start: 0, packets: 0, first: start, last: start, bytes: size };
+    flows.set(flow.key, made);
+    room.enter(made);
+    bytes += size;
+    while (bytes > limits.bytes) forget(flows.values().next().value as Held);
+    return made;
+  }
+
+  function sweep(): void {
+    swept = clock.now();
+    for (const flow of flows.values()) if (flow.last < swept - keptFor) remove(flow);
+  }
+
+  function forget(flow: Held): void {
+    forgotten++;
+    remove(flow);
+  }
+
+  function remove(flow: Held): void {
+    flows.delete(flow.key);
+    room.leave(flow);
+    bytes -= flow.bytes;
+    // Whoever still finds it by a meaning must not count into it.
+    flow.packets = 0;
+  }
+
+  function recordOf({ fields, packets, first, last }: Held): FlowRecord {
+    const stamps = { 'event.start': stampOf(clock.toWall(first)), 'event.end': stampOf(clock.toWall(last)) };
+    return { ...fields, ...stamps, 'network.packets': packets };
+  }
+}
+
+/** What the packets of one flow need not have in common: its Pods are of one workload. What differs is left out. */
+const mayDiffer = [
+  'source.k8s.pod.name',
+  'source.k8s.pod.labels',
+  'destination.k8s.pod.name',
+  'destination.k8s.pod.labels',
+] as const;
+
+function join(flow: Held, fields: FlowRecord): Held {
+  for (const name of mayDiffer) if (flow.fields[name] !== fields[name]) delete flow.fields[name];
+  return flow;
+}
+
+function slim(fields: FlowRecord): FlowRecord {
+  const kept = Object.entries(fields).filter(([name, value]) => value !== undefined && !left.test(name));
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, typeof value === 'string' ? cutBytes(value, longestText) : value]),
+  );
+}

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import { createLiveFlows, type LiveFlows, type LiveFlowsOptions } from '../../src/audit/live-flows.ts';
+import type { Ends } from '../../src/model/endpoint.ts';
+import { ends, externalEnd, nine, observation, packet, podEnd, podRef, workerEnd } from '../builders.ts';
+
+const minute = 60_000;
+
+function open(given: Partial<LiveFlowsOptions> = {}) {
+  let now = nine;
+  const table = createLiveFlows({
+    node: 'node-a',
+    redact: undefined,
+    clock: { now: () => now, toWall: (time) => time },
+    ...given,
+  });
+  return {
+    table,
+    at: (minutes: number): void => void (now = nine + minutes * minute),
+    drop: (found: Ends = ends(), port = 5432, meaning: object = {}, packets = 1, time = now): void => {
+      const of = () => ({
+        observation: observation({ packet: packet({ destinationPort: port, sourcePort: 50_000 }) }),
+        ends: found,
+        node: 'node-a',
+        noise: undefined,
+      });
+      table.count(meaning, of, packets, time);
+    },
+    answer: (): LiveFlows => JSON.parse(table.text()) as LiveFlows,
+  };
+}
+
+const toWorker = () => ends({ source: workerEnd(1), destination: podEnd() });
+const limits = { total: 100, perSubject: 50, joined: 10, bytes: 1_000_000 };
+
+test('packets of one flow are one flow, with the first and the last time', () => {
+  const { drop, at, answer } = open();
+  const meaning = {};
+  drop(toWorker(), 5432, meaning, 2);
+  at(5);
+  drop(toWorker(), 5432, meaning, 3);
+  drop(toWorker(), 5432);
+  const { version, node, time, flows } = answer();
+  expect({ version, node, time }).toEqual({ version: 1, node: 'node-a', time: '2026-11-21T09:05:00.000Z' });
+  expect(flows).toMatchObject([
+    {
+      'network.packets': 6,
+      'event.start': '2026-11-21T09:00:00.000Z',
+      'event.end': '2026-11-21T09:05:00.000Z',
+      'destination.port': 5432,
+      'event.action': 'dropped',
+    },
+  ]);
+});
+
+test('of several Pods of one workload the flow names the workload alone', () => {
+  const { drop, answer } = open();
+  drop(toWorker());
+  drop(ends({ source: workerEnd(2), destination: podEnd() }));
+  drop(toWorker());
+  const { flows } = answer();
+  expect(flows).toMatchObject([{ 'network.packets': 3, 'source.k8s.owner.name': 'worker' }]);
+  expect(flows[0]).not.toHaveProperty(['source.k8s.pod.name']);
+  expect(flows[0]).toHaveProperty(['destination.k8s.pod.name']);
+});
+
+test('another port is another flow; the newest is first', () => {
+  const { drop, at, answer } = open();
+  drop(toWorker(), 1);
+  at(1);
+  drop(toWorker(), 2);
+  expect(answer().flows.map((flow) => flow['destination.port'])).toEqual([2, 1]);
+});
+
+test('what no packet came for within an hour is gone, and counts from one when it comes again', () => {
+  const { drop, at, answer, table } = open();
+  const meaning = {};
+  drop(toWorker(), 1, meaning, 5);
+  at(59);
+  drop(toWorker(), 2);
+  at(61);
+  expect(answer().flows.map((flow) => flow['destination.port'])).toEqual([2]);
+  drop(toWorker(), 1, meaning);
+  expect(answer().flows).toMatchObject([{ 'network.packets': 1 }, { 'destination.port': 2 }]);
+  at(200);
+  expect(answer().flows).toEqual([]);
+  expect(table.sizes).toEqual({ flows: 0, bytes: 0 });
+});
+
+test('what the answer does not need is not kept: log, interfaces, evidence', () => {
+  const { drop, answer } = open();
+  drop(toWorker());
+  const names = Object.keys(answer().flows[0] ?? {});
+  expect(names).toContain('source.k8s.pod.name');
+  expect(names.filter((name) => /^log\.|^interface\.|evidence/.test(name))).toEqual([]);
+});
+
+test('a line of the future does not keep its flow for ever', () => {
+  const { drop, at, answer } = open();
+  drop(toWorker(), 1, {}, 1, nine + 1e9);
+  at(61);
+  expect(answer().flows).toEqual([]);
+});
+
+test('what privacy takes out is in no flow', () => {
+  const { drop, answer } = open({ redact: (fields) => ({ ...fields, 'source.address': undefined }) });
+  drop(toWorker());
+  expect(answer().flows[0]).not.toHaveProperty(['source.address']);
+});
+
+describe('limits', () => {
+  test('a Pod that scans has flows of its own up to a limit, then one for the others', () => {
+    const { drop, answer } = open({ limits: { ...limits, perSubject: 5 } });
+    for (let port = 1; port <= 40; port++) drop(toWorker(), port);
+    const { flows } = answer();
+    expect(flows).toHaveLength(6);
+    expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
+  });
+
+  test('a namespace that floods leaves room to others', () => {
+    const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
+    for (let port = 1; port <= 400; port++) drop(toWorker(), port);
+    at(1);
+    const other = podEnd({
+      identity: 'other/web',
+      object: podRef('web-0', 'other'),
+    });
+    drop(ends({ source: externalEnd(), destination: other }));
+    const { flows, forgotten } = answer();
+    expect(flows[0]).toMatchObject({ 'destination.k8s.namespace.name': 'other' });
+    expect(table.sizes.flows).toBeLessThanOrEqual(20 + limits.joined);
+    expect(forgotten).toBeGreaterThan(0);
+  });
+
+  test('bytes: the oldest flows go, and are counted', () => {
+    const { drop, answer, table } = open({ limits: { ...limits, bytes: 20_000 } });
+    for (let port = 1; port <= 45; port++) drop(toWorker(), port);
+    const { flows, forgotten } = answer();
+    expect(table.sizes.bytes).toBeLessThanOrEqual(20_000);
+    expect(flows.length + forgotten).toBe(45);
+    expect(flows.length).toBeGreaterThan(5);
+    expect(flows.some((flow) => flow['destination.port'] === 1)).toBe(false);
+  });
+
+  test('a name of a megabyte is cut', () => {
+    const { drop, table } = open();
+    drop(ends({ source: externalEnd({ address: 'x'.repeat(1_000_000), identity: 'x' }), destination: podEnd() }));
+    expect(table.text().length).toBeLessThan(3000);
+  });
+});
