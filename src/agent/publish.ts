@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { messageOf } from '../pipeline/message.ts';
+import { textOf } from '../pipeline/message.ts';
 import { createEventStore } from '../kubernetes/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
@@ -60,8 +60,7 @@ export function createPublishing(options: PublishingOptions) {
     keep: stateLog.keep,
     write: createEventWriter({
       store: createEventStore(context.connection),
-      messageOf: async (series) =>
-        messageOf(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
+      messageOf: async (series) => textOf(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
       stateId: restored.id,
       now: clock.now,
       toWall: clock.toWall,

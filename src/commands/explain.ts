@@ -1,6 +1,6 @@
 import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
-import { createMessages } from './replay/policies.ts';
+import { createTexts } from './replay/policies.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';
@@ -16,6 +16,7 @@ import type { ProgramRecord, Sign } from '../model/program-record.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { cutBytes, printable } from '../platform/printable.ts';
 import { flagNames } from '../audit/flow.ts';
+import type { EventText } from '../events/event.ts';
 import { alignColumns } from '../events/describe.ts';
 import { createDirectory } from '../resolving/directory.ts';
 import { createSeriesTable } from '../series/table.ts';
@@ -43,7 +44,7 @@ export function explainLine(
   const directory = createDirectory(snapshot.objects);
   const decisions = {
     ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
-    messageOf: createMessages(options),
+    textOf: createTexts(options),
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
@@ -56,7 +57,7 @@ export function explainLine(
 }
 
 interface Explaining extends Decisions {
-  messageOf: (series: Series) => string;
+  textOf: (series: Series) => EventText;
 }
 
 function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
@@ -83,7 +84,7 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
   ];
 }
 
-function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, messageOf }: Explaining): Row[] {
+function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: Explaining): Row[] {
   switch (decision?.kind) {
     case undefined:
       return [['format', 'none of the known ones: the line is passed over']];
@@ -98,7 +99,7 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       const { observation, meaning, isIgnored } = decision;
       const event: Row[] = isIgnored
         ? [['Event', `none: ${meaning.noise} is chatter of the link (--include-noise)`]]
-        : eventRows(meaning.findings, line.time, messageOf);
+        : eventRows(meaning.findings, line.time, textOf);
       return [...lossRows(observation, meaning), ...event];
     }
     case 'no-drop': {
@@ -208,12 +209,15 @@ function endText({ address, kind, evidence, object, workload, role, note }: Endp
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: readonly Finding[], time: number, messageOf: Explaining['messageOf']): Row[] {
+function eventRows(findings: readonly Finding[], time: number, textOf: Explaining['textOf']): Row[] {
   if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
   const table = createSeriesTable();
   for (const finding of findings) table.count(finding, time);
   return table.due(Infinity).map((series): Row => {
     const { regarding, reason } = series.finding;
-    return ['Event', `${reason} on ${regarding.kind} ${regarding.namespace}/${regarding.name}: ${messageOf(series)}`];
+    return [
+      'Event',
+      `${reason} on ${regarding.kind} ${regarding.namespace}/${regarding.name}: ${textOf(series).message}`,
+    ];
   });
 }

@@ -2,6 +2,7 @@
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { PolicyName } from '../model/packet.ts';
 import {
   connectionOf,
   type Direction,
@@ -9,7 +10,6 @@ import {
   type Evaluator,
   type Namespace,
   type Pod,
-  type PolicyRef,
   sentenceOf,
   type Trace,
 } from '../policies/policies.ts';
@@ -27,8 +27,8 @@ export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
   /** At most `longest` bytes, printable: the reason first. */
   readonly text: string;
-  /** The policy whose rule denies; undefined where none does alone, or where it is not to be named to the reader. */
-  readonly policy: PolicyRef | undefined;
+  /** The only policy that denies; undefined where several do, or where it is not to be named to the reader. */
+  readonly policy: PolicyName | undefined;
 }
 
 /** What has to be known for a verdict. */
@@ -93,9 +93,9 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
 }
 
 function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
-  const { outcome, decision } = trace.verdict;
+  const { outcome } = trace.verdict;
   const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
-  return { outcome, text, policy: outcome === 'denies' ? decision?.policy : undefined };
+  return { outcome, text, policy: denying(trace) };
 }
 
 /** Policies of another Namespace are not for who reads this one's Events; those of the whole cluster are. */
@@ -106,8 +106,7 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && decision.policy.namespace === undefined;
   if (namespace === regarding.namespace || isOfCluster) {
-    const policy = outcome === 'denies' ? decision?.policy : undefined;
-    return { outcome, text: sentenceOf(trace, options), policy };
+    return { outcome, text: sentenceOf(trace, options), policy: denying(trace) };
   }
   const policy = undefined;
   if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy };
@@ -117,6 +116,15 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
   }
   const text = `Denied: NetworkPolicies isolate ${whose} for ${direction}, none admits this. Check: kubectl -n ${namespace} describe networkpolicy`;
   return { outcome, text, policy };
+}
+
+/** The rule's that denies, or the one that isolates the Pod. */
+function denying({ verdict, policies, selecting }: Trace): PolicyName | undefined {
+  if (verdict.outcome !== 'denies') return undefined;
+  const policy = verdict.decision?.policy ?? (selecting === 1 ? policies[0]?.policy : undefined);
+  if (policy === undefined) return undefined;
+  const { kind, namespace, name } = policy;
+  return { kind, namespace, name, tier: undefined };
 }
 
 /** Whose policies may have dropped it: those of the end that the interfaces show, else of both; its own first. */

@@ -26,17 +26,18 @@ type Key =
   | 'ports'
   | 'peer'
   | 'peers'
-  | 'policy';
+  | 'policy'
+  | 'policy-evidence';
 
 type Values = Partial<Record<Key, string | number | undefined>>;
 
 /**
  * What the message of an Event says, for programs: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
- * counted instead. The keys of a series never become fewer, because a patch removes none. Each key costs about 83 bytes in etcd (docs/decisions.md).
+ * counted instead. `policy`: that denied its packets, where the log line names none. The keys of a series never become fewer, because a patch removes none. Each key costs about 83 bytes in etcd (docs/decisions.md).
  */
-export function annotationsOf(series: Series): Record<string, string> {
+export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
-  const values: Values = { schema: annotationSchema, node, ...valuesOf(details, series) };
+  const values: Values = { schema: annotationSchema, node, ...valuesOf(details, series, policy) };
   const annotations: Record<string, string> = {};
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined || value === '') continue;
@@ -45,14 +46,14 @@ export function annotationsOf(series: Series): Record<string, string> {
   return annotations;
 }
 
-function valuesOf(details: EventDetails, series: Series): Values {
-  if (details.kind === 'flow') return flowValues(details, series);
+function valuesOf(details: EventDetails, series: Series, policy: PolicyName | undefined): Values {
+  if (details.kind === 'flow') return { ...flowValues(details, series), ...policyValues(details, policy) };
   if (details.kind === 'overflow') return overflowValues(series);
   return details.kind === 'scan' ? scanValues(details, series) : incidentValues(details);
 }
 
 function flowValues(details: FlowDetails, { peers }: Series): Values {
-  const { direction, verdict, protocol, port, peer, policy, martian } = details;
+  const { direction, verdict, protocol, port, peer, martian } = details;
   return {
     direction,
     verdict,
@@ -60,7 +61,6 @@ function flowValues(details: FlowDetails, { peers }: Series): Values {
     port,
     peer: peerText(peer),
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
-    policy: policy && policyText(policy),
     code: martian ? 'KN403' : undefined,
   };
 }
@@ -89,9 +89,14 @@ function peerText({ kind, address, workload, object }: Endpoint): string {
   return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
 }
 
-/** `NetworkPolicy/shop/default-deny`: what the log line names of it. */
-function policyText({ kind, namespace, name }: PolicyName): string {
-  return joined(kind, namespace, name);
+/** `NetworkPolicy/shop/default-deny`: what the log line names of it, else what policies that were read say. */
+function policyValues({ policy: logged }: FlowDetails, evaluated: PolicyName | undefined): Values {
+  const policy = logged ?? evaluated;
+  if (policy === undefined) return {};
+  return {
+    policy: joined(policy.kind, policy.namespace, policy.name),
+    'policy-evidence': logged === undefined ? 'evaluated' : undefined,
+  };
 }
 
 function joined(...parts: (string | undefined)[]): string {

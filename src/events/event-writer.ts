@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
-import { component, type CoreEvent, eventOf, timestamp } from './event.ts';
+import { component, type CoreEvent, eventOf, type EventText, timestamp } from './event.ts';
 import type { EventStore, Refusal, StoredEvent } from './event-store.ts';
 import { annotationOf, baseOf, continuationOf, isOwned, stateAnnotation } from './ownership.ts';
 
@@ -16,7 +16,7 @@ export type Outcome =
 export interface EventWriterOptions {
   store: EventStore;
   /** Must settle in bounded time; an Event waits for it. */
-  messageOf: (series: Series) => string | Promise<string>;
+  messageOf: (series: Series) => string | EventText | Promise<EventText>;
   /** Names the memory that counts come from: a run with another one must not overwrite what an earlier run counted. */
   stateId: string;
   now: () => Millis;

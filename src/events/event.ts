@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { PolicyName } from '../model/packet.ts';
 import type { Series } from '../model/series.ts';
 import { cutBytes } from '../platform/printable.ts';
 import { annotationsOf } from './annotations.ts';
@@ -42,8 +43,16 @@ export interface CoreEvent {
   reportingInstance: string;
 }
 
+/** What is found out when an Event is written. */
+export interface EventText {
+  readonly message: string;
+  /** The policy that denied the packets, where the log line names none. */
+  readonly policy: PolicyName | undefined;
+}
+
 /** The Event of a series at `now`, all times of the wall clock. Written again after a crash it has the same name. */
-export function eventOf(series: Series, message: string, now: Millis): CoreEvent {
+export function eventOf(series: Series, text: string | EventText, now: Millis): CoreEvent {
+  const { message, policy } = typeof text === 'string' ? { message: text, policy: undefined } : text;
   const { finding, window, count, first, last, published } = series;
   const { regarding, related, node, reason, type, shared } = finding;
   return {
@@ -52,7 +61,7 @@ export function eventOf(series: Series, message: string, now: Millis): CoreEvent
     metadata: {
       name: eventName(regarding.name, finding.identity, shared === true ? '' : node, window),
       namespace: namespaceOf(regarding),
-      annotations: annotationsOf(series),
+      annotations: annotationsOf(series, policy),
     },
     involvedObject: reference(regarding),
     ...(related ? { related: reference(related) } : {}),

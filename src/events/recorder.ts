@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, Written } from '../model/series.ts';
-import { type CoreEvent, eventOf } from './event.ts';
+import { type CoreEvent, eventOf, type EventText } from './event.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
 /** One request to the API server that would have been made. */
@@ -33,7 +33,7 @@ export interface Recorder<Table extends Publishable> {
 
 export interface RecorderOptions<Table extends Publishable> {
   createTable: () => Table;
-  messageOf: (series: Series) => string;
+  messageOf: (series: Series) => string | EventText;
   onWrite?: ((write: Write) => void) | undefined;
 }
 

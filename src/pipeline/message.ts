@@ -3,6 +3,7 @@ import type { PolicyVerdict } from '../drops/policy-verdict.ts';
 import { incidentMessage } from '../incidents/reporting/message.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { PolicyName } from '../model/packet.ts';
 import type { Series } from '../model/series.ts';
 import { printable } from '../platform/printable.ts';
 
@@ -24,6 +25,11 @@ export function messageOf(series: Series, { toWall = (time) => time, answer }: M
       ? incidentMessage(onWallClock(details, toWall), node, lowerBound)
       : dropMessage(series, details, lowerBound, answer);
   return printable(message);
+}
+
+/** The message, and the policy that denied the packets where policies were asked. */
+export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
+  return { message: messageOf(series, options), policy: options.answer?.policy };
 }
 
 function onWallClock(details: IncidentDetails, toWall: (time: Millis) => Millis): IncidentDetails {

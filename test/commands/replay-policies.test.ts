@@ -25,6 +25,33 @@ test('Events of samples say what the saved policies say (npm run wording:update)
   await expectLines(import.meta.dirname, 'replay-policies.expected.txt', lines);
 });
 
+test('the annotation names the only policy that denies, and how that is known', async () => {
+  const { out } = await replay([...json, '--policies', policies, sample('dns-denied.log')]);
+  const annotations = out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(
+      (line) =>
+        JSON.parse(line) as {
+          metadata: { annotations: Record<string, string> };
+          involvedObject: { namespace: string };
+        },
+    )
+    .map(({ metadata, involvedObject }) => ({
+      namespace: involvedObject.namespace,
+      policy: metadata.annotations['kube-netfilter-tailer/policy'],
+      evidence: metadata.annotations['kube-netfilter-tailer/policy-evidence'],
+    }));
+  expect(annotations).toContainEqual({
+    namespace: 'shop',
+    policy: 'NetworkPolicy/shop/web-egress',
+    evidence: 'evaluated',
+  });
+  // A policy of another Namespace is not named.
+  for (const { policy, evidence } of annotations.filter(({ namespace }) => namespace !== 'shop'))
+    expect([policy, evidence]).toStrictEqual([undefined, undefined]);
+});
+
 describe.concurrent('files of --policies', () => {
   test('one line is explained with them', async () => {
     const { out } = await replay(['--pods', cluster, '--policies', policies, '--node', 'node-b', '--explain', drop]);

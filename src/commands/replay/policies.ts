@@ -1,17 +1,18 @@
 /** `--policies`: what saved policies say of drops. */
 import { type KnownPolicies, policyVerdict } from '../../drops/policy-verdict.ts';
+import type { EventText } from '../../events/event.ts';
 import type { Series } from '../../model/series.ts';
-import { messageOf } from '../../pipeline/message.ts';
+import { textOf } from '../../pipeline/message.ts';
 import { createEvaluator, createPolicySet } from '../../policies/policies.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/usage-error.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
 
-/** The message of an Event. Throws a `UsageError` where a file of `--policies` is not what it should be. */
-export function createMessages(options: Pick<ReplayOptions, 'pods' | 'policies'>): (series: Series) => string {
+/** What an Event says. Throws a `UsageError` where a file of `--policies` is not what it should be. */
+export function createTexts(options: Pick<ReplayOptions, 'pods' | 'policies'>): (series: Series) => EventText {
   const known = readPolicies(options);
-  if (known === undefined) return (series) => messageOf(series);
-  return (series) => messageOf(series, { answer: policyVerdict(series.finding, known, series.last) });
+  if (known === undefined) return (series) => textOf(series, {});
+  return (series) => textOf(series, { answer: policyVerdict(series.finding, known, series.last) });
 }
 
 /** Labels of Pods and Namespaces may stand in the files of `--pods`. Standard input can be read only once. */

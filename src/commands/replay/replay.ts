@@ -16,7 +16,7 @@ import type { Streams } from '../streams.ts';
 import { createReplayIncidents } from './incidents.ts';
 import { chooseInputs } from './inputs.ts';
 import { otherCluster, unknownNode } from './mismatch.ts';
-import { createMessages } from './policies.ts';
+import { createTexts } from './policies.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
 import { createPacketOutput } from './packets.ts';
 import { writeResult } from './result.ts';
@@ -38,7 +38,7 @@ export async function replay(
     if (!options.quiet) streams.err(`${text}\n`);
   };
   const snapshot = readSavedObjects(options.pods);
-  const messageOf = createMessages(options);
+  const messageOf = createTexts(options);
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
