@@ -26,9 +26,12 @@ export interface PairOptions {
   readonly expected: Expected;
   /** Resolves when the agent that runs all the time has heard of Pods since then (Unix ms), and at the end of the run. */
   readonly untilHeard: (since: Millis) => Promise<void>;
-  /** Logs some drops from web to db, for a second or so. Resolves to how many. */
-  readonly drop: () => Promise<number>;
+  /** Logs some drops from web to db on that port, for a second or so. Resolves to how many. */
+  readonly drop: (port: number) => Promise<number>;
 }
+
+/** One for each generation: an Event for each port of each Pod would be more than a node may write in an hour. */
+const ports = [5432, 6379, 8080];
 
 /** From the first that is heard of a Pod to its first drop: longer than a watch takes to show all of it. */
 const settling = 5000;
@@ -38,6 +41,7 @@ export async function playPair(options: PairOptions): Promise<number> {
   const { pair, connection, lengths, run, expected } = options;
   for (let generation = 1; ; generation++) {
     await untilServed(options);
+    const port = ports[generation % ports.length] as number;
     const names = [`web-${generation}`, `db-${generation}`];
     const created = Date.now();
     await createObjects(connection, { items: objectsOf(options, names) });
@@ -45,7 +49,7 @@ export async function playPair(options: PairOptions): Promise<number> {
     await run.wait(settling);
     const end = performance.now() + lengths.busy;
     while (!run.isOver && performance.now() < end) {
-      const count = await options.drop();
+      const count = await options.drop(port);
       for (const name of names) {
         const subject = `Pod ${pair.namespace}/${name}`;
         expected.set(subject, (expected.get(subject) ?? 0) + count);
@@ -78,14 +82,12 @@ async function remove(connection: Connection, namespace: string, name: string): 
   if (status !== 200) throw new Error(`deleting ${path}: ${status}`);
 }
 
-const ports = [5432, 6379, 8080];
-
 /** Real packets that the kernel logs and drops, 10 in a second or two. */
-export function kernelDrops(network: Network, run: Run, from: string, to: string): () => Promise<number> {
+export function kernelDrops(network: Network, run: Run, from: string, to: string): PairOptions['drop'] {
   let turn = 0;
-  return async () => {
-    const protocol = turn % 2 === 0 ? 'udp' : 'tcp';
-    await network.send({ from, to, family: 4, protocol, port: ports[turn++ % ports.length] as number, count: 10 });
+  return async (port) => {
+    const protocol = turn++ % 2 === 0 ? 'udp' : 'tcp';
+    await network.send({ from, to, family: 4, protocol, port, count: 10 });
     await run.wait(1500);
     return 10;
   };
@@ -97,7 +99,7 @@ const keep = 60;
 
 export interface FileLog {
   /** 20 lines ten times in a second. */
-  readonly drop: () => Promise<number>;
+  readonly drop: PairOptions['drop'];
   readonly rotations: number;
 }
 
@@ -111,12 +113,12 @@ export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: R
     get rotations() {
       return rotations;
     },
-    async drop() {
+    async drop(port) {
       for (let batch = 0; batch < 10; batch++) {
         let text = '';
         for (let each = 0; each < 20; each++) {
           const id = line++;
-          text += dropLine(pair.web, pair.db, ports[id % ports.length] as number).replace('ID=4711', `ID=${id}`);
+          text += dropLine(pair.web, pair.db, port).replace('ID=4711', `ID=${id}`);
         }
         live.write(text);
         await run.wait(100);

@@ -3,7 +3,7 @@ import type { Millis } from '../../../src/model/log-line.ts';
 
 /** How long everything lasts, from the length of the whole run: a run of a minute has less of each, and no less kinds. */
 export interface Lengths {
-  /** Drops of one pair of Pods. */
+  /** Drops of one pair of Pods. In an hour, Events of more Pods than these are more than a node may write in it. */
   readonly busy: Millis;
   /** From the last drop of a Pod to its deletion: what was counted is on disk by then, and comes from there after a kill. */
   readonly linger: Millis;
@@ -22,7 +22,7 @@ export interface Lengths {
 export function lengthsFor(minutes: number): Lengths {
   const scaled = (full: Millis, least: Millis): Millis => Math.max(least, Math.min(full, (full * minutes) / 10));
   return {
-    busy: scaled(150_000, 15_000),
+    busy: Math.max(15_000, Math.min(300_000, minutes * 15_000)),
     linger: scaled(45_000, 8000),
     fault: scaled(30_000, 6000),
     kill: [scaled(10_000, 4000), scaled(40_000, 10_000)],
