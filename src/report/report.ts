@@ -1,6 +1,4 @@
 /** The report on rows of the audit: they are read into a database, summed up there, and printed. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { printableJson } from '../platform/printable.ts';
@@ -13,6 +11,7 @@ import { type Reading, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine } from './texts/csv.ts';
 import { markdownText } from './texts/markdown.ts';
 import { tableText } from './texts/table.ts';
+import { createWorkFolder } from './work-folder.ts';
 
 export { ReportError } from './engine.ts';
 
@@ -42,10 +41,7 @@ export interface ReportStreams {
 
 /** Prints a report. Resolves to whether all was read. Throws a `ReportError` that says what to do. */
 export async function printReport(options: ReportOptions, streams: ReportStreams): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-report-'));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  // Else a report that is interrupted would leave gigabytes.
-  process.once('exit', remove);
+  const { path: folder, remove } = createWorkFolder();
   try {
     const engine = await openEngine(options.db ?? join(folder, 'report.duckdb'), join(folder, 'spilled'));
     try {
@@ -54,7 +50,6 @@ export async function printReport(options: ReportOptions, streams: ReportStreams
       engine.close();
     }
   } finally {
-    process.off('exit', remove);
     remove();
   }
 }
