@@ -1,10 +1,9 @@
 import type { Endpoint } from '../model/endpoint.ts';
 import type { FlowDetails, OverflowDetails, ScanDetails } from '../model/finding.ts';
-import type { PolicyName } from '../model/packet.ts';
 import type { Series, DistinctValues } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
-import { nameOf } from './endpoint-name.ts';
+import { nameOf, policyText } from './endpoint-name.ts';
 import { portName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
@@ -40,7 +39,8 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     // Before the advice, which often ends in a command: what a stranger wrote is not to be pasted with it.
     loggedAt(details, series.finding.node),
     details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
-    decidedBy(details),
+    // What policies say is more than that a rule of one has logged it.
+    decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
     details.martian
       ? 'A Pod can also cause this, with a device of that name in its own network namespace. [KN403]'
@@ -118,11 +118,6 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
   const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
   const parts = [node, martian || enforcer === 'network-policy' ? '' : path, label].filter((part) => part !== '');
   return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
-}
-
-export function policyText({ kind, namespace, name, tier }: PolicyName): string {
-  const full = namespace === undefined ? name : `${namespace}/${name}`;
-  return `${kind === undefined ? 'policy' : kind} ${full}${tier === undefined ? '' : ` (tier ${tier})`}`;
 }
 
 /** All that was dropped for this Pod beyond the findings that have an Event of their own. */

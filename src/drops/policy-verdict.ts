@@ -10,10 +10,11 @@ import {
   type Evaluator,
   type Namespace,
   type Pod,
+  type PolicyRef,
   sentenceOf,
   type Trace,
 } from '../policies/policies.ts';
-import { nameOf } from './endpoint-name.ts';
+import { nameOf, policyText } from './endpoint-name.ts';
 
 /** Objects of the cluster, as far as they are known. */
 export interface KnownPolicies {
@@ -50,11 +51,15 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
   return { pods, namespaces: [...new Set(pods.flatMap(({ namespace }) => namespace ?? []))] };
 }
 
-/** A logger that names the policy knows better. A Service's address is none that a policy sees. */
-function isOfPolicies({ enforcer, martian, error, ownAddressIsForeign, protocol, peer, policy }: FlowDetails): boolean {
+/**
+ * A record of what enforces policies (Antrea, OVN) names the policy that denied. A LOG prefix, which such records do not have, names one
+ * whose LOG rule matched. A Service's address is none that a policy sees.
+ */
+function isOfPolicies(details: FlowDetails): boolean {
+  const { enforcer, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
   return (
     enforcer === 'network-policy' &&
-    policy === undefined &&
+    (policy === undefined || prefix !== '') &&
     !martian &&
     error === undefined &&
     protocol !== '' &&
@@ -89,7 +94,42 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   if (chosen === undefined) return undefined;
   const { side, trace } = chosen;
   const shown = withoutLabels(trace, details.peer, regarding, known);
-  return side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
+  const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
+  if (details.policy === undefined) return verdict;
+  // What the log names is all that is known then.
+  return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
+}
+
+/**
+ * That a rule of a policy has logged a packet does not mean that it denied it: the next rule, or another policy, may admit it. Undefined
+ * where that policy is not known, so that what others say does not count against the log.
+ */
+function besideLog(
+  verdict: PolicyVerdict,
+  named: PolicyName,
+  { verdict: { decision }, policies }: Trace,
+  own: ObjectRef,
+): PolicyVerdict | undefined {
+  const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
+  if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
+  // A name that was cut off means the only policy that begins so; of another Namespace it stays what the log has.
+  const [only] = asked.length === 1 ? asked : [];
+  const isShown = only !== undefined && (only.namespace === undefined || only.namespace === own.namespace);
+  const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
+  const isDenying = decision === undefined ? asked.length > 0 : isNamed(decision.policy, named);
+  if (verdict.outcome === 'denies' && isDenying) return { ...verdict, policy: logged };
+  return { ...verdict, text: `${verdict.text} The log names ${policyText(logged)}.`, policy: logged };
+}
+
+/** Calico stores policies with their tier before the name. */
+function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): boolean {
+  if (namespace !== undefined && !matches(policy.namespace ?? '', namespace)) return false;
+  return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
+}
+
+/** Where it was cut off there is a mark. */
+function matches(whole: string, named: string): boolean {
+  return named.endsWith('…') ? whole.startsWith(named.slice(0, -1)) : whole === named;
 }
 
 function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
@@ -114,7 +154,7 @@ function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint,
     const verdict = { ...trace.verdict, decision: undefined };
     return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy };
   }
-  const text = `Denied: NetworkPolicies isolate ${whose} for ${direction}, none admits this. Check: kubectl -n ${namespace} describe networkpolicy`;
+  const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe networkpolicy`;
   return { outcome, text, policy };
 }
 

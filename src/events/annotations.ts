@@ -89,9 +89,10 @@ function peerText({ kind, address, workload, object }: Endpoint): string {
   return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
 }
 
-/** `NetworkPolicy/shop/default-deny`: what the log line names of it, else what policies that were read say. */
+/** `NetworkPolicy/shop/default-deny`: what the log line names, else what follows from policies that were read. */
 function policyValues({ policy: logged }: FlowDetails, evaluated: PolicyName | undefined): Values {
-  const policy = logged ?? evaluated;
+  // A name that the log has cut off is whole there.
+  const policy = evaluated ?? logged;
   if (policy === undefined) return {};
   return {
     policy: joined(policy.kind, policy.namespace, policy.name),

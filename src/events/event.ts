@@ -46,7 +46,7 @@ export interface CoreEvent {
 /** What is found out when an Event is written. */
 export interface EventText {
   readonly message: string;
-  /** The policy that denied the packets, where the log line names none. */
+  /** The policy that denied the packets, or the whole name of the one that the log line names. */
   readonly policy: PolicyName | undefined;
 }
 

@@ -129,7 +129,19 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
   ['an answer of a connection that is denied', dropped({ reply: true, direction: 'sending' }), known([defaultDeny])],
   ['an answer of a connection that is admitted', dropped({ reply: true, direction: 'sending' }), known([])],
   ['a rejected packet', dropped({ verdict: 'rejected' }), known([defaultDeny])],
+  ['the log names the policy that isolates the Pod', dropped(named('allow-frontend')), known([allowFrontend])],
+  ['the log names it cut off', dropped(named('allow-fr…')), known([allowFrontend, lockdown])],
+  ['the log names it cut off, and two begin so', dropped(named('a…')), known([allowFrontend, allowWorker])],
+  ['the log names a policy, and another one denies', dropped(named('other')), known([allowFrontend])],
+  ['the log names a policy, and it admits the packet', dropped(named('allow-worker')), known([allowWorker])],
+  ['the log names a policy that is not known', dropped(named('other')), known([allowWorker])],
+  ['the log names a policy, and what another one says is unknown', dropped(named('other')), known([unreadable])],
+  ['the log names a policy of the peer cut off', sent({ ...named('allow-fr…') }), known([allowFrontend])],
 ];
+
+function named(name: string): Partial<FlowDetails> {
+  return { policy: { kind: 'NetworkPolicy', namespace: 'shop', name, tier: undefined } };
+}
 
 function egress(): object {
   return networkPolicy({ podSelector: {}, policyTypes: ['Egress'] }, 'no-egress');
@@ -152,7 +164,10 @@ describe('policies have no part', () => {
   test.each<[string, Partial<FlowDetails>]>([
     ['a host firewall dropped it', { enforcer: 'host-firewall' }],
     ['the prefix does not say what dropped it', { enforcer: 'unknown' }],
-    ['the log names the policy', { policy: { kind: undefined, namespace: 'shop', name: 'x', tier: undefined } }],
+    [
+      'a record names the policy',
+      { prefix: '', policy: { kind: undefined, namespace: 'shop', name: 'x', tier: undefined } },
+    ],
     ['a martian', { martian: true }],
     ['the Pod used an address that is not its own', { ownAddressIsForeign: true }],
     ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
