@@ -33,7 +33,7 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
   }
   const isolating = trace.policies.filter(({ tier }) => tier === verdict.tier);
   const count = trace.selecting > trace.policies.length ? trace.selecting : isolating.length;
-  const denied = `Denied: ${isolatingText(isolating, count)} ${whose} for ${verdict.direction}, none admits this.`;
+  const denied = `Denied: ${isolatingText(isolating, count)} ${whose} for ${verdict.direction}, none admits this`;
   const closest = nearest === undefined ? [] : [`Nearest: ${nearestText(nearest, verdict.direction)}.`];
   const others = isolating.filter(({ policy }) => policy !== nearest?.policy);
   for (let shown = Math.min(others.length, 5); shown >= 0; shown--) {
@@ -41,11 +41,12 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
       .slice(0, shown)
       .map(({ policy, rules }) => `${policyText(policy)}${rules.length === 0 ? ' (no rules)' : ''}`);
     const more = count - names.length - (nearest === undefined ? 0 : 1);
-    const also = names.length === 0 ? [] : [`Also: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`];
-    const text = printable([denied, ...closest, ...also].join(' '));
+    const listed = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    const parts = nearest === undefined ? [`${denied}: ${listed}.`] : [`${denied}.`, ...closest, `Also: ${listed}.`];
+    const text = printable(names.length === 0 ? [`${denied}.`, ...closest].join(' ') : parts.join(' '));
     if (Buffer.byteLength(text) <= max) return text;
   }
-  return fitted([denied, ...closest], max);
+  return fitted([`${denied}.`, ...closest], max);
 }
 
 function isolatingText(isolating: readonly PolicyTrace[], count: number): string {
