@@ -55,7 +55,15 @@ export async function listPolicies(
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   const query = fromCache ? { resourceVersion: '0' } : {};
   const answer = await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query });
-  return answer.kind === 'refused' ? answer : { kind: 'listed', items: list(at(answer.body, 'items')) };
+  if (answer.kind === 'refused') return answer;
+  const items = at(answer.body, 'items');
+  if (Array.isArray(items) || items === null) return { kind: 'listed', items: list(items) };
+  return madeUp(`the answer is no list of ${plural}`);
+}
+
+/** That there are no policies must not follow from what a proxy makes up. */
+function madeUp(message: string): Refusal {
+  return { kind: 'refused', status: 0, reason: '', message, retryAfter: undefined };
 }
 
 /**
@@ -80,7 +88,13 @@ export async function servedKinds(
   kinds: readonly PolicyKind[],
 ): Promise<PolicyKind[]> {
   const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
-  const answers = await Promise.all(versions.map(async (version) => await request('GET', `/apis/${version}`, {})));
+  const answers = await Promise.all(
+    versions.map(async (version) => {
+      const answer = await request('GET', `/apis/${version}`, {});
+      const isList = answer.kind === 'refused' || Array.isArray(at(answer.body, 'resources'));
+      return isList ? answer : madeUp(`the answer is no list of what ${version} has`);
+    }),
+  );
   const served = new Map<string, ReadonlySet<Json>>();
   for (const [index, answer] of answers.entries())
     if (answer.kind === 'answered')

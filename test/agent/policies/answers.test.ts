@@ -227,6 +227,13 @@ test('policies of a peer that could not be read do not admit', async () => {
   expect(await answerOn(dropped())).toBeUndefined();
 });
 
+test.each([null, {}, 'x', { items: 7 }])('an answer that is no list is not taken for no policies: %j', async (body) => {
+  for (const path of [shopPolicies, '/apis/networking.k8s.io/v1']) {
+    const { answerOn } = setUp({ [path]: answered(body) });
+    expect(await answerOn(dropped())).toBeUndefined();
+  }
+});
+
 test('a storm of Pods costs no more requests than the budget has', async () => {
   const { scene, answerOn } = setUp();
   for (let each = 0; each < 2000; each++) await answerOn(dropped({}, nine, `web-${each}`));

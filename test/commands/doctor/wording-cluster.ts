@@ -158,7 +158,10 @@ async function calico(): Promise<Check[]> {
   return [...found.flat(), ...checkCalico({ ...unsure, kubeProxyHere: undefined, prefixes })];
 }
 
-function served(isMissing: (resource: string, group: string) => boolean, versions = answered({})): FakeApi {
+function served(
+  isMissing: (resource: string, group: string) => boolean,
+  versions = answered({ resources: [] }),
+): FakeApi {
   return fakeApi((request) => {
     if (request.verb === 'POST') return reviewed(request.body, isMissing);
     if (request.path === '/apis/networking.k8s.io/v1') return answered({ resources: [{ name: 'networkpolicies' }] });
