@@ -9,12 +9,13 @@ import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
 import { dropsHelp, readDropsOptions } from './commands/options/drops-options.ts';
 import { readReportOptions, reportHelp } from './commands/options/report-options.ts';
+import { readTopOptions, topHelp } from './commands/options/top-options.ts';
 import { readWhyOptions, suggestHelp, whyHelp } from './commands/options/why-options.ts';
 import { readRunOptions, runHelp } from './commands/options/run-options.ts';
 import { UsageError } from './commands/options/usage-error.ts';
 import { replay } from './commands/replay/replay.ts';
 import type { Streams } from './commands/streams.ts';
-import { version } from './config/config.ts';
+import { environment, version } from './config/config.ts';
 import { suggest } from './config/suggest.ts';
 import { docsUrlProblem, withAddresses } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
@@ -208,6 +209,7 @@ async function runSuggest(args: string[]): Promise<number> {
 async function runDrops([first = '', ...rest]: string[]): Promise<number> {
   if (isPlugin && first === '--version') return print(`${version}\n`);
   if (first === 'report') return await runReport(rest);
+  if (first === 'top') return await runTop(rest);
   const isWhy = first === 'why';
   if (isWhy && rest.some((each) => /^--(?:from|to|policies)(?:=|$)/.test(each))) return await runWhy(rest);
   const given = isWhy ? rest : [first, ...rest].filter((each) => each !== '');
@@ -221,4 +223,11 @@ async function runDrops([first = '', ...rest]: string[]): Promise<number> {
   const { drops } = await import('./commands/drops/drops.ts');
   // Not waiting for connections that are kept.
   return process.exit(await drops(options, dropsName, streams));
+}
+
+async function runTop(args: string[]): Promise<number> {
+  const options = readTopOptions(args, dropsName, isatty(0) && isatty(1) && environment()['TERM'] !== 'dumb');
+  if (options === 'help') return print(withAddresses(topHelp(dropsName)));
+  const { top } = await import('./commands/top/top.ts');
+  return process.exit(await top(options, `${dropsName} top`, streams, stopSignal()));
 }

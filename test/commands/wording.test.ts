@@ -7,6 +7,7 @@ import { readDropsOptions } from '../../src/commands/options/drops-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { readReportOptions } from '../../src/commands/options/report-options.ts';
 import { readRunOptions } from '../../src/commands/options/run-options.ts';
+import { readTopOptions } from '../../src/commands/options/top-options.ts';
 import { UsageError } from '../../src/commands/options/usage-error.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program, replay } from './program.ts';
@@ -160,6 +161,21 @@ describe('drops', () => {
     [['--contxt', 'a'], '--contxt: there is no such option; did you mean --context?'],
   ])('says what is wrong with %j', (args, ...problems) => {
     expect(() => readDropsOptions(args, 'kubectl drops')).toThrow(new UsageError(problems, '', 'kubectl drops'));
+  });
+});
+
+describe('drops top', () => {
+  test.each<[string[], ...string[]]>([
+    [['--sort', 'port'], '--sort port: must be rate, packets, last, from, to'],
+    [['--interval', '0'], '--interval 0: must be a whole number from 1 to 3600'],
+    [['--interval', '1.5'], '--interval 1.5: must be a whole number from 1 to 3600'],
+    [['--agents-port', '65536'], '--agents-port 65536: must be a whole number from 1 to 65535'],
+    [['--agents-namespace', '../x'], '--agents-namespace ../x: is no name of a Namespace'],
+    [['--node', '..'], '--node ..: is not the name of a Node'],
+    [['--count', '3'], '--count: is for --plain'],
+    [['web-0'], 'web-0: is no option; each begins with --'],
+  ])('says what is wrong with %j', (args, ...problems) => {
+    expect(() => readTopOptions(args, 'kubectl drops', true)).toThrow(new UsageError(problems, 'top', 'kubectl drops'));
   });
 });
 

@@ -154,7 +154,7 @@ export const table: readonly Row[] = [
     package: 'python3',
     programs: ['python3'],
     uses: ['e2e', 'capture'],
-    purpose: 'packets that no other program sends; ClickHouse as a library',
+    purpose: 'packets that no other program sends; ClickHouse as a library; a pseudo-terminal',
   },
   { package: 'python3-pip', programs: ['pip3'], uses: ['e2e'], purpose: 'the packages of PyPI below' },
   {

@@ -2,6 +2,7 @@
 import { version } from '../../config/config.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
+import type { Millis } from '../../model/log-line.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import type { ClusterOptions } from '../options/cluster-options.ts';
 
@@ -16,8 +17,8 @@ export interface Cluster {
   readonly namespace: string | undefined;
 }
 
-/** Throws an `AccessError`. */
-export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions): Cluster {
+/** `timeout`: of a request. Throws an `AccessError`. */
+export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
   try {
     const access = readUserAccess(flags);
     return {
@@ -26,6 +27,7 @@ export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOption
         userAgent: `kube-netfilter-tailer/${version} drops`,
         onRequest: () => {},
         clock: createSteadyClock(),
+        ...(timeout === undefined ? {} : { timeout }),
       }),
       namespace: allNamespaces ? undefined : (namespace ?? access.namespace),
     };

@@ -47,10 +47,11 @@ export interface DropsOptions extends ClusterOptions {
 }
 
 /** Words behind `drops` that are no name of a Pod. */
-export const subcommands = ['why', 'report', 'help'] as const;
+export const subcommands = ['top', 'why', 'report', 'help'] as const;
 
 export function dropsHelp(program: string): string {
   return `Usage: ${program} [POD | TYPE/NAME] [-n NAMESPACE | -A] [OPTION...]
+       ${program} top [-n NAMESPACE]
        ${program} why POD [-n NAMESPACE]
        ${program} report ROWS...
 
@@ -67,6 +68,7 @@ ${clusterHelp}
   -o, --output FORMAT        wide, with node, policy and message; json, yaml: the Events; name: their names
   -h, --help
 
+  top                        a live table of what is dropped now; ${program} top --help
   why POD                    the rule that denies the newest drops of a Pod; with --from, --to and --port, of any connection
   report ROWS...             a page on rows of the audit
 

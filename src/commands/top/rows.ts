@@ -1,0 +1,108 @@
+/** Flows of all agents as rows: what each lost in a second is the difference of two looks. */
+import type { Millis } from '../../model/log-line.ts';
+import { at, instant, type Json, text } from '../../platform/json.ts';
+import { cutBytes, printable } from '../../platform/printable.ts';
+
+export interface TopRow {
+  readonly from: string;
+  readonly to: string;
+  readonly port: string;
+  readonly verdict: string;
+  readonly policy: string;
+  /** Namespaces of both ends. */
+  readonly namespaces: readonly string[];
+  packets: number;
+  /** Packets a second; undefined before the second look. */
+  rate: number | undefined;
+  last: Millis;
+}
+
+export interface Rates {
+  /** Rows of this look. `now`: of a clock that only goes forward. */
+  readonly take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis) => TopRow[];
+}
+
+/** Bytes of a cell. */
+const longest = 320;
+
+export function createRates(): Rates {
+  /** Of each agent's flows at its last look. */
+  let before = new Map<string, { packets: number; since: string; at: Millis }>();
+  let looked = new Map<string, Millis>();
+
+  return {
+    take(flows, now) {
+      const rows = new Map<string, TopRow>();
+      const next: typeof before = new Map();
+      for (const [agent, own] of flows) for (const flow of own) add(agent, flow, now, rows, next);
+      before = next;
+      looked = new Map([...flows.keys()].map((agent) => [agent, now]));
+      return [...rows.values()];
+    },
+  };
+
+  function add(
+    agent: string,
+    flow: Json,
+    now: Millis,
+    rows: Map<string, TopRow>,
+    next: Map<string, { packets: number; since: string; at: Millis }>,
+  ): void {
+    const row = rowOf(flow);
+    const key = JSON.stringify([row.from, row.to, row.port, row.verdict, row.policy]);
+    const since = text(at(flow, 'event.start')) ?? '';
+    // Flows of several Pods of one workload are one row.
+    const own = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
+    const known = before.get(own);
+    const lookedAt = looked.get(agent);
+    // A flow that was not there at the last look began since then.
+    const lost = lookedAt === undefined ? undefined : Math.max(0, row.packets - (known?.packets ?? 0));
+    const rate =
+      lost === undefined || lookedAt === undefined ? undefined : lost / Math.max(0.001, (now - lookedAt) / 1000);
+    next.set(own, { packets: row.packets, since, at: now });
+    const same = rows.get(key);
+    if (same === undefined) return void rows.set(key, { ...row, rate });
+    same.packets += row.packets;
+    same.last = Math.max(same.last, row.last);
+    if (rate !== undefined) same.rate = (same.rate ?? 0) + rate;
+  }
+}
+
+function rowOf(flow: Json): TopRow {
+  const packets = at(flow, 'network.packets');
+  const port = at(flow, 'destination.port') ?? at(flow, 'source.port');
+  const transport = cell(text(at(flow, 'network.transport')) ?? '').toUpperCase();
+  const isPort = typeof port === 'number' && Number.isInteger(port);
+  return {
+    from: endOf(flow, 'source'),
+    to: endOf(flow, 'destination'),
+    port: isPort ? `${port}/${transport}` : transport || '-',
+    verdict: cell(text(at(flow, 'event.action')) ?? '-'),
+    policy: policyOf(flow),
+    namespaces: ['source', 'destination'].flatMap((end) => text(at(flow, `${end}.k8s.namespace.name`)) ?? []),
+    packets: typeof packets === 'number' && packets > 0 ? packets : 0,
+    rate: undefined,
+    last: instant(at(flow, 'event.end')) ?? 0,
+  };
+}
+
+/** `shop/web (Deployment)`, `shop/web-0`, `203.0.113.9`: where a narrow screen cuts it, the name is still there. */
+function endOf(flow: Json, end: 'source' | 'destination'): string {
+  const of = (name: string): string | undefined => text(at(flow, `${end}.${name}`));
+  const namespace = of('k8s.namespace.name');
+  const inNamespace = (name: string): string => (namespace === undefined ? name : `${namespace}/${name}`);
+  const [kind, owner, pod] = [of('k8s.owner.kind'), of('k8s.owner.name'), of('k8s.pod.name')];
+  if (owner !== undefined) return cell(kind === undefined ? inNamespace(owner) : `${inNamespace(owner)} (${kind})`);
+  if (pod !== undefined) return cell(inNamespace(pod));
+  return cell(of('address') ?? of('kind') ?? '-');
+}
+
+function policyOf(flow: Json): string {
+  const [name, namespace] = [text(at(flow, 'security_rule.name')), text(at(flow, 'policy.namespace'))];
+  if (name === undefined) return '-';
+  return cell(namespace === undefined ? name : `${namespace}/${name}`);
+}
+
+function cell(given: string): string {
+  return cutBytes(printable(given), longest);
+}

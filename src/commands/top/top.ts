@@ -1,0 +1,146 @@
+/** `kubectl drops top`: what is dropped now, as a live table. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { styleText } from 'node:util';
+import type { Millis } from '../../model/log-line.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
+import { connectAsUser } from '../drops/cluster.ts';
+import { withStatus } from '../drops/drops.ts';
+import type { TopOptions } from '../options/top-options.ts';
+import type { Streams } from '../streams.ts';
+import { askAgents, listAgents, type Look } from './agents.ts';
+import { press } from './keys.ts';
+import { createRates } from './rows.ts';
+import { openScreen } from './screen.ts';
+import { type Paint, plainText, viewLines, type ViewState } from './view.ts';
+
+/** One agent that hangs must not hold up the others for long. */
+const longestAnswer: Millis = 5000;
+
+const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
+
+/** Resolves to the exit status. `program`: what the user typed. */
+export async function top(
+  options: TopOptions,
+  program: string,
+  streams: Pick<Streams, 'out' | 'err'>,
+  stopped: AbortSignal,
+): Promise<0 | 1 | 2> {
+  return await withStatus(program, streams, async () => {
+    const look = createLooks(options);
+    const first = await look();
+    if (options.plain) await printTables(options, look, first, streams, stopped);
+    else await showScreen(options, look, first, streams.out, stopped);
+    return 0;
+  });
+}
+
+type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
+
+/** Looks at all agents. The first look rejects with a `RefusedError` where none can be asked; later ones say so in `problem`. */
+function createLooks(options: TopOptions): () => Promise<Seen> {
+  const { connection } = connectAsUser(options, longestAnswer);
+  const rates = createRates();
+  let isFirst = true;
+  let last: Seen = { rows: [], agents: { asked: 0, answered: 0 }, problem: undefined };
+  return async () => {
+    try {
+      const pods = await listAgents(connection, options);
+      const found = await askAgents(connection, options, pods);
+      const problem = problemOf(found);
+      if (isFirst && found.flows.size === 0) throw refused(problem ?? noAgents(options));
+      const rows = rates.take(found.flows, performance.now()).filter(isOf(options.namespace));
+      last = { rows, agents: { asked: found.agents, answered: found.flows.size }, problem };
+    } catch (error) {
+      if (isFirst || !(error instanceof RefusedError)) throw error;
+      last = { ...last, problem: error.message };
+    }
+    isFirst = false;
+    return last;
+  };
+}
+
+function isOf(namespace: string | undefined) {
+  return ({ namespaces }: { namespaces: readonly string[] }): boolean =>
+    namespace === undefined || namespaces.includes(namespace);
+}
+
+function problemOf({ problems, agents }: Look): string | undefined {
+  const [most, ...others] = [...problems].toSorted(([, a], [, b]) => b - a);
+  if (most === undefined) return undefined;
+  const [problem, count] = most;
+  return `${count} of ${agents} agents: ${problem}${others.length > 0 ? `; and ${others.length} other problems` : ''}`;
+}
+
+function noAgents({ agents: { namespace }, node }: TopOptions): string {
+  return `no agent runs in namespace ${namespace}${node === undefined ? '' : ` on ${node}`} (--agents-namespace)`;
+}
+
+function refused(message: string): RefusedError {
+  return new RefusedError({ kind: 'refused', status: 0, reason: '', message, retryAfter: undefined });
+}
+
+function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState {
+  const scope = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
+  return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
+}
+
+async function printTables(
+  options: TopOptions,
+  look: () => Promise<Seen>,
+  first: Seen,
+  { out }: Pick<Streams, 'out'>,
+  stopped: AbortSignal,
+): Promise<void> {
+  const { interval, count = Infinity } = options;
+  let seen = first;
+  for (let printed = 0; printed < count; printed++) {
+    await delay(interval, undefined, { signal: stopped }).catch(() => {});
+    if (stopped.aborted) return;
+    seen = await look();
+    out(`${printed === 0 ? '' : '\n'}${plainText(stateOf(options, seen), Date.now())}`);
+  }
+}
+
+async function showScreen(
+  options: TopOptions,
+  look: () => Promise<Seen>,
+  first: Seen,
+  write: (text: string) => void,
+  stopped: AbortSignal,
+): Promise<void> {
+  const quit = new AbortController();
+  const ended = AbortSignal.any([quit.signal, stopped]);
+  let state = stateOf(options, first);
+  const draw = (): void => screen.draw(viewLines(state, screen.size(), Date.now(), paintTerminal));
+  const screen = openScreen({
+    input: process.stdin,
+    output: process.stdout,
+    write,
+    onResize: () => draw(),
+    onKey(key) {
+      const next = press(state, key, Math.max(1, screen.size().lines - 4));
+      if (next === 'quit') return quit.abort();
+      state = next;
+      draw();
+    },
+  });
+  try {
+    draw();
+    while (!ended.aborted) {
+      await delay(options.interval, undefined, { signal: ended }).catch(() => {});
+      if (ended.aborted) break;
+      const seen = await Promise.race([look(), aborted(ended)]);
+      if (seen !== undefined) state = { ...state, ...seen };
+      draw();
+    }
+  } finally {
+    screen.stop();
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (signal.aborted) resolve(undefined);
+  signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  return await promise;
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { join } from 'node:path';
+import xterm from '@xterm/headless';
+
+const WITHIN_MS = 60_000;
+
+/** A program in a pseudo-terminal, and what a terminal shows of it. */
+export interface Terminal {
+  /** The lines on the screen, without spaces at their ends. */
+  readonly lines: () => string[];
+  /** Until the screen is so; rejects after a minute with what it shows. */
+  readonly until: (matches: (lines: string[]) => boolean) => Promise<string[]>;
+  readonly type: (keys: string) => void;
+  /** Ten columns and five lines more. */
+  readonly grow: () => void;
+  /** Whether any cell has a colour. */
+  readonly hasColours: () => boolean;
+  /** The second screen of a terminal, which leaves the first as it was. */
+  readonly isOnSecondScreen: () => boolean;
+  /** All that was written, with its control characters. */
+  readonly written: () => string;
+  /** Of the program; 128 and more: killed by a signal. */
+  readonly untilExit: () => Promise<number>;
+  readonly signal: (signal: NodeJS.Signals) => void;
+}
+
+export function openTerminal(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+  { columns, lines }: { columns: number; lines: number },
+): Terminal {
+  const child = spawn(
+    'python3',
+    [join(import.meta.dirname, 'in_terminal.py'), String(columns), String(lines), ...command],
+    {
+      env: { TERM: 'xterm-256color', ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  const screen = new xterm.Terminal({ cols: columns, rows: lines, allowProposedApi: true, scrollback: 0 });
+  const changes = new EventEmitter().setMaxListeners(0);
+  let written = '';
+  let status: number | undefined;
+  child.stdin.on('error', () => {});
+  child.stdout.on('data', (bytes: Buffer) => {
+    written += bytes.toString();
+    screen.write(bytes, () => changes.emit('change'));
+  });
+  child.on('close', (code) => {
+    status = code ?? -1;
+    changes.emit('change');
+  });
+  const shown = (): string[] =>
+    Array.from({ length: screen.rows }, (_, line) =>
+      (screen.buffer.active.getLine(line)?.translateToString() ?? '').trimEnd(),
+    );
+
+  async function until<T>(look: () => T | undefined): Promise<T> {
+    const signal = AbortSignal.timeout(WITHIN_MS);
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      if (signal.aborted || status !== undefined)
+        throw new Error(`[terminal] not as expected; ended with ${status}. It shows:\n${shown().join('\n')}`);
+      await once(changes, 'change', { signal }).catch(() => {});
+    }
+  }
+
+  return {
+    lines: shown,
+    until: (matches) => until(() => (matches(shown()) ? shown() : undefined)),
+    type: (keys) => void child.stdin.write(keys),
+    grow() {
+      screen.resize(screen.cols + 10, screen.rows + 5);
+      child.kill('SIGUSR1');
+    },
+    hasColours: () =>
+      Array.from({ length: screen.rows }, (_, line) => line).some((line) =>
+        Array.from({ length: screen.cols }, (_, column) => column).some((column) => {
+          const cell = screen.buffer.active.getLine(line)?.getCell(column);
+          return cell !== undefined && !cell.isFgDefault();
+        }),
+      ),
+    isOnSecondScreen: () => screen.buffer.active.type === 'alternate',
+    written: () => written,
+    untilExit: () => until(() => status),
+    signal: (signal) => void child.kill(signal),
+  };
+}
