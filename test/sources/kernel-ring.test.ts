@@ -189,15 +189,15 @@ describe('turns', () => {
       [100, 856],
       [0, 900],
     ]);
-    expect(time.step()).toBeCloseTo((100 * 32) / 300);
+    expect(time.step()).toBeCloseTo((100 * 48) / 300);
   });
 
   test.each([
     [10, 100],
     [100, 100],
-    [1000, 32],
-    [10_000, 3.2],
-  ])('at %i records a second it looks every %i ms, for about 32 of them', (rate, expected) => {
+    [1000, 48],
+    [10_000, 4.8],
+  ])('at %i records a second it looks every %i ms, for about 48 of them', (rate, expected) => {
     const all = machine();
     const { time, ring } = all;
     let logged = 0;

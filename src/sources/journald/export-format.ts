@@ -28,21 +28,83 @@ export function endOfField(block: Buffer, start: number): FieldEnd | undefined {
   return at > block.length ? { left: at - block.length } : { at, isEmpty: false };
 }
 
-/** Of a whole record, which begins at `start` and ends, with its empty line, at `end`. */
-export function readFields(block: Buffer, start: number, end: number): Fields {
-  const fields: { [name: string]: string } = {};
-  for (let at = start; at < end - 1;) {
-    const nameEnd = endOfName(block, at);
-    const field = endOfField(block, at);
-    if (field === undefined || 'left' in field) break;
-    const isText = block[nameEnd] === equals;
-    // What has no name is kept as that, to be shown.
-    const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
-    const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
-    fields[block.toString('latin1', at, hasName ? nameEnd : at)] ??= block.toString('latin1', value, field.at - 1);
-    at = field.at;
+/** Reads whole records, each of which begins at `start` and ends, with its empty line, at `end`. */
+export type FieldReader = (block: Buffer, start: number, end: number) => Fields;
+
+/** Names and values that are the same in most records are compared, as making a string takes several times longer. */
+export function createFieldReader(): FieldReader {
+  const names = knownNames();
+  return (block, start, end) => {
+    const fields: { [name: string]: string } = {};
+    for (let at = start; at < end - 1;) {
+      const nameEnd = endOfName(block, at);
+      const field = endOfField(block, at);
+      if (field === undefined || 'left' in field) break;
+      const isText = block[nameEnd] === equals;
+      // What has no name is kept as that, to be shown.
+      const hasName = nameEnd > at && (isText || block[nameEnd] === newline);
+      const value = hasName ? nameEnd + 1 + (isText ? 0 : lengthBytes) : at;
+      const known = hasName ? names[nameEnd - at]?.find(({ bytes }) => standsAt(block, bytes, at)) : undefined;
+      if (known === undefined)
+        fields[block.toString('latin1', at, hasName ? nameEnd : at)] ??= block.toString('latin1', value, field.at - 1);
+      else if (!known.isUnused) fields[known.name] ??= valueOf(known, block, value, field.at - 1);
+      at = field.at;
+    }
+    return fields;
+  };
+}
+
+interface KnownName {
+  name: string;
+  bytes: Buffer;
+  /** journalctl prints it with every record, asked or not. */
+  isUnused: boolean;
+  /** The value that was read last, if most records have the same one. */
+  latest: { bytes: Buffer; text: string } | undefined;
+}
+
+const unused = ['__SEQNUM', '__SEQNUM_ID', '_BOOT_ID'];
+const steady = ['_TRANSPORT', 'SYSLOG_FACILITY', 'SYSLOG_IDENTIFIER', '_HOSTNAME', '_SYSTEMD_UNIT'];
+const others = [
+  'MESSAGE',
+  '__CURSOR',
+  '__REALTIME_TIMESTAMP',
+  '__MONOTONIC_TIMESTAMP',
+  '_SOURCE_MONOTONIC_TIMESTAMP',
+  '_STREAM_ID',
+  '_LINE_BREAK',
+];
+/** Of a steady value, in bytes: a host name has 64 at most. */
+const longestSteady = 64;
+const nothing = { bytes: Buffer.alloc(0), text: '' };
+
+/** By their length. */
+function knownNames(): readonly KnownName[][] {
+  const names: KnownName[][] = [];
+  for (const name of [...others, ...steady, ...unused]) {
+    const latest = steady.includes(name) ? nothing : undefined;
+    (names[name.length] ??= []).push({
+      name,
+      bytes: Buffer.from(name, 'latin1'),
+      isUnused: unused.includes(name),
+      latest,
+    });
   }
-  return fields;
+  return names;
+}
+
+function valueOf(known: KnownName, block: Buffer, from: number, to: number): string {
+  const { latest } = known;
+  if (latest === undefined || to - from > longestSteady) return block.toString('latin1', from, to);
+  if (latest.bytes.length === to - from && standsAt(block, latest.bytes, from)) return latest.text;
+  const text = block.toString('latin1', from, to);
+  known.latest = { bytes: Buffer.from(text, 'latin1'), text };
+  return text;
+}
+
+function standsAt(block: Buffer, bytes: Buffer, at: number): boolean {
+  for (let i = bytes.length - 1; i >= 0; i--) if (block[at + i] !== bytes[i]) return false;
+  return true;
 }
 
 /** Where what may stand in a name ends. */

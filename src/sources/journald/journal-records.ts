@@ -1,7 +1,7 @@
 import type { LogLine, Millis } from '../../model/log-line.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import type { Position, Source, SourceListener, Timing } from '../source.ts';
-import { type Fields, readFields } from './export-format.ts';
+import { createFieldReader, type Fields } from './export-format.ts';
 import { isSameRecord, readRecord } from './record.ts';
 import { createUnits, driverMark, unitMark } from './units.ts';
 
@@ -41,9 +41,8 @@ const recordGoneText = 'The journal no longer has the record that was read last:
 export function createJournalRecords(options: JournalRecordsOptions): JournalRecords {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
-  // Words of programs are looked for in records of units alone: in all of them it would cost the kernel's a tenth of their time.
-  const marks = names.length === 0 ? [] : [unitMark, driverMark];
-  const search = createNeedleSearch([...options.needles, ...marks]);
+  const search = createNeedleSearch([...options.needles, ...marksOf(names)]);
+  const readFields = createFieldReader();
   const hasWords = createWordSearch(options.units?.needles ?? []);
   /** Of the last record that was taken. */
   let cursor = typeof saved?.['cursor'] === 'string' ? saved['cursor'] : undefined;
@@ -117,6 +116,11 @@ export function createJournalRecords(options: JournalRecordsOptions): JournalRec
     units.forget();
     listener.onLost({ count: undefined, unit: 'records', time: timing.wall(), reason });
   }
+}
+
+/** Words of programs are looked for in records of units alone: in all of them it would cost the kernel's a tenth of their time. */
+function marksOf(units: readonly string[]): string[] {
+  return units.length === 0 ? [] : [unitMark, driverMark];
 }
 
 function createWordSearch(literals: readonly string[]): (block: Buffer, start: number, end: number) => boolean {

@@ -76,8 +76,11 @@ export function journalctlArguments(
   ];
 }
 
-/** Bytes a look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. */
-const pacing = { aim: 32 * 1024, shortest: 1, longest: 250 };
+/**
+ * Bytes a look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. A pipe holds 64 KiB: with
+ * an aim as high, looks at a pipe that is full would never come sooner.
+ */
+const pacing = { aim: 48 * 1024, shortest: 1, longest: 500 };
 
 /** A stream that is paused reads on until it holds so much as this mark: with the usual one, 16 more times. */
 export const spawnJournalctl: Spawn = (command, args) => {

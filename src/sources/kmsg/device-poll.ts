@@ -22,9 +22,11 @@ export interface DevicePoll {
 
 /** Taken before other work has its turn: a few milliseconds. */
 const readsPerTurn = 256;
-/** A buffer of 128 KiB holds some 400 records, so that up to twelve times as many as expected are not lost. */
-const pacing = { aim: 32, shortest: 2, longest: 100 };
+/** A buffer of 128 KiB holds some 400 records, so that up to eight times as many as expected are not lost. */
+const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
+
+const newline = 10;
 
 export function createDevicePoll({ path, device, schedule, onNotice, take, onEmpty }: DevicePollOptions): DevicePoll {
   const buffer = Buffer.alloc(recordSize);
@@ -71,7 +73,7 @@ export function createDevicePoll({ path, device, schedule, onNotice, take, onEmp
       }
       if (outcome === 'again') continue;
       // What follows are properties of a device; newlines in the message itself are escaped.
-      const end = buffer.indexOf('\n');
+      const end = buffer.indexOf(newline);
       if (take(buffer.toString('latin1', 0, end >= 0 && end < outcome ? end : outcome), outcome)) found++;
       if (state === 'stopped') return;
     }
