@@ -8,6 +8,7 @@
  *     PEER=/path/to/kube-iptables-tailer npm run bench:throughput
  *     npm run bench:throughput -- --rounds 3 --megabytes 50     less; by default 5 of 100 MB
  *     npm run bench:throughput -- --log 'drops only'            one of its logs
+ *     npm run bench:throughput -- --pods 20000                  with Pods on other nodes, so many in all; POD_CACHE is the agent's
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -42,9 +43,11 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     megabytes: { type: 'string', default: '100' },
     log: { type: 'string' },
+    pods: { type: 'string', default: '0' },
   },
 });
-const peer = process.env['PEER'];
+const { PEER: peer, POD_CACHE } = process.env;
+const settings = POD_CACHE === undefined ? {} : { POD_CACHE };
 const kinds: readonly LogKind[] = ['1 drop in 10', 'drops only', 'each drop of another flow'];
 
 await preparePrograms('measuring');
@@ -62,6 +65,7 @@ try {
   const kubeconfig = await plane.writeKubeconfig('agent', token);
   await createObjects(plane, { items: [benchNode(0)] });
   await createPods(plane, 0, podsOfNode, () => 0);
+  await createPods(plane, podsOfNode, Number(values.pods), (number) => Math.floor(number / podsOfNode));
   const rows = [['log', 'reader', 'lines/s of CPU, median', 'least, most', 'of the last', 'memory, peak']];
   for (const kind of kinds.filter((each) => values.log === undefined || values.log === each)) {
     const names = [
@@ -79,7 +83,7 @@ try {
       const reader =
         name === peer
           ? await startPeer(name, log, { account, server: new URL(plane.server) })
-          : await startAgent(file, log, { kubeconfig, state: mkdtempSync(join(folder, 'state-')), flags });
+          : await startAgent(file, log, { kubeconfig, state: mkdtempSync(join(folder, 'state-')), flags }, settings);
       readers.push({ name, log, reader, rates: [] });
     }
     for (let round = 0; round < Number(values.rounds); round++) {
