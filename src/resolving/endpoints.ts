@@ -1,4 +1,5 @@
 import { type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
+import { copy } from '../platform/address.ts';
 import { rangeOf, scopeOf } from './lookups/scope.ts';
 import type { Node, Pod, Service } from './objects.ts';
 import { workloadKey } from './workload.ts';
@@ -9,11 +10,29 @@ function addressOnly(address: string) {
   return { address, identity: address, range: rangeOf(address), ...none };
 }
 
+/** The last of each Pod, which nearly always has one address and one interface. */
+const latest = new WeakMap<Pod, Endpoint>();
+
+/** The same object as for the packet before, where it would be equal. */
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
+  const known = latest.get(pod);
+  if (
+    known !== undefined &&
+    known.address === address &&
+    known.evidence === evidence &&
+    known.note === note &&
+    known.object?.resourceVersion === pod.resourceVersion
+  )
+    return known;
+  const endpoint = newPodEndpoint(pod, copy(address), evidence, note);
+  latest.set(pod, endpoint);
+  return endpoint;
+}
+
+function newPodEndpoint(pod: Pod, address: string, evidence: Evidence, note: string | undefined): Endpoint {
   const { namespace, name, workload, node, role, labels } = pod;
   const identity = workload ? workloadKey(workload) : `Pod/${namespace}/${name}`;
   const range = rangeOf(address);
-  // Made for each packet of another flow: one literal.
   return { address, identity, range, object: podRef(pod), workload, node, role, labels, note, kind: 'pod', evidence };
 }
 

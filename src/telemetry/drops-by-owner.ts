@@ -34,7 +34,9 @@ const other = 'other';
 
 /** Lost packets by the workloads of their Pods: one for each end that is one. Without chatter of the link. */
 export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
-  const cells = new Map<string, Cell>();
+  const cells: Cell[] = [];
+  /** By namespace, then by workload. Strings made of both would cost more than all else that is done here. */
+  const places = new Map<string, Map<string, Cell[]>>();
   let workloads = 0;
   const ofNamespace = new Map<string, number>();
 
@@ -58,7 +60,7 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
     const isMartian = observation.kind === 'martian';
     const verdict = !isMartian && observation.verdict === 'rejected' ? 'rejected' : 'dropped';
     const reason = isMartian ? 'martian' : observation.enforcer;
-    const known = cells.get(keyOf(namespace, name, direction, verdict, reason));
+    const known = find(namespace, name, direction, verdict, reason);
     if (known !== undefined) return known;
     const rest = { direction, verdict, reason } as const;
     const own = { namespace, workload: name, ...rest };
@@ -69,30 +71,44 @@ export function createDropsByOwner(limits: DropsByOwnerLimits = defaultLimits) {
       return at(own);
     }
     const others = { namespace, workload: other, ...rest };
-    const hasRoom = has(others) || cells.size - workloads < limits.namespaces;
+    const hasRoom = findOf(others) !== undefined || cells.length - workloads < limits.namespaces;
     // The last has as many as there are directions, verdicts and reasons.
     return at(hasRoom ? others : { namespace: other, workload: other, ...rest });
   }
 
-  function has(labels: DropLabels): boolean {
-    return cells.has(keyOfLabels(labels));
-  }
-
   /** Made if there is none. */
   function at(labels: DropLabels): Cell {
-    const found = cells.get(keyOfLabels(labels));
+    const found = findOf(labels);
     if (found !== undefined) return found;
+    const { namespace, workload } = labels;
     const cell = { labels, packets: 0 };
-    cells.set(keyOfLabels(labels), cell);
+    cells.push(cell);
+    let ofThis = places.get(namespace);
+    if (ofThis === undefined) places.set(namespace, (ofThis = new Map()));
+    const ofWorkload = ofThis.get(workload);
+    if (ofWorkload === undefined) ofThis.set(workload, [cell]);
+    else ofWorkload.push(cell);
     return cell;
+  }
+
+  function findOf({ namespace, workload, direction, verdict, reason }: DropLabels): Cell | undefined {
+    return find(namespace, workload, direction, verdict, reason);
+  }
+
+  function find(
+    namespace: string,
+    workload: string,
+    direction: DropLabels['direction'],
+    verdict: DropLabels['verdict'],
+    reason: DropLabels['reason'],
+  ): Cell | undefined {
+    // A loop, because a closure would be made for each packet.
+    for (const cell of places.get(namespace)?.get(workload) ?? none) {
+      const { labels } = cell;
+      if (labels.direction === direction && labels.verdict === verdict && labels.reason === reason) return cell;
+    }
+    return undefined;
   }
 }
 
-function keyOfLabels({ namespace, workload, direction, verdict, reason }: DropLabels): string {
-  return keyOf(namespace, workload, direction, verdict, reason);
-}
-
-/** Made for each packet of another flow. No name has the character between them. */
-function keyOf(namespace: string, workload: string, direction: string, verdict: string, reason: string): string {
-  return `${namespace}|${workload}|${direction}|${verdict}|${reason}`;
-}
+const none: readonly Cell[] = [];

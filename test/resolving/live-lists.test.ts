@@ -291,6 +291,22 @@ describe('a Pod', () => {
     }
   });
 
+  test('sends from an address that it has, then from that address when it is not its own any more, then as before once more', () => {
+    const lists = create();
+    lists.setPod(pod({ addresses: ['10.65.1.4'] }), nine);
+    lists.setPod(pod({ addresses: ['10.65.1.5'] }), nine + minute);
+    const [veth = ''] = veths;
+    const noteAt = (time: number): string | undefined =>
+      lists.directory.podByInterface(veth, '10.65.1.4', at(time))?.note;
+    const [before, after] = [nine + 30_000, nine + 2 * minute];
+    expect([before, after, before, after].map((time) => noteAt(time) !== undefined)).toStrictEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+  });
+
   test('that lost one of its addresses was no stranger to the one it kept', () => {
     const lists = create();
     lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine }), nine);

@@ -54,10 +54,11 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     },
     startLookups({ source, destination, inner }) {
       // Each of them has to be asked: they are looked up at the same time.
-      const answers = [source, destination, inner?.source, inner?.destination].map(
-        (end) => end !== undefined && isWorthWaiting(end),
-      );
-      return answers.includes(true);
+      const ofSource = isWorthWaiting(source);
+      const ofDestination = isWorthWaiting(destination);
+      const ofSender = inner !== undefined && isWorthWaiting(inner.source);
+      const ofTarget = inner !== undefined && isWorthWaiting(inner.destination);
+      return ofSource || ofDestination || ofSender || ofTarget;
     },
     get counts() {
       return { pods: pods?.counts ?? nothing, hostNames: hostNames?.counts ?? nothing };

@@ -45,7 +45,7 @@ export interface ClockOptions {
 export interface Clock {
   zone: ToInstant;
   /** The last stamps read, by the text they begin with: of the many lines of a second only the first pays for reading it. */
-  recent: { second: string; time: Millis; minute: string; minuteStart: Millis };
+  recent: { second: string; time: Millis; minute: string; minuteZone: string; minuteStart: Millis };
   /** `Nov 21 03:42:11`: no year. Picks the latest year that is not after `latest`. `month`: as in `monthIndex`. */
   yearless: (month: string, date: number, hours: number, minutes: number, seconds: number) => Millis | undefined;
   /** Seconds since boot. `exact` is false when the boot time had to be guessed. */
@@ -56,7 +56,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   let guessedBoot: Millis | undefined;
   return {
     zone,
-    recent: { second: '', time: 0, minute: '', minuteStart: 0 },
+    recent: { second: '', time: 0, minute: '', minuteZone: '', minuteStart: 0 },
     yearless(name, date, hours, minutes, seconds) {
       const month = monthIndex(name);
       if (month === undefined || !isTime(date, hours, minutes, seconds)) return undefined;

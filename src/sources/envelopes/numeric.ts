@@ -8,11 +8,15 @@ import { readHost, setProgram } from './host.ts';
 const rfc5424 = /^ (\S{1,255}) (\S{1,64}) \S{1,128} \S{1,64} (?:-|(?:\[[^\]]{0,1024}\]){1,8}) ?(?:\u00ef\u00bb\u00bf)?/;
 /** Go's log package: `2026/11/21 03:42:11.346165 `; no host follows. */
 const goLog = /^(\d{4})\/(\d{2})\/(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? /;
+/** `2026-11-21T03:42:` */
+const minuteLength = 17;
 /** journalctl -o short-unix: `1795226670.836530 `. */
 const unixSeconds = /^(\d{10})\.(\d{6}) /;
 
 export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
+  const length = readInMinute(envelope, clock);
+  if (length > 0) return afterStamp(envelope, length, false);
   const found = stamp.exec(text);
   if (found && found[4] !== '_' && isStampEnd(text[found[0].length])) {
     setTime(envelope, stampTime(found, clock));
@@ -55,16 +59,49 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
 
 /** Minutes are cached: a busy log has thousands of lines in each. */
 function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
-  const [whole, year, month, date, , hours, minutes, seconds, fraction, zone] = found;
+  const [whole, year, month, date, , hours, minutes, seconds, fraction, zone = ''] = found;
   const rest = Number(seconds) * 1000 + fractionOf(fraction);
   if (rest > 61_000) return undefined;
-  const minute = `${whole.slice(0, 16)}${zone ?? ''}`;
+  const minute = whole.slice(0, minuteLength);
   const { recent } = clock;
-  if (recent.minute !== minute) {
+  if (recent.minute !== minute || recent.minuteZone !== zone) {
     const start = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, '0');
     if (start === undefined) return undefined;
     recent.minute = minute;
+    recent.minuteZone = zone;
     recent.minuteStart = start;
   }
   return recent.minuteStart + rest;
+}
+
+/** A stamp of the minute that was read last, by its characters: what a match is made of takes longer. Its length; 0: to be read as any other. */
+function readInMinute(envelope: Envelope, { recent }: Clock): number {
+  const { text } = envelope;
+  if (recent.minute === '' || !text.startsWith(recent.minute)) return 0;
+  const tens = digitAt(text, minuteLength);
+  const ones = digitAt(text, minuteLength + 1);
+  if (tens < 0 || ones < 0 || tens > 5) return 0;
+  let at = minuteLength + 2;
+  let fraction = 0;
+  if (text[at] === '.') {
+    const from = ++at;
+    let scale = 1;
+    for (let digit = 0; at - from < 9 && (digit = digitAt(text, at)) >= 0; at++) {
+      fraction = fraction * 10 + digit;
+      scale *= 10;
+    }
+    if (at === from) return 0;
+    fraction /= scale;
+  }
+  if (!text.startsWith(recent.minuteZone, at)) return 0;
+  at += recent.minuteZone.length;
+  if (!isStampEnd(text[at])) return 0;
+  setTime(envelope, recent.minuteStart + ((tens * 10 + ones) * 1000 + fraction * 1000));
+  return at;
+}
+
+/** -1 where there is none. */
+function digitAt(text: string, at: number): number {
+  const digit = text.charCodeAt(at) - 48;
+  return digit >= 0 && digit <= 9 ? digit : -1;
 }
