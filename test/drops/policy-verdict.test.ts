@@ -132,10 +132,10 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
   ['the log names the policy that isolates the Pod', dropped(named('allow-frontend')), known([allowFrontend])],
   ['the log names it cut off', dropped(named('allow-fr…')), known([allowFrontend, lockdown])],
   ['the log names it cut off, and two begin so', dropped(named('a…')), known([allowFrontend, allowWorker])],
-  ['the log names a policy, and another one denies', dropped(named('other')), known([allowFrontend])],
+  ['the log names a policy, and another one denies', dropped(named('postgres')), known([allowFrontend])],
   ['the log names a policy, and it admits the packet', dropped(named('allow-worker')), known([allowWorker])],
-  ['the log names a policy that is not known', dropped(named('other')), known([allowWorker])],
-  ['the log names a policy, and what another one says is unknown', dropped(named('other')), known([unreadable])],
+  ['the log names a policy that is not known', dropped(named('postgres')), known([allowWorker])],
+  ['the log names a policy, and what another one says is unknown', dropped(named('postgres')), known([unreadable])],
   ['the log names a policy of the peer cut off', sent({ ...named('allow-fr…') }), known([allowFrontend])],
 ];
 
