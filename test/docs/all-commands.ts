@@ -9,6 +9,7 @@ export const expectedMessages = [
   'test/drops/policy-verdict.expected.txt',
   'test/incidents/catalogue/causes.expected.txt',
   'test/commands/doctor/sentences.expected.txt',
+  'test/commands/doctor/enable-logging.expected.txt',
 ];
 
 /** Every command that a document, an Event, `doctor` or an alert gives its reader to run. */

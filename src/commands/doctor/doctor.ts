@@ -10,6 +10,7 @@ import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
 import { schedule } from '../../platform/schedule.ts';
 import { type Api, noApi } from './api.ts';
 import type { Status } from './check.ts';
+import { enableLogging } from './enable-logging/enable-logging.ts';
 import { inOneLine } from './checks/settings.ts';
 import { jsonReport, type Paint, type Report, statusOf, textReport } from './report.ts';
 import { runChecks } from './run-checks.ts';
@@ -42,6 +43,7 @@ export async function doctor(
     out(output === 'json' ? `${printableJson(JSON.stringify({ testEvent: result }, null, 2))}\n` : textOf(result));
     return result.kind === 'written' ? 0 : 1;
   }
+  if (options.enableLogging) return await enableLogging({ api, node: config.node, output, now: system.now }, out);
   const prefixes = createPrefixTable(config.prefixes);
   const tasks = doctorTasks({ config, problems, warnings, api, ownPod, prefixes, system });
   const checks = await runChecks({ tasks, timeout, schedule });

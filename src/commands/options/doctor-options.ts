@@ -6,6 +6,7 @@ import { UsageError } from './usage-error.ts';
 
 export const doctorHelp = `Usage: kube-netfilter-tailer doctor [--output text|json] [OPTION...]
        kube-netfilter-tailer doctor --send-test-event [--pod NAMESPACE/NAME] [OPTION...]
+       kube-netfilter-tailer doctor --enable-logging [--output text|json] [OPTION...]
 
 Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration,
 a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.
@@ -14,19 +15,22 @@ a running agent. To be run with the same settings, on a node or in the agent's P
   --send-test-event      write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod
                          (POD_NAME, POD_NAMESPACE), or else on the Node
   --pod NAMESPACE/NAME   on that Pod
+  --enable-logging       find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it
+                         costs. Nothing is applied
 
 All options of "run":
 
 ${settingsHelp}
 Exit status
-  0  all is well, or there are only warnings
-  1  there is a problem, or the Event was not written
+  0  all is well, or there are only warnings; with --enable-logging: there is a way
+  1  there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log
   2  the command line is wrong
 `;
 
 export interface DoctorOptions extends UsableConfig {
   output: 'text' | 'json';
   sendTestEvent: boolean;
+  enableLogging: boolean;
   pod: PodName | undefined;
   ownPod: PodName | undefined;
 }
@@ -34,6 +38,7 @@ export interface DoctorOptions extends UsableConfig {
 const own = {
   output: { type: 'string', short: 'o' },
   'send-test-event': { type: 'boolean' },
+  'enable-logging': { type: 'boolean' },
   pod: { type: 'string' },
 } as const;
 
@@ -48,16 +53,19 @@ export function readDoctorOptions(
   const { last, switches } = read.options;
   const [output, pod] = [last('output') ?? 'text', last('pod')];
   const sendTestEvent = switches.has('send-test-event');
+  const enableLogging = switches.has('enable-logging');
   const wrong: string[] = [];
   if (output !== 'text' && output !== 'json') wrong.push(`--output ${output}: must be text or json`);
   const [, namespace = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(pod ?? '') ?? [];
   if (pod !== undefined && name === '') wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
   if (pod !== undefined && !sendTestEvent) wrong.push('--pod is only for --send-test-event');
+  if (sendTestEvent && enableLogging) wrong.push('--enable-logging and --send-test-event exclude each other');
   if (wrong.length > 0) throw new UsageError(wrong, 'doctor');
   return {
     ...read.loaded,
     output: output === 'json' ? 'json' : 'text',
     sendTestEvent,
+    enableLogging,
     pod: name !== '' ? { namespace, name } : undefined,
     ownPod: ownPod(env),
   };

@@ -19,6 +19,7 @@ test('settings as run has them, and the Pod of the environment', () => {
     warnings: [],
     output: 'text',
     sendTestEvent: false,
+    enableLogging: false,
     pod: undefined,
     ownPod: { namespace: 'b', name: 'a' },
   });
@@ -26,6 +27,7 @@ test('settings as run has them, and the Pod of the environment', () => {
 
 test.each([
   [['-o', 'json'], { output: 'json' }],
+  [['--enable-logging', '-o', 'json'], { enableLogging: true, output: 'json' }],
   [['--send-test-event'], { sendTestEvent: true, pod: undefined }],
   [['--send-test-event', '--pod', 'shop/web-0'], { sendTestEvent: true, pod: { namespace: 'shop', name: 'web-0' } }],
 ])('is refused: %j', (args, expected) => {

@@ -1,0 +1,111 @@
+import { at, list, text } from '../../../platform/json.ts';
+import { type Api, itemsOf } from '../api.ts';
+import { lookAtFelix } from '../felix.ts';
+
+/** What enforces network policies, or could. */
+export type PlugIn =
+  | 'calico'
+  | 'canal'
+  | 'cilium'
+  | 'gke-dataplane-v2'
+  | 'aws-vpc-cni'
+  | 'antrea'
+  | 'ovn-kubernetes'
+  | 'kube-router'
+  | 'k3s'
+  | 'azure-npm'
+  | 'kindnet'
+  | 'flannel'
+  | 'weave';
+
+/** What was seen of a cluster. */
+export interface Seen {
+  plugIns: readonly PlugIn[];
+  calico: {
+    /** Major, minor and patch of calico-node's image; undefined where its tag is no version. */
+    version: readonly [number, number, number] | undefined;
+    /** Undefined: FelixConfiguration could not be read. */
+    bpf: boolean | undefined;
+    /** As it is set now, if it is. */
+    logPrefix: string | undefined;
+    /** projectcalico.org/v3 is served, so its objects can be applied by kubectl. */
+    isServed: boolean;
+  };
+  /** The agent of AWS VPC CNI that enforces policies runs beside it. */
+  hasAwsPolicyAgent: boolean;
+  /** Why the cluster could not be looked at, or not all of it. */
+  obstacles: readonly string[];
+}
+
+/** The labels that each project puts on the Pods of its DaemonSet. */
+const agents: readonly (readonly [plugIn: PlugIn, labels: string])[] = [
+  ['calico', 'k8s-app=calico-node'],
+  ['canal', 'k8s-app=canal'],
+  ['cilium', 'k8s-app=cilium'],
+  ['aws-vpc-cni', 'k8s-app=aws-node'],
+  ['antrea', 'app=antrea,component=antrea-agent'],
+  ['ovn-kubernetes', 'app=ovnkube-node'],
+  ['kube-router', 'k8s-app=kube-router'],
+  ['azure-npm', 'k8s-app=azure-npm'],
+  ['kindnet', 'k8s-app=kindnet'],
+  ['flannel', 'app=flannel'],
+  ['weave', 'name=weave-net'],
+];
+
+/** Asks for one Pod of each, one Node, the groups of the API and FelixConfiguration: lists that the agent may read, too. Never rejects. */
+export async function detectPlugIns(api: Pick<Api, 'request'>, node: string, now: () => number): Promise<Seen> {
+  const obstacles = new Set<string>();
+  const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
+    const found = itemsOf(await api.request('GET', path, { query: { ...query, limit: 1 } }));
+    if (found.kind === 'refused') obstacles.add(found.why);
+    return found.kind === 'refused' ? undefined : found.items[0];
+  };
+  const [pods, anyNode, groups, { felix, logPrefix }] = await Promise.all([
+    Promise.all(agents.map(([, labelSelector]) => first('/api/v1/pods', { labelSelector }))),
+    first('/api/v1/nodes', {}),
+    api.request('GET', '/apis'),
+    lookAtFelix(api, node, now),
+  ]);
+  const found = new Map<PlugIn, unknown>();
+  for (const [i, [plugIn]] of agents.entries()) if (pods[i] !== undefined) found.set(nameOf(plugIn, pods[i]), pods[i]);
+  // Its policies are a part of the program itself, which has no Pod; another plug-in may go in its place.
+  if (found.size === 0 && isK3s(anyNode)) found.set('k3s', anyNode);
+  const calicoPod = found.get('calico') ?? found.get('canal');
+  return {
+    plugIns: [...found.keys()],
+    calico: {
+      version: versionOf(imagesOf(calicoPod)),
+      bpf: felix.kind === 'settings' ? felix.settings.bpfEnabled === true : felix.kind === 'absent' ? false : undefined,
+      logPrefix,
+      isServed:
+        groups.kind === 'answered' &&
+        list(at(groups.body, 'groups')).some((group) => at(group, 'name') === 'projectcalico.org'),
+    },
+    hasAwsPolicyAgent: imagesOf(found.get('aws-vpc-cni')).some((image) => image.includes('network-policy-agent')),
+    obstacles: [...obstacles],
+  };
+}
+
+/** GKE's Cilium has the labels of Cilium and a name of its own. */
+function nameOf(plugIn: PlugIn, pod: unknown): PlugIn {
+  return plugIn === 'cilium' && text(at(pod, 'metadata', 'name'))?.startsWith('anetd') === true
+    ? 'gke-dataplane-v2'
+    : plugIn;
+}
+
+function isK3s(node: unknown): boolean {
+  return /\+(?:k3s|rke2)/.test(text(at(node, 'status', 'nodeInfo', 'kubeletVersion')) ?? '');
+}
+
+function imagesOf(pod: unknown): string[] {
+  return list(at(pod, 'spec', 'containers')).flatMap((container) => text(at(container, 'image')) ?? []);
+}
+
+/** `docker.io/calico/node:v3.29.1` → 3.29.1. */
+function versionOf(images: readonly string[]): Seen['calico']['version'] {
+  for (const image of images) {
+    const [, major, minor, patch] = /\/node:v(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(image) ?? [];
+    if (major !== undefined) return [Number(major), Number(minor), Number(patch)];
+  }
+  return undefined;
+}

@@ -1,0 +1,240 @@
+import { load, loadAll } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-logging/detect.ts';
+import { enableLogging } from '../../../src/commands/doctor/enable-logging/enable-logging.ts';
+import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
+import { noApi } from '../../../src/commands/doctor/api.ts';
+import { nine } from '../../builders.ts';
+import { expectLines } from '../../expected-file.ts';
+import { textOf } from '../../monitoring/files.ts';
+import { answered, fakeApi, refused } from './fake.ts';
+
+const now = (): number => nine;
+
+function seen(given: Partial<Seen>): Seen {
+  const calico = { version: undefined, bpf: false, logPrefix: undefined, isServed: true };
+  return { plugIns: ['calico'], calico, hasAwsPolicyAgent: true, obstacles: [], ...given };
+}
+
+/** A cluster with one Pod of these labels, one Node and these groups of the API. */
+function cluster(
+  labels: string,
+  images: string[],
+  { pod = 'agent-x', kubelet = 'v1.36.3', groups = [] as string[] } = {},
+) {
+  return fakeApi(({ path, query }) => {
+    if (path === '/api/v1/nodes') return answered({ items: [{ status: { nodeInfo: { kubeletVersion: kubelet } } }] });
+    if (path === '/apis') return answered({ groups: groups.map((name) => ({ name })) });
+    if (path !== '/api/v1/pods') return undefined;
+    const containers = images.map((image) => ({ image }));
+    return answered({
+      items: query['labelSelector'] === labels ? [{ metadata: { name: pod }, spec: { containers } }] : [],
+    });
+  });
+}
+
+describe('a network plug-in is recognised', () => {
+  test.each([
+    ['k8s-app=calico-node', 'calico'],
+    ['k8s-app=canal', 'canal'],
+    ['k8s-app=cilium', 'cilium'],
+    ['k8s-app=aws-node', 'aws-vpc-cni'],
+    ['app=antrea,component=antrea-agent', 'antrea'],
+    ['app=ovnkube-node', 'ovn-kubernetes'],
+    ['k8s-app=kube-router', 'kube-router'],
+    ['k8s-app=azure-npm', 'azure-npm'],
+    ['k8s-app=kindnet', 'kindnet'],
+    ['app=flannel', 'flannel'],
+    ['name=weave-net', 'weave'],
+  ])('by a Pod with %s: %s', async (labels, expected) => {
+    expect((await detectPlugIns(cluster(labels, []), 'node-a', now)).plugIns).toEqual([expected]);
+  });
+
+  test('GKE Dataplane V2 by the name of its Pods', async () => {
+    const api = cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' });
+    expect((await detectPlugIns(api, 'node-a', now)).plugIns).toEqual(['gke-dataplane-v2']);
+  });
+
+  test('k3s by the version of its kubelet, unless another plug-in has its place', async () => {
+    const kubelet = 'v1.33.4+k3s1';
+    expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a', now)).plugIns).toEqual(['k3s']);
+    const calico = cluster('k8s-app=calico-node', [], { kubelet });
+    expect((await detectPlugIns(calico, 'node-a', now)).plugIns).toEqual(['calico']);
+  });
+
+  test('Calico with its version and how its objects are applied', async () => {
+    const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
+      groups: ['projectcalico.org'],
+    });
+    expect((await detectPlugIns(api, 'node-a', now)).calico).toEqual({
+      version: [3, 31, 4],
+      bpf: false,
+      isServed: true,
+    });
+  });
+
+  test('all that is asked is one object of each', async () => {
+    const api = cluster('k8s-app=calico-node', []);
+    await detectPlugIns(api, 'node-a', now);
+    const lists = api.asked.filter(({ path }) => path.startsWith('/api/v1/'));
+    expect(lists.map(({ query }) => query['limit'])).toEqual(lists.map(() => 1));
+    expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
+  });
+});
+
+describe('Calico', () => {
+  test.each<[string, Seen['calico'], string]>([
+    ['3.30.5', { version: [3, 30, 5], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
+    ['3.30.6', { version: [3, 30, 6], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+    ['3.31.3', { version: [3, 31, 3], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration-old'],
+    ['3.31.4', { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+    ['3.32.0', { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+    ['4.0.0', { version: [4, 0, 0], bpf: false, logPrefix: undefined, isServed: true }, 'felix-configuration'],
+    [
+      'an unknown version',
+      { version: undefined, bpf: false, logPrefix: undefined, isServed: true },
+      'felix-configuration-old',
+    ],
+  ])('%s gets the patch of its file', (_, calico, file) => {
+    const [recipe] = recipesFor(seen({ calico }));
+    const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.commands?.[0] ?? '') ?? [];
+    expect(JSON.parse(patch)).toEqual(load(textOf(`deploy/logging/calico/${file}.patch.yaml`)));
+  });
+
+  test.each<[string, Seen['calico'], string]>([
+    [
+      'the Calico API server',
+      { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: true },
+      'global-network-policy.yaml',
+    ],
+    [
+      'its store alone',
+      { version: [3, 31, 4], bpf: false, logPrefix: undefined, isServed: false },
+      'global-network-policy-crd.yaml',
+    ],
+  ])('with %s the policies are those of the file', (_, calico, file) => {
+    const [recipe] = recipesFor(seen({ calico }));
+    expect(loadAll(recipe?.manifest?.text ?? '')).toEqual(loadAll(textOf(`deploy/logging/calico/${file}`)));
+  });
+
+  test('with its store alone from 3.32 on, names are without the tier', () => {
+    const [recipe] = recipesFor(
+      seen({ calico: { version: [3, 32, 0], bpf: false, logPrefix: undefined, isServed: false } }),
+    );
+    expect(recipe?.manifest?.text).toContain('name: deny-in\n');
+  });
+
+  test('with eBPF it does not work', () => {
+    const [recipe] = recipesFor(
+      seen({ calico: { version: [3, 31, 4], bpf: true, logPrefix: undefined, isServed: true } }),
+    );
+    expect(recipe).toMatchObject({ works: 'no' });
+    expect(recipe).not.toHaveProperty('commands');
+  });
+});
+
+test('Calico with a prefix of its own gets that back when it is undone', () => {
+  const calico = { version: [3, 31, 4], bpf: false, logPrefix: 'our-prefix', isServed: true } as const;
+  const [recipe] = recipesFor(seen({ calico }));
+  const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.undo?.at(-1) ?? '') ?? [];
+  expect(JSON.parse(patch)).toEqual({
+    spec: { logPrefix: 'our-prefix', logActionRateLimit: null, logActionRateLimitBurst: null },
+  });
+});
+
+test('a prefix that could leave the quotes of the shell is not printed', () => {
+  const calico = { version: [3, 31, 4], bpf: false, logPrefix: "x'; reboot; '", isServed: true } as const;
+  expect(JSON.stringify(recipesFor(seen({ calico })))).not.toContain('reboot');
+});
+
+test('AWS VPC CNI without its policy agent does not work', () => {
+  expect(recipesFor(seen({ plugIns: ['aws-vpc-cni'], hasAwsPolicyAgent: false }))[0]).toMatchObject({ works: 'no' });
+  expect(recipesFor(seen({ plugIns: ['aws-vpc-cni'] }))[0]).toMatchObject({ works: 'switch' });
+});
+
+const all = [
+  'calico',
+  'canal',
+  'cilium',
+  'gke-dataplane-v2',
+  'aws-vpc-cni',
+  'antrea',
+  'ovn-kubernetes',
+  'kube-router',
+  'k3s',
+  'azure-npm',
+  'kindnet',
+  'flannel',
+  'weave',
+] as const;
+
+test.each(all)('%s: the page is there, and what is switched on can be undone and has a price', (plugIn) => {
+  const [recipe] = recipesFor(seen({ plugIns: [plugIn] }));
+  expect(textOf(recipe?.page ?? '')).toMatch(/^# /);
+  if (recipe?.works !== 'switch') return;
+  expect(recipe.commands?.length).toBeGreaterThan(0);
+  expect(recipe.undo?.length).toBeGreaterThan(0);
+  expect(recipe.cost).not.toBe('');
+});
+
+test('what is printed of each is in enable-logging.expected.txt', async () => {
+  const clusters = [
+    cluster('k8s-app=calico-node', ['calico/node:v3.31.4'], { groups: ['projectcalico.org'] }),
+    cluster('k8s-app=canal', ['calico/node:v3.29.1']),
+    cluster('k8s-app=cilium', []),
+    cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' }),
+    cluster('k8s-app=aws-node', ['amazon/aws-network-policy-agent:v1.2.0']),
+    cluster('k8s-app=aws-node', []),
+    cluster('app=antrea,component=antrea-agent', []),
+    cluster('app=ovnkube-node', []),
+    cluster('k8s-app=kube-router', []),
+    cluster('', [], { kubelet: 'v1.33.4+k3s1' }),
+    cluster('k8s-app=azure-npm', []),
+    cluster('k8s-app=kindnet', []),
+    cluster('app=flannel', []),
+    cluster('name=weave-net', []),
+    cluster('', []),
+  ];
+  const lines: string[] = [];
+  for (const api of clusters) lines.push(...(await printed(api)).out.split('\n'));
+  await expectLines(import.meta.dirname, 'enable-logging.expected.txt', lines);
+});
+
+async function printed(api: Parameters<typeof enableLogging>[0]['api'], output: 'text' | 'json' = 'text') {
+  let out = '';
+  const status = await enableLogging({ api, node: 'node-a', output, now }, (text) => void (out += text));
+  return { status, out };
+}
+
+test('the text has the manifest as it is, the commands, how to undo them and the cost; nothing is written', async () => {
+  const api = cluster('k8s-app=calico-node', ['calico/node:v3.31.4'], { groups: ['projectcalico.org'] });
+  const { status, out } = await printed(api);
+  expect(status).toBe(0);
+  const yaml = /log-denied\.yaml:\n\n(.*?)\n\nRun:/s.exec(out)?.[1] ?? '';
+  expect(loadAll(yaml)).toEqual(loadAll(textOf('deploy/logging/calico/global-network-policy.yaml')));
+  expect(out).toMatch(/\nRun:\n {2}kubectl patch .*\nUndo:\n {2}kubectl .*\nCost:\n {2}\S/s);
+  expect(out).toMatch(/Nothing was changed\.\n$/);
+  expect(api.asked.every(({ verb }) => verb === 'GET')).toBe(true);
+});
+
+test('JSON has the same', async () => {
+  const { out } = await printed(cluster('k8s-app=cilium', []), 'json');
+  expect(JSON.parse(out)).toMatchObject({
+    enableLogging: { plugIns: [{ name: 'Cilium', works: 'no' }], obstacles: [] },
+  });
+});
+
+test.each([
+  ['a cluster where nothing is recognised', cluster('', [])],
+  ['an API server that refuses', fakeApi(() => refused(403))],
+  ['no API server', noApi('there is none')],
+])('%s ends with 1, and says where to go on', async (_, api) => {
+  const { status, out } = await printed(api);
+  expect(status).toBe(1);
+  expect(out).toContain('docs/logging.md');
+});
+
+test('names that a cluster made up steer no terminal', async () => {
+  const api = cluster('k8s-app=calico-node', ['evil\u001b[2J/node:v3.31.4']);
+  expect((await printed(api)).out).not.toContain('\u001b');
+});
