@@ -23,7 +23,8 @@ export const placeholders: readonly (readonly [what: string, value: string])[] =
   ['CHAIN handle N', 'FOREIGN handle $FOREIGN_HANDLE'],
   ['CHAIN', 'OWN-DROP'],
   ['check FILE', 'check settings.yaml'],
-  ['apply -f log-denied.yaml', 'apply -f deploy/logging/calico/global-network-policy.yaml'],
+  ['delete -f log-denied.yaml', 'delete -f deploy/logging/calico/global-network-policy-crd.yaml'],
+  ['apply -f log-denied.yaml', 'apply -f deploy/logging/calico/global-network-policy-crd.yaml'],
   ['apply -f FILE', 'apply -f deploy/logging/calico/network-policy.yaml'],
   [
     "'?LINE'?",

@@ -29,7 +29,6 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
   // Objects of the store itself have the tier in their names before 3.32.
   const tier = isServed || (version !== undefined && version[0] === 3 && version[1] >= 32) ? '' : 'default.';
   const policies = [`${tier}deny-in`, `${tier}deny-out`];
-  const resource = isServed ? 'globalnetworkpolicies.projectcalico.org' : 'globalnetworkpolicies.crd.projectcalico.org';
   // Null takes a field away. What Calico's definition would not take was not read from it.
   const earlier = /^[\w%: /-]{1,128}$/.test(calico.logPrefix ?? '') ? calico.logPrefix : null;
   const before = { spec: { ...Object.fromEntries(Object.keys(spec).map((key) => [key, null])), logPrefix: earlier } };
@@ -55,7 +54,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Reci
     },
     undo: [
       'kubectl label namespace NAMESPACE log-denied-ingress- log-denied-egress-',
-      `kubectl delete ${resource} ${policies.join(' ')}`,
+      'kubectl delete -f log-denied.yaml',
       `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify(before)}'`,
     ],
     cost: isNew
