@@ -78,6 +78,10 @@ test('its probes ask where the program answers', () => {
   expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
 });
 
+test('no probe comes before the agent can have begun to listen, which takes it up to four seconds', () => {
+  expect(agent?.startupProbe.initialDelaySeconds).toBeGreaterThanOrEqual(5);
+});
+
 test('only the node reaches the health port, and only labelled namespaces the metrics port', () => {
   const [policy] = readManifests('deploy/base/network-policy.yaml') as unknown as [{ spec: { ingress: unknown } }];
   const from = [{ namespaceSelector: { matchLabels: { metrics: 'enabled' } } }];

@@ -43,6 +43,7 @@ export interface Container {
 }
 
 interface Probe {
+  initialDelaySeconds?: number;
   httpGet: { path: string; port: string };
 }
 

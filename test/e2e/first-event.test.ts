@@ -76,6 +76,11 @@ test('the image that was asked for is the one that was built and pushed', () => 
   expect(cluster.programs.engine()).toEqual([`build --target journal -t ${reference} .`, `push ${reference}`]);
 });
 
+test('the start of the agent is no Event of a probe that failed', async () => {
+  const args = ['-n', 'kube-netfilter-tailer', 'get', 'events', '--field-selector', 'reason=Unhealthy', '-o', 'name'];
+  expect(await cluster.controlPlane.kubectl(args)).toMatchObject({ code: 0, stdout: '' });
+});
+
 test('the rule of the test drop is gone again, and the log of the agent is there', async () => {
   const { stdout } = await cluster.node.shell('iptables -S OUTPUT');
   expect(stdout).toBe('-P OUTPUT ACCEPT\n');
