@@ -16,13 +16,13 @@ export interface MessageOptions {
 
 /** One line, without tabs, mentions and links; the publisher cuts it. */
 export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
-  const { details, node } = series.finding;
+  const { details, node, type } = series.finding;
   const lowerBound = series.suppressed
     ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
     : '';
   const message =
     details.kind === 'incident'
-      ? incidentMessage(onWallClock(details, toWall), node, lowerBound)
+      ? incidentMessage(onWallClock(details, toWall), node, lowerBound, type)
       : dropMessage(series, details, lowerBound, answer);
   return printable(message);
 }

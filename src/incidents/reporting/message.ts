@@ -1,5 +1,6 @@
 import { isSubdomain } from '../../platform/api-names.ts';
 import { humanDuration } from '../../platform/duration.ts';
+import type { Finding } from '../../model/finding.ts';
 import type { IncidentDetails, NamedService } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { withoutMarkup } from '../../platform/printable.ts';
@@ -12,11 +13,16 @@ import { hints } from '../catalogue/diagnosis.ts';
 const room = 600;
 
 /** The message of an Event about an incident, of about 600 bytes at most: what matters least gives way, and what is broken and what to do never. What, who is affected, what to do, why, quote. */
-export function incidentMessage(details: IncidentDetails, node: string, lowerBound = ''): string {
+export function incidentMessage(
+  details: IncidentDetails,
+  node: string,
+  lowerBound = '',
+  type: Finding['type'] = 'Warning',
+): string {
   const name = short(node, 253) || 'this node';
   if (details.role === 'full')
     return details.phase === 'open' ? full(details, name, lowerBound) : fullOver(details, name);
-  return details.phase === 'open' ? podNotice(details, name) : podNoticeOver(details, name);
+  return details.phase === 'open' ? podNotice(details, name, type) : podNoticeOver(details, name);
 }
 
 /** How much it matters, then a sentence, then what says less in fewer words; 0 is there whatever happens. */
@@ -61,14 +67,17 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-function podNotice(details: IncidentDetails, node: string): string {
+/** For a Pod that runs well, what it can no longer count on is enough: the Node's Event says the rest. */
+function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
     [
       [0, cause.impact?.(details) ?? ''],
       [
         1,
-        `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
+        type === 'Normal'
+          ? ''
+          : `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
       ],
       // The name of a host in a log may be none of a Node.
       [2, isSubdomain(node) ? `Details: kubectl describe node ${node}` : ''],

@@ -36,6 +36,13 @@ test('every sentence of every cause, and the notice on a Pod, is in causes.expec
   const beside = besides.flatMap(([code, facts]) =>
     hints({ code, diagnosis: code, facts: { ...noFacts, ...facts } }).map((hint) => `beside ${code}: ${hint}`),
   );
-  const notice = `notice of a Pod: ${incidentMessage(incidentDetails({ role: 'pod-notice' }), node)}`;
-  await expectLines(import.meta.dirname, 'causes.expected.txt', [...causes.flatMap(linesOf), ...beside, notice]);
+  const pod = incidentDetails({ role: 'pod-notice' });
+  const notice = `notice of a Pod: ${incidentMessage(pod, node)}`;
+  const healthy = `notice of a Pod that runs well: ${incidentMessage(pod, node, '', 'Normal')}`;
+  await expectLines(import.meta.dirname, 'causes.expected.txt', [
+    ...causes.flatMap(linesOf),
+    ...beside,
+    notice,
+    healthy,
+  ]);
 });
