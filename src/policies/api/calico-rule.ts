@@ -20,7 +20,7 @@ import { PortRange } from '../clauses/ports.ts';
 import type { Action } from '../model.ts';
 import type { ClauseGroup, Rule } from '../policy.ts';
 import type { Side } from '../probe.ts';
-import { entitySelector, parsedSelector } from './calico-selectors.ts';
+import { entitySelector } from './calico-selectors.ts';
 import { fieldsOf, rule } from './read.ts';
 
 const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny', Pass: 'pass', Log: 'log' };
@@ -128,8 +128,7 @@ function entityGroups(
   namespace: string | undefined,
 ): (ClauseGroup | undefined)[] {
   const field = (name: string): string => `${side}.${name}`;
-  const { selector, text: wants } = entitySelector(entity, namespace);
-  const notSelector = parsedSelector(at(entity, 'notSelector'));
+  const { selector, notSelector, text: wants } = entitySelector(entity, namespace);
   const positive = typeof selector === 'object' ? selector : undefined;
   const ports = portClauses(at(entity, 'ports'), side, protocol, positive);
   const notPorts = portClauses(at(entity, 'notPorts'), side, protocol, positive);

@@ -60,20 +60,19 @@ export function subjectSelector(
 }
 
 /**
- * Whom one end of a rule selects; undefined: any address. A rule of a namespaced policy that selects at all is confined to its
+ * Whom one end of a rule selects, and whom not; undefined: any address. A rule of a namespaced policy that selects at all is confined to its
  * Namespace, unless it has a namespaceSelector.
  */
 export function entitySelector(
   entity: Json,
   namespace: string | undefined,
-): { selector: Selector | string | undefined; text: string } {
+): { selector: Selector | string | undefined; notSelector: Selector | string | undefined; text: string } {
   const given = parsedSelector(at(entity, 'selector'));
+  const notSelector = parsedSelector(at(entity, 'notSelector'));
   const namespaces = parsedSelector(at(entity, 'namespaceSelector'));
   const accounts = accountSelector(at(entity, 'serviceAccounts'));
-  const isSelecting = [given, namespaces, accounts, parsedSelector(at(entity, 'notSelector'))].some(
-    (each) => each !== undefined,
-  );
-  if (!isSelecting) return { selector: undefined, text: '' };
+  if ([given, namespaces, accounts, notSelector].every((each) => each === undefined))
+    return { selector: undefined, notSelector: undefined, text: '' };
   const confined =
     namespaces === undefined
       ? namespace === undefined
@@ -86,7 +85,14 @@ export function entitySelector(
   const account = text(at(entity, 'serviceAccounts', 'selector'));
   if (account !== undefined) texts.push(`serviceAccounts ${account}`);
   const where = namespaces === undefined && namespace !== undefined ? ` in Namespace ${namespace}` : '';
-  return { selector: all([confined, accounts, given]), text: `${texts.join(', ') || 'selector all()'}${where}` };
+  const positive = all([confined, accounts, given]);
+  const not = typeof notSelector === 'object' ? { kind: 'not' as const, operand: notSelector } : notSelector;
+  return {
+    // Together they are one selector, which one Pod, or one set, must match; alone, notSelector is what none may match (rule_scanner.go).
+    selector: positive === undefined ? undefined : all([positive, not]),
+    notSelector: positive === undefined ? notSelector : undefined,
+    text: `${[...texts, ...(positive === undefined ? [] : textsOf(entity, ['notSelector']))].join(', ') || 'selector all()'}${where}`,
+  };
 }
 
 /** Names and selector of ServiceAccounts must both match. */

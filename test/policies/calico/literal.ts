@@ -147,14 +147,9 @@ export function literalCalicoVerdict(cluster: Cluster, flow: Flow, direction: 'i
       if (left.length === 0 || left.some(isIn)) return false;
     }
     const endpoints = endpointsOf(end);
-    if (given.notSelector !== undefined && endpoints.some(({ labels }) => selected(given.notSelector, labels)))
-      return false;
-    const asks = [given.selector, given.namespaceSelector, given.notSelector].some((each) => each !== undefined);
-    const asksAccount = given.serviceAccounts?.names !== undefined || given.serviceAccounts?.selector !== undefined;
-    if (!asks && !asksAccount) return true;
-    const globalNotOnly =
-      namespace === undefined && !asksAccount && given.selector === undefined && given.namespaceSelector === undefined;
-    return globalNotOnly || endpoints.some((each) => positive(given, each, namespace));
+    if (asksFor(given, namespace)) return endpoints.some((each) => positive(given, each, namespace));
+    // "NotSelector matches packets that are not from Calico-controlled endpoints that do have the label".
+    return given.notSelector === undefined || !endpoints.some(({ labels }) => selected(given.notSelector, labels));
   }
 
   function positive(
@@ -167,6 +162,7 @@ export function literalCalicoVerdict(cluster: Cluster, flow: Flow, direction: 'i
       return false;
     const names = given.serviceAccounts?.names;
     if (names !== undefined && !names.includes(account)) return false;
+    if (given.notSelector !== undefined && selected(given.notSelector, labels)) return false;
     return selected(given.serviceAccounts?.selector, accountLabels) && selected(given.selector, labels);
   }
 
@@ -183,14 +179,11 @@ export function literalCalicoVerdict(cluster: Cluster, flow: Flow, direction: 'i
   function isNamed(name: string, given: Any, namespace: string | undefined): boolean {
     const { destination } = flow;
     if (destination.kind !== 'pod' || destination.pod.hostNetwork) return false;
-    const asks =
-      given.selector ?? given.namespaceSelector ?? given.serviceAccounts?.names ?? given.serviceAccounts?.selector;
-    const isConfined = asks !== undefined || (namespace !== undefined && given.notSelector !== undefined);
     return (
       (destination.pod.ports ?? []).some(
         (each) => each.name === name && each.protocol === flow.protocol && each.port === flow.port,
       ) &&
-      (!isConfined || positive(given, podLabels(destination), namespace))
+      (!asksFor(given, namespace) || positive(given, podLabels(destination), namespace))
     );
   }
 
@@ -251,6 +244,15 @@ function selected(selector: string | undefined, labels: Labels): boolean {
     const isOne = label in labels && values.includes(labels[label]);
     return operator === '==' || operator === 'in' ? isOne : !isOne;
   });
+}
+
+/** Whether an end is asked for at all; notSelector alone confines a namespaced rule to its Namespace. */
+function asksFor(
+  { selector, namespaceSelector, serviceAccounts, notSelector }: Any,
+  namespace: string | undefined,
+): boolean {
+  const asks = [selector, namespaceSelector, serviceAccounts?.names, serviceAccounts?.selector];
+  return asks.some((each) => each !== undefined) || (namespace !== undefined && notSelector !== undefined);
 }
 
 /** `all()`: what is in a Namespace; `global()`: what is in none. */

@@ -283,6 +283,16 @@ const selectors: [string, Row][] = [
     },
   ],
   [
+    '30: beside a selector, notSelector is about the same Pod or set (rule_scanner.go)',
+    {
+      objects: [
+        calico('GlobalNetworkSet', { nets: ['10.65.0.0/16'] }, 'pods', undefined, { place: 'here' }),
+        global({ ingress: [allow({ source: { selector: 'has(app)', notSelector: 'has(place)' } })] }),
+      ],
+      ingress: 'admits',
+    },
+  ],
+  [
     'a NetworkSet of the Namespace is selected as Pods are',
     {
       objects: [
