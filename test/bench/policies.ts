@@ -6,6 +6,7 @@ import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
 import { type KnownPolicies, policyNeeds, policyVerdict } from '../../src/drops/policy-verdict.ts';
 import { alignColumns } from '../../src/events/describe.ts';
 import {
+  collectCalicoObjects,
   compilePolicy,
   createEvaluator,
   createPolicySet,
@@ -13,9 +14,44 @@ import {
   type Policy,
 } from '../../src/policies/policies.ts';
 import { finding, flow as flowDetails, podRef } from '../builders.ts';
-import { namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { calico, namespace, networkPolicy, pod } from '../policies/objects.ts';
 
 const rows = [['what', 'figure']];
+
+/** The same of Calico, in its tier `default`, with a rule that logs before. */
+function calicoPolicies(count: number, namespaceOf: (index: number) => string): object[] {
+  return Array.from({ length: count }, (_, index) =>
+    calico(
+      'NetworkPolicy',
+      {
+        order: index,
+        selector: 'app == "postgres"',
+        types: ['Ingress'],
+        ingress: [
+          { action: 'Log', source: { notNets: [`10.${index % 250}.0.0/16`] } },
+          {
+            action: 'Allow',
+            protocol: 'TCP',
+            source: {
+              selector: `app == "client-${index}"`,
+              nets: ['10.0.0.0/8'],
+              notNets: [`10.${index % 250}.1.0/24`],
+            },
+            destination: { ports: [index === count - 1 ? 5432 : 5433] },
+          },
+          {
+            action: 'Allow',
+            protocol: 'TCP',
+            source: { namespaceSelector: `team == "team-${index}"` },
+            destination: { ports: [5432, '6000:6100'] },
+          },
+        ],
+      },
+      `policy-${String(index).padStart(6, '0')}`,
+      namespaceOf(index),
+    ),
+  );
+}
 
 /** None of them admits the connection but the last, so all are tried. */
 function policies(count: number, namespaceOf: (index: number) => string): object[] {
@@ -51,34 +87,43 @@ const flow: Flow = {
 };
 const namespaces = [namespace('shop', { team: 'shop' })];
 
-for (const count of [10, 100, 1000]) {
-  const set = createPolicySet(compiled(policies(count, () => 'shop')));
-  const { verdict, trace } = createEvaluator({ policies: set, namespaces });
-  rows.push([`${count} policies: a verdict`, micros(() => verdict(flow, 'ingress'), 2_000_000 / count)]);
-  rows.push([
-    `${count} policies: a verdict on a Pod that is new`,
-    micros(
-      () => verdict({ ...flow, destination: { ...flow.destination, kind: 'pod', pod: pod() } }, 'ingress'),
-      200_000 / count,
-    ),
-  ]);
-  rows.push([`${count} policies: a trace`, micros(() => trace(flow, 'ingress'), 200_000 / count)]);
+for (const [kind, make] of [
+  ['NetworkPolicies', policies],
+  ["Calico's policies", calicoPolicies],
+] as const) {
+  for (const count of [10, 100, 1000]) {
+    const set = createPolicySet(compiled(make(count, () => 'shop')), collectCalicoObjects().read());
+    const { verdict, trace } = createEvaluator({ policies: set, namespaces });
+    const title = `${count} ${kind}`;
+    rows.push([`${title}: a verdict`, micros(() => verdict(flow, 'ingress'), 2_000_000 / count)]);
+    rows.push([
+      `${title}: a verdict on a Pod that is new`,
+      micros(
+        () => verdict({ ...flow, destination: { ...flow.destination, kind: 'pod', pod: pod() } }, 'ingress'),
+        200_000 / count,
+      ),
+    ]);
+    rows.push([`${title}: a trace`, micros(() => trace(flow, 'ingress'), 200_000 / count)]);
+  }
+  measureMemory(kind, make);
 }
-
-const objects = policies(20_000, (index) => `namespace-${index % 500}`);
-const json = JSON.stringify(objects).length;
-const before = heap();
-const started = process.cpuUsage();
-const kept = createPolicySet(compiled(objects));
-const { user, system } = process.cpuUsage(started);
-rows.push([
-  '20,000 policies: compiled',
-  `${((heap() - before) / 2 ** 20).toFixed(1)} MiB of heap (${(json / 2 ** 20).toFixed(1)} MiB of JSON)`,
-]);
-rows.push(['20,000 policies: to compile', `${((user + system) / 1000).toFixed(0)} ms`]);
 for (const count of [100, 1000, 5000]) rows.push(...(await ofAnEvent(count)));
-if (kept.size !== 20_000) throw new Error('policies are missing');
 console.log(alignColumns(rows).join('\n'));
+
+function measureMemory(kind: string, make: typeof policies): void {
+  const objects = make(20_000, (index) => `namespace-${index % 500}`);
+  const json = JSON.stringify(objects).length;
+  const before = heap();
+  const started = process.cpuUsage();
+  const kept = createPolicySet(compiled(objects));
+  const { user, system } = process.cpuUsage(started);
+  rows.push([
+    `20,000 ${kind}: compiled`,
+    `${((heap() - before) / 2 ** 20).toFixed(1)} MiB of heap (${(json / 2 ** 20).toFixed(1)} MiB of JSON)`,
+  ]);
+  rows.push([`20,000 ${kind}: to compile`, `${((user + system) / 1000).toFixed(0)} ms`]);
+  if (kept.size !== 20_000) throw new Error('policies are missing');
+}
 
 /** What the agent's Events of a Pod cost, of whose Namespace the API server lists that many policies. */
 async function ofAnEvent(count: number): Promise<string[][]> {

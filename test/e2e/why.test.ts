@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { networkPolicy } from '../policies/objects.ts';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { calico, networkPolicy } from '../policies/objects.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { type CommandResult, connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
@@ -17,6 +17,31 @@ const net = randomInt(200, 250);
 const shop = `why-shop-${run}`;
 const batch = `why-batch-${run}`;
 const asked = ['--from', `${batch}/worker-7`, '--to', `${shop}/postgres-0`, '--port', '5432/TCP'];
+
+/** Kinds as Calico's manifests define them, as far as they matter here. */
+const calicoDefinitions = [
+  definition('Tier', 'tiers', 'Cluster'),
+  definition('NetworkPolicy', 'networkpolicies', 'Namespaced'),
+  definition('GlobalNetworkPolicy', 'globalnetworkpolicies', 'Cluster'),
+  definition('NetworkSet', 'networksets', 'Namespaced'),
+  definition('GlobalNetworkSet', 'globalnetworksets', 'Cluster'),
+];
+
+function definition(kind: string, plural: string, scope: string) {
+  const names = { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.projectcalico.org` },
+    spec: {
+      group: 'projectcalico.org',
+      scope,
+      names,
+      versions: [{ name: 'v3', served: true, storage: true, schema }],
+    },
+  };
+}
 
 let clerk: string;
 let reader: string;
@@ -126,6 +151,51 @@ describe('why', () => {
       ...asked.slice(2),
     ]);
     expect(stdout).toContain(`${batch}/worker-7 →`);
+    expect(code).toBe(1);
+  });
+});
+
+describe('why, with Calico', () => {
+  const inSecurity = `security-${run}`;
+
+  beforeAll(async () => {
+    await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: calicoDefinitions });
+    const names = calicoDefinitions.map(({ metadata }) => metadata.name);
+    const wait = ['wait', '--for=condition=Established', '--timeout=20s'];
+    await kubectl([...wait, ...names.map((name) => `crd/${name}`)], '');
+    // Somewhat later than they are established, they are served.
+    await vi.waitFor(async () => await kubectl(['get', '-A', names.join(',')], ''), { timeout: 30_000, interval: 250 });
+    const items = [
+      calico('Tier', { order: 10 }, inSecurity),
+      calico(
+        'NetworkPolicy',
+        { tier: inSecurity, selector: 'app == "postgres"', ingress: [{ action: 'Deny' }] },
+        'closed',
+        shop,
+      ),
+    ];
+    await kubectl(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items });
+  });
+  afterAll(async () => {
+    await kubectl(['delete', ...calicoDefinitions.map(({ metadata }) => `crd/${metadata.name}`), '--timeout=20s'], '');
+  });
+
+  test('names the policy of Calico that denies, and its tier', async () => {
+    const { code, stdout } = await ask('why');
+    expect(stdout).toContain(`NetworkPolicy.projectcalico.org ${shop}/closed`);
+    expect(stdout).toContain(`${inSecurity} tier`);
+    expect(code).toBe(1);
+  });
+
+  test('cannot know what policies of Calico say that the rights of who asks do not show', async () => {
+    const { code, stdout } = await ask('why', reader);
+    expect(stdout).toContain('NetworkPolicy.projectcalico.org');
+    expect(code).toBe(3);
+  });
+
+  test('suggest is refused, and names the policy', async () => {
+    const { code, stderr } = await ask('suggest');
+    expect(stderr).toContain(`${shop}/closed`);
     expect(code).toBe(1);
   });
 });
