@@ -42,6 +42,7 @@ export function createPolicyAnswers({
   const reader = createPolicyReader(connection, clock.now);
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   let impatientUntil: Millis = -Infinity;
+  let hasFailed = false;
 
   return {
     async answerOn({ finding, last }) {
@@ -58,11 +59,22 @@ export function createPolicyAnswers({
       );
       const known = objects.known(needs);
       if (known === undefined || known.at < now - tooOld) return undefined;
-      const answer = policyVerdict(finding, known.policies, clock.toWall(last));
+      const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
       // By older ones, a packet that a new policy has denied would be admitted.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
   };
+
+  /** A fault of the evaluation must not cost the Event. */
+  function evaluated(evaluate: () => PolicyVerdict | undefined): PolicyVerdict | undefined {
+    try {
+      return evaluate();
+    } catch (error) {
+      if (!hasFailed) log.info({ error }, 'What policies say of a drop could not be found out; please report this');
+      hasFailed = true;
+      return undefined;
+    }
+  }
 
   async function patiently(reading: Promise<void>): Promise<void> {
     if (clock.now() < impatientUntil) return;

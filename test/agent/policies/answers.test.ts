@@ -234,6 +234,18 @@ test.each([null, {}, 'x', { items: 7 }])('an answer that is no list is not taken
   }
 });
 
+test('a fault of the evaluation costs no Event, and is logged once', async () => {
+  const { scene, answerOn } = setUp();
+  const broken = dropped({ peer: { ...workerEnd(7), object: podRef('worker-7', 'batch') } });
+  Object.defineProperty(broken.finding, 'node', {
+    get: () => {
+      throw new Error('a fault');
+    },
+  });
+  for (let each = 0; each < 3; each++) expect(await answerOn(broken)).toBeUndefined();
+  expect(scene.logged).toBe(1);
+});
+
 test('a storm of Pods costs no more requests than the budget has', async () => {
   const { scene, answerOn } = setUp();
   for (let each = 0; each < 2000; each++) await answerOn(dropped({}, nine, `web-${each}`));
