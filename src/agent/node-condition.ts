@@ -99,8 +99,10 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   }
 
   function conditionOf({ status, reason, message, since }: RulesCondition): NodeCondition {
-    const now = timestamp(clock.wall());
-    const changed = since === undefined ? now : timestamp(clock.toWall(since));
+    const wall = clock.wall();
+    const now = timestamp(wall);
+    // A log may have any stamp: it did not begin in the future, nor before there were dates.
+    const changed = timestamp(since === undefined ? wall : Math.min(Math.max(clock.toWall(since) || 0, 0), wall));
     const lastTransitionTime = known?.status === status ? known.lastTransitionTime || changed : changed;
     return { type: conditionType, status, reason, message, lastHeartbeatTime: now, lastTransitionTime };
   }

@@ -29,11 +29,16 @@ type Key =
   | 'policy'
   | 'policy-evidence';
 
+/** What a later write may no longer know: a policy that was changed, or is one of several that deny. A patch takes these away. */
+export const passing: readonly string[] = (['policy', 'policy-evidence'] satisfies Key[]).map(
+  (key) => annotationPrefix + key,
+);
+
 type Values = Partial<Record<Key, string | number | undefined>>;
 
 /**
  * What the message of an Event says, for programs: texts of at most 400 bytes, in one line and without markup. What its packets do not have in common is left out, and
- * counted instead. `policy`: that denied its packets, where the log line names none. The keys of a series never become fewer, because a patch removes none. Each key costs about 83 bytes in etcd (docs/decisions.md).
+ * counted instead. `policy`: that denied its packets, where the log line names none. Of the keys of a series only those of `passing` are ever removed. Each key costs about 83 bytes in etcd (docs/decisions.md).
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;

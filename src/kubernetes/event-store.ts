@@ -1,3 +1,4 @@
+import { passing } from '../events/annotations.ts';
 import type { CoreEvent } from '../events/event.ts';
 import type { EventStore, Refusal, Stored } from '../events/event-store.ts';
 import type { Answer, Connection } from './connection.ts';
@@ -11,11 +12,15 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
     update: async (event, resourceVersion) => {
       const { namespace, name, annotations } = event.metadata;
       const { count, firstTimestamp, lastTimestamp, message } = event;
-      const body = { metadata: { resourceVersion, annotations }, count, firstTimestamp, lastTimestamp, message };
+      const metadata = { resourceVersion, annotations: { ...withoutPassing, ...annotations } };
+      const body = { metadata, count, firstTimestamp, lastTimestamp, message };
       return storedIn(await request('PATCH', pathOf(namespace, name), { body }));
     },
   };
 }
+
+/** In a merge patch, null takes a key away. */
+const withoutPassing = Object.fromEntries(passing.map((key) => [key, null]));
 
 function pathOf(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/events${name === undefined ? '' : `/${name}`}`;

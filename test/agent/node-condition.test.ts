@@ -143,6 +143,16 @@ describe('the condition of a Node', () => {
   });
 });
 
+test.each([9e15, -9e15, NaN, nine + 86_400_000])(
+  'a log that is stamped %d makes no condition of the future, and no crash',
+  async (opened) => {
+    const { incidents, condition, pass } = scene();
+    incidents.push({ ...broken, first: opened, opened });
+    await pass(minute);
+    expect(Date.parse(condition()?.lastTransitionTime ?? '')).toBeLessThanOrEqual(nine + minute);
+  },
+);
+
 describe('a refusal', () => {
   test('of a write is reported, tried again ever more seldom, and over when it is taken', async () => {
     let refused = true;

@@ -133,6 +133,21 @@ describe('an Event', () => {
     expect(await store.read(namespace, event.metadata.name)).toEqual(changed);
   });
 
+  test('an annotation that a later write no longer has is gone, where it may go; those of others stay', async () => {
+    const store = createEventStore(connection);
+    const event = exampleEvent('annotated', 1);
+    const annotated = (annotations: Record<string, string>): CoreEvent => ({
+      ...event,
+      metadata: { ...event.metadata, annotations },
+    });
+    const [peer, policy] = ['kube-netfilter-tailer/peer', 'kube-netfilter-tailer/policy'];
+    const made = await store.create(annotated({ [peer]: 'Node/a', [policy]: 'NetworkPolicy/shop/a', other: 'x' }));
+    const version = made.kind === 'stored' ? made.event.resourceVersion : '';
+    const changed = await store.update(annotated({ [peer]: 'Node/b' }), version);
+    expect(changed).toMatchObject({ kind: 'stored' });
+    expect(changed.kind === 'stored' && changed.event.annotations).toEqual({ [peer]: 'Node/b', other: 'x' });
+  });
+
   test('that is gone cannot be changed', async () => {
     const store = createEventStore(connection);
     const event = exampleEvent('gone', 1);
