@@ -32,7 +32,7 @@ export function openTerminal(
 ): Terminal {
   const child = spawn(
     'python3',
-    [join(import.meta.dirname, 'in_terminal.py'), String(columns), String(lines), ...command],
+    ['-B', join(import.meta.dirname, 'in_terminal.py'), String(columns), String(lines), ...command],
     {
       env: { TERM: 'xterm-256color', ...env },
       stdio: ['pipe', 'pipe', 'inherit'],
