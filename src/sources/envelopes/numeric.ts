@@ -1,5 +1,6 @@
 import { criMarks } from '../../log-formats/cri.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../log-formats/rfc3339.ts';
+import { copy } from '../../platform/address.ts';
 import type { Clock } from './clock.ts';
 import { type Envelope, setTime, takeOff } from './envelope.ts';
 import { readHost, setProgram } from './host.ts';
@@ -67,7 +68,8 @@ function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   if (recent.minute !== minute || recent.minuteZone !== zone) {
     const start = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, '0');
     if (start === undefined) return undefined;
-    recent.minute = minute;
+    // A slice would keep all of the line.
+    recent.minute = copy(minute);
     recent.minuteZone = zone;
     recent.minuteStart = start;
   }
