@@ -42,6 +42,11 @@ export function strings(value: Json): Record<string, string> {
   );
 }
 
+/** For a person: a text as it is, all else as JSON. An object that says how it becomes a text is not asked. */
+export function shown(value: Json): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
 export function instant(value: Json): Millis | undefined {
   const time = typeof value === 'string' ? Date.parse(value) : NaN;
   return Number.isNaN(time) ? undefined : time;

@@ -2,7 +2,7 @@
  * Policies of Calico, as its API server serves them (projectcalico.org/v3) or as they are stored (crd.projectcalico.org/v1): NetworkPolicy,
  * GlobalNetworkPolicy, and their staged forms.
  */
-import { at, type Json, list, text } from '../../platform/json.ts';
+import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
 import type { Endpoint, LabelSet } from '../label-set.ts';
@@ -84,7 +84,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
 
 /** The API fills types in from the rules (api/pkg/defaults). Of what is stored without any, Felix reads both (calc/policy_sorter.go). */
 function typesOf(spec: Json, apiVersion: string): Direction[] {
-  const types = list(at(spec, 'types')).map((each) => String(each).toLowerCase());
+  const types = list(at(spec, 'types')).map((each) => shown(each).toLowerCase());
   const has = (direction: Direction): boolean => list(at(spec, direction)).length > 0;
   if (types.length > 0) return (['ingress', 'egress'] as const).filter((each) => types.includes(each));
   if (apiVersion.startsWith('crd.')) return ['ingress', 'egress'];

@@ -1,5 +1,5 @@
 /** Rules of Calico's policies (api/pkg/apis/projectcalico/v3/policy_common.go). What is not known here makes a rule one that may match. */
-import { at, type Json, list, text } from '../../platform/json.ts';
+import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { protocolName } from '../../model/protocols.ts';
 import {
   EndpointClause,
@@ -51,7 +51,8 @@ const entityFields = new Set([
 
 /** `namespace` of the policy; undefined: global. */
 export function readCalicoRule(given: Json, namespace: string | undefined): Rule[] {
-  const action = Object.hasOwn(actions, String(at(given, 'action'))) ? actions[String(at(given, 'action'))] : undefined;
+  const named = shown(at(given, 'action'));
+  const action = Object.hasOwn(actions, named) ? actions[named] : undefined;
   // Which of all actions it takes is unknown.
   if (action === undefined)
     return (['admit', 'deny', 'pass'] as const).map((each) =>
@@ -142,7 +143,7 @@ function entityGroups(
         ? undefined
         : typeof notSelector === 'string'
           ? unusable(notSelector)
-          : new NotClause([new EndpointClause(side, notSelector, String(at(entity, 'notSelector')))]),
+          : new NotClause([new EndpointClause(side, notSelector, shown(at(entity, 'notSelector')))]),
     ),
     single(field('services'), servicesClause(at(entity, 'services'), namespace)),
     ports.length === 0 ? undefined : { field: field('ports'), alternatives: ports },
@@ -157,7 +158,7 @@ function selectorClause(selector: Selector | string | undefined, side: Side, wan
 
 /** Undefined where one of them is no network. */
 function netsOf(value: Json): { range: Range; text: string }[] | undefined {
-  const nets = list(value).map((each) => ({ range: parseNet(each), text: String(each) }));
+  const nets = list(value).map((each) => ({ range: parseNet(each), text: shown(each) }));
   return nets.every((each): each is { range: Range; text: string } => each.range !== undefined) ? nets : undefined;
 }
 

@@ -1,5 +1,5 @@
 /** How the selectors of one policy, or of one end of a rule, become one (libcalico-go/lib/backend/syncersv1/updateprocessors). */
-import { at, type Json, list, text } from '../../platform/json.ts';
+import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
 import { parseSelector, type Selector, withPrefix } from '../calico/selector.ts';
 import { SelectorError } from '../calico/selector-tokens.ts';
@@ -80,7 +80,7 @@ export function entitySelector(
         : ofNamespace(namespace)
       : prefixed(namespaces, namespacePrefix, inNamespace, { kind: 'not', operand: inNamespace });
   const texts = textsOf(entity, ['selector', 'namespaceSelector']);
-  const names = list(at(entity, 'serviceAccounts', 'names')).map(String);
+  const names = list(at(entity, 'serviceAccounts', 'names')).map(shown);
   if (names.length > 0) texts.push(`serviceAccounts ${names.join(', ')}`);
   const account = text(at(entity, 'serviceAccounts', 'selector'));
   if (account !== undefined) texts.push(`serviceAccounts ${account}`);

@@ -2,7 +2,7 @@
  * Policies of the whole cluster of sigs.k8s.io/network-policy-api: ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2), and what it
  * replaced: AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tier, actions, and how ports are written.
  */
-import { at, type Json, list, text } from '../../platform/json.ts';
+import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { type Clause, nothing, unusable } from '../clauses/clause.ts';
 import { readSelector } from '../clauses/label-selector.ts';
 import { DomainPeer, NetworkPeer, NodePeer, PodPeer } from '../clauses/peers.ts';
@@ -113,11 +113,11 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
     return new PodPeer({ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector'));
   if (direction === 'ingress') return undefined;
   if (field === 'nodes') return new NodePeer(readSelector(value));
-  if (field === 'domainNames') return new DomainPeer(list(value).map(String));
+  if (field === 'domainNames') return new DomainPeer(list(value).map(shown));
   if (field !== 'networks') return undefined;
   const ranges = readRanges(list(value));
   if (typeof ranges === 'string') return unusable(`${ranges} of networks is no CIDR`);
-  return new NetworkPeer(ranges, [], `networks ${list(value).join(', ')}`);
+  return new NetworkPeer(ranges, [], `networks ${list(value).map(shown).join(', ')}`);
 }
 
 /** v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */

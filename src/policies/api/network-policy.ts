@@ -1,5 +1,5 @@
 /** networking.k8s.io/v1 NetworkPolicy (api/networking/v1/types.go), as a client gets it, without the API server's defaults too. */
-import { at, type Json, list } from '../../platform/json.ts';
+import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
 import { NetworkPeer, PodPeer } from '../clauses/peers.ts';
@@ -75,8 +75,8 @@ function blockClause(block: Json): Clause {
   const ranges = readRanges([cidr]);
   const excepted = readRanges(except);
   if (typeof ranges === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
-  const but = except.length === 0 ? '' : ` except ${except.join(', ')}`;
-  return new NetworkPeer(ranges, excepted, `ipBlock ${String(cidr)}${but}`);
+  const but = except.length === 0 ? '' : ` except ${except.map(shown).join(', ')}`;
+  return new NetworkPeer(ranges, excepted, `ipBlock ${shown(cidr)}${but}`);
 }
 
 /** The text that is no range, where one is none. */
@@ -84,7 +84,7 @@ export function readRanges(cidrs: readonly Json[]): Range[] | string {
   const ranges: Range[] = [];
   for (const cidr of cidrs) {
     const range = typeof cidr === 'string' ? parseRange(cidr) : undefined;
-    if (range === undefined) return String(cidr);
+    if (range === undefined) return shown(cidr);
     ranges.push(range);
   }
   return ranges;

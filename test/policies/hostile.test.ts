@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { compilePolicy, sentenceOf, suggest } from '../../src/policies/policies.ts';
+import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
+import { evaluator, policySet } from './objects.ts';
+
+/** What JSON can hold where something else is expected; `toString` is a name as any other there. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(null, 0, -1, 1e308, '', '__proto__', 'constructor', 'a = "b"', '\u001b[31m', true),
+  fc.constantFrom<unknown>([], {}, [null], [[]], { toString: 1 }, { length: 5 }),
+  fc.jsonValue(),
+);
+
+interface Place {
+  readonly holder: Record<string, unknown>;
+  readonly key: string;
+}
+
+function placesIn(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Record<string, unknown>;
+  const keys = Object.keys(holder);
+  return keys.map((key): Place => ({ holder, key })).concat(keys.flatMap((key) => placesIn(holder[key])));
+}
+
+test('no object, however broken, makes a verdict anything but one of the three', () => {
+  const policies = fc.array(fc.oneof(calicoPolicies, networkPolicies, clusterPolicies), { minLength: 1, maxLength: 3 });
+  const changes = fc.array(fc.tuple(fc.nat(), strange), { minLength: 1, maxLength: 4 });
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(policies, calicoObjects, namespaceLists, flows, changes, (given, others, namespaces, flow, changed) => {
+      const objects = structuredClone([...given, ...others]);
+      for (const [pick, value] of changed) {
+        const places = objects.flatMap(placesIn);
+        const place = places[pick % places.length];
+        if (place !== undefined) place.holder[place.key] = structuredClone(value);
+      }
+      const { trace } = evaluator(objects, namespaces);
+      for (const direction of ['ingress', 'egress'] as const) {
+        const traced = trace(flow, direction);
+        seen.add(traced.verdict.outcome);
+        expect(traced.verdict.missing.length > 0).toBe(traced.verdict.outcome === 'unknown');
+        expect(Buffer.byteLength(sentenceOf(traced, { max: 400 }))).toBeLessThanOrEqual(400);
+      }
+      const compiled = objects.map(compilePolicy).filter((policy) => policy !== undefined);
+      suggest({ flow, policies: compiled, namespaces, pods: [], calico: policySet(objects).calico });
+    }),
+    { numRuns: 3000 },
+  );
+  expect([...seen].toSorted()).toEqual(['admits', 'denies', 'unknown']);
+});
