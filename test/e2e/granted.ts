@@ -23,7 +23,8 @@ export async function makeAccount(
   // By the server: of two test files that do it at once, neither is refused.
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await succeed(connection, apply, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  const token = (await succeed(connection, ['create', 'token', name, '-n', namespace])).trim();
+  // A soak of an hour ends after the hour that a token has by default.
+  const token = (await succeed(connection, ['create', 'token', name, '-n', namespace, '--duration=3h'])).trim();
   await untilRights(connection, token, rules, true);
   return token;
 }
