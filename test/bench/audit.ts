@@ -4,6 +4,7 @@
  *
  *     npm run bench:audit                    20 s of each
  *     npm run bench:audit -- --seconds 60
+ *     npm run bench:audit -- --rates 50000
  */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +27,9 @@ const root = join(import.meta.dirname, '../..');
 const podsOfNode = 110;
 /** About so many lines are written at once. */
 const chunkSize = 1 << 20;
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '20' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '20' }, rates: { type: 'string', default: '1000,50000' } },
+});
 
 await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
@@ -47,7 +50,7 @@ try {
     stdout: 'stdout',
   };
   const rows = [['drops/s', 'sink', 'CPU for a million drops', 'of none', 'memory, peak']];
-  for (const rate of [1000, 50_000]) {
+  for (const rate of values.rates.split(',').map(Number)) {
     let none = NaN;
     for (const [name, audit] of Object.entries(sinks)) {
       const { cpu, lines, peak } = await measure(rate, audit, kubeconfig);
