@@ -20,12 +20,13 @@ function seen(given: Partial<Seen>): Seen {
 function cluster(
   labels: string,
   images: string[],
-  { pod = 'agent-x', kubelet = 'v1.36.3', groups = [] as string[] } = {},
+  { pod = 'agent-x', kubelet = 'v1.36.3', groups = [] as string[], namespace = 'kube-system' } = {},
 ) {
   return fakeApi(({ path, query }) => {
     if (path === '/api/v1/nodes') return answered({ items: [{ status: { nodeInfo: { kubeletVersion: kubelet } } }] });
     if (path === '/apis') return answered({ groups: groups.map((name) => ({ name })) });
-    if (path !== '/api/v1/pods') return undefined;
+    if (path !== `/api/v1/namespaces/${namespace}/pods`)
+      return path.endsWith('/pods') ? answered({ items: [] }) : undefined;
     const containers = images.map((image) => ({ image }));
     return answered({
       items: query['labelSelector'] === labels ? [{ metadata: { name: pod }, spec: { containers } }] : [],
@@ -48,6 +49,19 @@ describe('a network plug-in is recognised', () => {
     ['name=weave-net', 'weave'],
   ])('by a Pod with %s: %s', async (labels, expected) => {
     expect((await detectPlugIns(cluster(labels, []), 'node-a', now)).plugIns).toEqual([expected]);
+  });
+
+  test.each([
+    ['calico-system', 'k8s-app=calico-node', 'calico'],
+    ['openshift-ovn-kubernetes', 'app=ovnkube-node', 'ovn-kubernetes'],
+    ['kube-flannel', 'app=flannel', 'flannel'],
+  ])('in the namespace %s, too: %s', async (namespace, labels, expected) => {
+    expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a', now)).plugIns).toEqual([expected]);
+  });
+
+  test('not by a Pod of a tenant that has its labels', async () => {
+    const api = cluster('k8s-app=cilium', [], { namespace: 'shop' });
+    expect((await detectPlugIns(api, 'node-a', now)).plugIns).toEqual([]);
   });
 
   test('GKE Dataplane V2 by the name of its Pods', async () => {

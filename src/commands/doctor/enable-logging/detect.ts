@@ -37,22 +37,25 @@ export interface Seen {
   obstacles: readonly string[];
 }
 
-/** The labels that each project puts on the Pods of its DaemonSet. */
-const agents: readonly (readonly [plugIn: PlugIn, labels: string])[] = [
-  ['calico', 'k8s-app=calico-node'],
+/**
+ * The labels that each project puts on the Pods of its DaemonSet, and where it has them beside kube-system. Elsewhere a tenant may give any label to
+ * any Pod.
+ */
+const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: readonly string[]])[] = [
+  ['calico', 'k8s-app=calico-node', ['calico-system']],
   ['canal', 'k8s-app=canal'],
-  ['cilium', 'k8s-app=cilium'],
+  ['cilium', 'k8s-app=cilium', ['cilium', 'cilium-system']],
   ['aws-vpc-cni', 'k8s-app=aws-node'],
   ['antrea', 'app=antrea,component=antrea-agent'],
-  ['ovn-kubernetes', 'app=ovnkube-node'],
+  ['ovn-kubernetes', 'app=ovnkube-node', ['openshift-ovn-kubernetes', 'ovn-kubernetes']],
   ['kube-router', 'k8s-app=kube-router'],
   ['azure-npm', 'k8s-app=azure-npm'],
   ['kindnet', 'k8s-app=kindnet'],
-  ['flannel', 'app=flannel'],
+  ['flannel', 'app=flannel', ['kube-flannel']],
   ['weave', 'name=weave-net'],
 ];
 
-/** Asks for one Pod of each, one Node, the groups of the API and FelixConfiguration: lists that the agent may read, too. Never rejects. */
+/** Asks for one Pod of each in each namespace, one Node, the groups of the API and FelixConfiguration: lists that the agent may read, too. Never rejects. */
 export async function detectPlugIns(api: Pick<Api, 'request'>, node: string, now: () => number): Promise<Seen> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
@@ -60,8 +63,13 @@ export async function detectPlugIns(api: Pick<Api, 'request'>, node: string, now
     if (found.kind === 'refused') obstacles.add(found.why);
     return found.kind === 'refused' ? undefined : found.items[0];
   };
+  const anyPod = async (labelSelector: string, namespaces: readonly string[]): Promise<unknown> => {
+    const places = ['kube-system', ...namespaces].map((namespace) => `/api/v1/namespaces/${namespace}/pods`);
+    const found = await Promise.all(places.map((path) => first(path, { labelSelector })));
+    return found.find((pod) => pod !== undefined);
+  };
   const [pods, anyNode, groups, { felix, logPrefix }] = await Promise.all([
-    Promise.all(agents.map(([, labelSelector]) => first('/api/v1/pods', { labelSelector }))),
+    Promise.all(agents.map(async ([, labelSelector, namespaces = []]) => await anyPod(labelSelector, namespaces))),
     first('/api/v1/nodes', {}),
     api.request('GET', '/apis'),
     lookAtFelix(api, node, now),
