@@ -27,6 +27,7 @@ const components: Readonly<Record<string, Values>> = {
   'conntrack-owners': { conntrack: { owners: true } },
   'docker-runtime': { dockerRuntime: true },
   'host-network': { hostNetwork: true },
+  'live-drops': { liveDrops: true },
   'node-condition': { nodeCondition: true },
   'pod-monitor': { podMonitor: { enabled: true } },
   policies: { policies: true },

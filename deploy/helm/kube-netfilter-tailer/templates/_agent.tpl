@@ -116,6 +116,10 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
 - name: NODE_CONDITION
   value: 'true'
 {{- end }}
+{{- if and .Values.liveDrops (not (hasKey $config "dropsAddress")) }}
+- name: DROPS_ADDRESS
+  value: ':9092'
+{{- end }}
 {{- with include "kube-netfilter-tailer.docsUrl" . }}
 - name: DOCS_URL
   value: {{ . | quote }}
@@ -125,7 +129,7 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "NODE_CONDITION" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "NODE_CONDITION" "DROPS_ADDRESS" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}
