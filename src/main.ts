@@ -3,6 +3,8 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { explainLine } from './commands/explain.ts';
+import { completion, help, manual } from './commands/help/help.ts';
+import { wrapped } from './commands/help/wrap.ts';
 import { runConfig } from './commands/options/config-options.ts';
 import { directoryHelp, readDirectoryOptions } from './commands/options/directory-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
@@ -32,26 +34,10 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['suggest', runSuggest],
   ['drops', runDrops],
   ['config', (args) => print(runConfig(args))],
+  ['completion', (args) => print(completion(args))],
+  ['man', () => print(manual())],
   ['version', () => print(`${version}\n`)],
 ]);
-
-const help = `kube-netfilter-tailer ${version}: writes Events on the Pods whose packets a node's netfilter drops
-
-Usage: kube-netfilter-tailer COMMAND
-
-  run        the agent of one node: reads its logs, writes Events
-  directory  whose an address is, for the agents of all nodes of a large cluster
-  replay     turn saved node logs into Events; no cluster needed
-  report     a page on rows of the audit: who was denied what, and what is new
-  doctor     check prerequisites, and say what to do
-  why        which network policy admits or denies a connection, and at which clause
-  suggest    the least new network policy that admits a connection
-  drops      list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops
-  config     print the settings in force and where each is from, or check a config file
-  version    print the version
-
-kube-netfilter-tailer COMMAND --help shows more.
-`;
 
 const streams: Streams = {
   // Only on demand: looking at it makes a pipe non-blocking, and then it cannot be read as a file.
@@ -81,7 +67,7 @@ async function main([command, ...args]: string[]): Promise<number> {
   try {
     const wrong = docsUrlProblem();
     if (wrong !== undefined) streams.err(`kube-netfilter-tailer: ${wrong}\n`);
-    if (command === 'help' || command === '--help' || command === '-h') return print(help);
+    if (command === 'help' || command === '--help' || command === '-h') return printHelp(help);
     if (args.length === 1 && args[0] === '--version') return print(`${version}\n`);
     const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
     if (found !== undefined) return await found(args);
@@ -105,9 +91,13 @@ function print(text: string): 0 {
   return 0;
 }
 
+function printHelp(text: string): 0 {
+  return print(wrapped(withAddresses(text), process.stdout.columns ?? Infinity));
+}
+
 async function run(args: string[]): Promise<number> {
   const loaded = readRunOptions(args);
-  if (loaded === 'help') return print(withAddresses(runHelp));
+  if (loaded === 'help') return printHelp(runHelp);
   // The API client costs 30 MB of memory, which `replay` can do without.
   const { runAgent } = await import('./commands/run.ts');
   const status = await runAgent(loaded, isatty(1), stopSignal()).catch((error: Error) => {
@@ -120,7 +110,7 @@ async function run(args: string[]): Promise<number> {
 
 async function runDirectoryCommand(args: string[]): Promise<number> {
   const options = readDirectoryOptions(args);
-  if (options === 'help') return print(withAddresses(directoryHelp));
+  if (options === 'help') return printHelp(directoryHelp);
   const { runDirectory } = await import('./commands/directory.ts');
   const status = await runDirectory(options, isatty(1), stopSignal()).catch((error: Error) => {
     streams.err(`kube-netfilter-tailer: ${error.message}\n`);
@@ -144,7 +134,7 @@ function stopSignal(): AbortSignal {
 
 async function runDoctor(args: string[]): Promise<number> {
   const options = readDoctorOptions(args);
-  if (options === 'help') return print(withAddresses(doctorHelp));
+  if (options === 'help') return printHelp(doctorHelp);
   const { doctor } = await import('./commands/doctor/doctor.ts');
   const status = await doctor(options, (text) => {
     try {
@@ -160,7 +150,7 @@ async function runDoctor(args: string[]): Promise<number> {
 
 async function runReport(args: string[]): Promise<number> {
   const options = readReportOptions(args, isatty(1));
-  if (options === 'help') return print(reportHelp);
+  if (options === 'help') return printHelp(reportHelp);
   const loaded = await loadReport('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
   return loaded === undefined ? 2 : await loaded.report(options, streams);
 }
@@ -179,7 +169,7 @@ async function loadReport(what: string, instead: string): Promise<typeof import(
 
 async function runReplay(args: string[]): Promise<number> {
   const options = readReplayOptions(args, { isTerminal: isatty(1) });
-  if (options === 'help') return print(withAddresses(replayHelp));
+  if (options === 'help') return printHelp(replayHelp);
   if (options.explain !== undefined) return explainLine(options.explain, options, streams);
   if (options.output !== 'html') return await replay(options, streams);
   const loaded = await loadReport(
@@ -191,7 +181,7 @@ async function runReplay(args: string[]): Promise<number> {
 
 async function runWhy(args: string[]): Promise<number> {
   const options = readWhyOptions(args, 'why');
-  if (options === 'help') return print(whyHelp);
+  if (options === 'help') return printHelp(whyHelp);
   const { why } = await import('./commands/why/why.ts');
   const status = await why(options, streams);
   // Not waiting for connections that are kept.
@@ -200,7 +190,7 @@ async function runWhy(args: string[]): Promise<number> {
 
 async function runSuggest(args: string[]): Promise<number> {
   const options = readWhyOptions(args, 'suggest');
-  if (options === 'help') return print(suggestHelp);
+  if (options === 'help') return printHelp(suggestHelp);
   const { suggestPolicies } = await import('./commands/why/suggest.ts');
   return process.exit(await suggestPolicies(options, streams));
 }
@@ -214,7 +204,7 @@ async function runDrops([first = '', ...rest]: string[]): Promise<number> {
   if (isWhy && rest.some((each) => /^--(?:from|to|policies)(?:=|$)/.test(each))) return await runWhy(rest);
   const given = isWhy ? rest : [first, ...rest].filter((each) => each !== '');
   const options = readDropsOptions(first === 'help' ? ['--help'] : given, dropsName);
-  if (options === 'help') return print(withAddresses(dropsHelp(dropsName)));
+  if (options === 'help') return printHelp(dropsHelp(dropsName));
   if (isWhy) {
     if (options.target.kind !== 'pod') throw new UsageError(['why: of which Pod?'], '', dropsName);
     const { whyPod } = await import('./commands/drops/why-pod.ts');
@@ -227,7 +217,7 @@ async function runDrops([first = '', ...rest]: string[]): Promise<number> {
 
 async function runTop(args: string[]): Promise<number> {
   const options = readTopOptions(args, dropsName, isatty(0) && isatty(1) && environment()['TERM'] !== 'dumb');
-  if (options === 'help') return print(withAddresses(topHelp(dropsName)));
+  if (options === 'help') return printHelp(topHelp(dropsName));
   const { top } = await import('./commands/top/top.ts');
   return process.exit(await top(options, `${dropsName} top`, streams, stopSignal()));
 }

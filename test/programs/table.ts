@@ -57,6 +57,8 @@ export const table: readonly Row[] = [
     uses: ['unit', 'e2e', 'image', 'arm64', 'release'],
     purpose: 'images, archives of npm and of releases',
   },
+  { package: 'zsh', programs: ['zsh'], uses: ['e2e'], purpose: 'completion of its commands' },
+  { package: 'fish', programs: ['fish'], uses: ['e2e'], purpose: 'completion of its commands' },
   { package: 'hostname', programs: ['hostname'], uses: ['e2e'], purpose: 'the name of a Node under test' },
   {
     package: 'util-linux',

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { completion } from '../../src/commands/help/help.ts';
+import { createOwnFolder } from './own-folder.ts';
+
+/** Completion in real shells; bash has its own in test/commands/help.test.ts, as it is on every machine. */
+
+let folder: string;
+
+beforeAll(() => {
+  folder = createOwnFolder('completion');
+  for (const shell of ['zsh', 'fish'] as const) writeFileSync(join(folder, shell), completion([shell]));
+  writeFileSync(join(folder, 'ask.zsh'), askZsh);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Prints what the script would offer for the words it is started with: outside of an editor compadd and _files offer nothing. */
+const askZsh = `autoload -Uz compinit; compinit -u -D
+source ./zsh
+compadd() {
+  while [[ "$1" != -- ]]; do shift; done
+  shift
+  print -l -- "\${(@M)@:#\${PREFIX}*}"
+}
+_files() { print files }
+words=("$@"); CURRENT=$#; PREFIX=\${words[CURRENT]}
+_kube_netfilter_tailer
+`;
+
+function offered(shell: 'zsh' | 'fish', words: readonly string[]): string[] {
+  const typed = ['kube-netfilter-tailer', ...words];
+  const args =
+    shell === 'zsh'
+      ? ['-f', 'ask.zsh', ...typed]
+      : ['--no-config', '-c', `source fish; complete -C '${typed.join(' ')}'`];
+  const env = { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
+  const out = execFileSync(shell, args, { cwd: folder, env, encoding: 'utf8' });
+  // fish puts the text of an option behind it.
+  return out.split('\n').flatMap((line) => line.split('\t', 1)[0] || []);
+}
+
+describe.each(['zsh', 'fish'] as const)('%s completes', (shell) => {
+  test.each<[string, string[], string[]]>([
+    ['a command', ['re'], ['replay', 'report']],
+    ['an option', ['replay', '--ou'], ['--output']],
+    ['the value of an option', ['replay', '-o', 'm'], ['mermaid']],
+    ['a value, by the long name', ['run', '--pod-cache', 'c'], ['cluster']],
+  ])('%s', (_, words, expected) => {
+    expect(offered(shell, words)).toEqual(expected);
+  });
+});
+
+test('zsh completes files where an option has a file', () => {
+  expect(offered('zsh', ['replay', '--pods', 'c'])).toEqual(['files']);
+});
