@@ -181,8 +181,8 @@ export function sumOf(events: StoredEvent[], object?: string): number {
 }
 
 /** Waits until a scrape of the agent has that line. */
-export async function untilMetric(agent: AgentProcess, expected: RegExp): Promise<void> {
-  const deadline = performance.now() + WITHIN_MS;
+export async function untilMetric(agent: AgentProcess, expected: RegExp, within = WITHIN_MS): Promise<void> {
+  const deadline = performance.now() + within;
   for (;;) {
     const { body } = await agent.get('/metrics');
     if (expected.test(body)) return;

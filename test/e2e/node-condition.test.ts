@@ -122,7 +122,8 @@ test('without the right it is reported once which is missing and what grants it,
   expect(msg).toMatch(/ component node-condition$/);
   await fail(log, name);
   await rig.untilEvents('default', (all) => all.some(({ reason }) => reason === 'ServiceChainMissing'), name);
-  await untilMetric(agent, /api_requests_total\{verb="PATCH",resource="nodes",code="403"\} [2-9]/m);
+  // A condition is written once a minute at most, and tried so.
+  await untilMetric(agent, /api_requests_total\{verb="PATCH",resource="nodes",code="403"\} [2-9]/m, 150_000);
   expect(agent.log.filter(isReported)).toHaveLength(1);
   expect(await ours(name)).toBeUndefined();
 });
