@@ -40,6 +40,9 @@ function start(
   return openTerminal([controlPlane.kubectlPath, ...args(...more)], environment, size);
 }
 
+/** A picture is drawn in several pieces; keys stand in its last line. */
+const isWhole = (lines: string[]): boolean => lines.at(-1)?.startsWith('<q> quit') === true;
+
 const hasRow =
   (port: number) =>
   (lines: string[]): boolean =>
@@ -50,8 +53,6 @@ test.each([
   [200, 50],
 ])('at %i columns and %i lines: the rows, keys, and the end', async (columns, lines) => {
   const terminal = start({ columns, lines });
-  // A picture is drawn in several pieces; keys stand in its last line.
-  const isWhole = (all: string[]): boolean => all.at(-1)?.startsWith('<q> quit') === true;
   const shown = await terminal.until((all) => hasRow(5432)(all) && hasRow(80)(all) && isWhole(all));
   expect(terminal.isOnSecondScreen()).toBe(true);
   expect(shown[0]).toContain(rig.namespace);
