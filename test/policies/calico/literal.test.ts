@@ -31,7 +31,9 @@ test.each([
     }),
     { numRuns },
   );
-  expect(Math.min(seen['admits'] ?? 0, seen['denies'] ?? 0)).toBeGreaterThan(numRuns / 10);
+  // Of however many there was time for.
+  const all = Object.values(seen).reduce((sum, count) => sum + count, 0);
+  expect(Math.min(seen['admits'] ?? 0, seen['denies'] ?? 0)).toBeGreaterThan(all / 20);
 });
 
 const unread = fc.subarray(['Tier', 'NetworkSet', 'ServiceAccount'] as const);
