@@ -157,21 +157,21 @@ const policies = fc.array(
 );
 
 test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
-  let [asked, suggested] = [0, 0];
+  let [runs, suggested] = [0, 0];
   fc.assert(
     fc.property(policies, namespaceLists, details, fc.nat(), (given, namespaces, found, pick) => {
       const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
       const flows = allFlows(pods);
-      const flow = flows[pick % flows.length] as Flow;
-      asked += 1;
+      const asked = flows[pick % flows.length] as Flow;
+      runs += 1;
       const compiled = given.map(compilePolicy).filter((policy) => policy !== undefined);
-      const suggestion = suggest({ flow, policies: compiled, namespaces, pods });
+      const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods });
       if (suggestion.kind !== 'policies') return;
       suggested += 1;
       const before = { policies: given, namespaces };
       const after = { policies: [...given, ...suggestion.policies.map(({ policy }) => policy)], namespaces };
       for (const direction of ['ingress', 'egress'] as const) {
-        expect(literalVerdict(after, flow, direction)).toBe('admits');
+        expect(literalVerdict(after, asked, direction)).toBe('admits');
         for (const each of flows)
           if (literalVerdict(before, each, direction) === 'admits')
             expect(literalVerdict(after, each, direction)).toBe('admits');
@@ -180,7 +180,7 @@ test('verdicts before and after differ by added admissions only, the one that wa
     { numRuns: 2000 },
   );
   // Of however many there was time for.
-  expect(suggested).toBeGreaterThan(asked / 10);
+  expect(suggested).toBeGreaterThan(runs / 10);
 });
 
 function allFlows(pods: readonly Pod[]): Flow[] {
