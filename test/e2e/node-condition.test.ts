@@ -1,26 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { conditionType } from '../../src/incidents/node-condition.ts';
 import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { accountWith, type AgentRig, createAgentRig, nodeObject, untilMetric } from './agent-rig.ts';
 import type { Rule } from './granted.ts';
-import { connect } from './control-plane/connection.ts';
+import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { type CriLog, createCriLog } from './kube-proxy/cri-log.ts';
 import { failedSync } from './slack/failed-sync.ts';
 
 /** The condition of a Node at a real API server, with the rights of the component and without. */
 
-const connection = connect(inject('controlPlane'));
+/** Of its own: with the Nodes of other tests, of which there are thousands at times, a write would be spread over more than a minute. */
+let connection: ControlPlane;
 /** As the kubelet keeps it; nothing of it may be lost. */
 const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
 let rig: AgentRig;
 
 beforeAll(async () => {
+  connection = await startControlPlane();
   rig = await createAgentRig(connection);
+}, 120_000);
+afterAll(async () => {
+  await rig?.killAll();
+  await connection?.stop();
 });
-afterAll(() => rig.killAll());
 
 interface Condition {
   type: string;
