@@ -26,23 +26,38 @@ export async function top(
   stopped: AbortSignal,
 ): Promise<0 | 1 | 2> {
   return await withStatus(program, streams, async () => {
-    const look = createLooks(options);
-    const first = await look();
-    if (options.plain) await printTables(options, look, first, streams, stopped);
-    else await showScreen(options, look, first, streams.out, stopped);
+    const looks = createLooks(options);
+    const first = await looks.look();
+    if (options.plain) await printTables(options, looks, first, streams, stopped);
+    else await showScreen(options, looks, first, streams.out, stopped);
     return 0;
   });
 }
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
+/** Milliseconds between two looks. At most a fifth of the time the API server is asked, however many agents there are. */
+export function pauseAfter(took: Millis, interval: Millis): Millis {
+  return Math.max(interval, 4 * took);
+}
+
+interface Looks {
+  readonly look: () => Promise<Seen>;
+  /** Until the next look. */
+  readonly pause: () => Millis;
+}
+
 /** Looks at all agents. The first look rejects with a `RefusedError` where none can be asked; later ones say so in `problem`. */
-function createLooks(options: TopOptions): () => Promise<Seen> {
+function createLooks(options: TopOptions): Looks {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
   let isFirst = true;
   let last: Seen = { rows: [], agents: { asked: 0, answered: 0 }, problem: undefined };
-  return async () => {
+  let took: Millis = 0;
+  return { look, pause: () => pauseAfter(took, options.interval) };
+
+  async function look(): Promise<Seen> {
+    const began = performance.now();
     try {
       const pods = await listAgents(connection, options);
       const found = await askAgents(connection, options, pods);
@@ -55,8 +70,9 @@ function createLooks(options: TopOptions): () => Promise<Seen> {
       last = { ...last, problem: error.message };
     }
     isFirst = false;
+    took = performance.now() - began;
     return last;
-  };
+  }
 }
 
 function isOf(namespace: string | undefined) {
@@ -86,15 +102,15 @@ function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState
 
 async function printTables(
   options: TopOptions,
-  look: () => Promise<Seen>,
+  { look, pause }: Looks,
   first: Seen,
   { out }: Pick<Streams, 'out'>,
   stopped: AbortSignal,
 ): Promise<void> {
-  const { interval, count = Infinity } = options;
+  const { count = Infinity } = options;
   let seen = first;
   for (let printed = 0; printed < count; printed++) {
-    await delay(interval, undefined, { signal: stopped }).catch(() => {});
+    await delay(pause(), undefined, { signal: stopped }).catch(() => {});
     if (stopped.aborted) return;
     seen = await look();
     out(`${printed === 0 ? '' : '\n'}${plainText(stateOf(options, seen), Date.now())}`);
@@ -103,7 +119,7 @@ async function printTables(
 
 async function showScreen(
   options: TopOptions,
-  look: () => Promise<Seen>,
+  { look, pause }: Looks,
   first: Seen,
   write: (text: string) => void,
   stopped: AbortSignal,
@@ -127,7 +143,7 @@ async function showScreen(
   try {
     draw();
     while (!ended.aborted) {
-      await delay(options.interval, undefined, { signal: ended }).catch(() => {});
+      await delay(pause(), undefined, { signal: ended }).catch(() => {});
       if (ended.aborted) break;
       const seen = await Promise.race([look(), aborted(ended)]);
       if (seen !== undefined) state = { ...state, ...seen };
