@@ -4,6 +4,7 @@ import { createEventStore } from '../kubernetes/event-store.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
 import { createPublisher } from '../events/publisher.ts';
+import { createWriteBudget } from '../events/write-budget.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createKeptState } from '../state/kept-state.ts';
 import { createStateLog } from '../state/state-log.ts';
@@ -32,6 +33,10 @@ export function createPublishing(options: PublishingOptions) {
   const { config, restored, context, ingest, metrics, problems, clock, log } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;
+  const budget = createWriteBudget({
+    nodeCount: () => context.cluster.nodeCount,
+    restored: restored.state?.budget,
+  });
   const stateLog = createStateLog({
     folder: config.stateDir,
     state: createKeptState({
@@ -41,6 +46,7 @@ export function createPublishing(options: PublishingOptions) {
       table,
       queue,
       incidents,
+      budget,
       audit,
     }),
     segments: restored.segments,
@@ -69,7 +75,7 @@ export function createPublishing(options: PublishingOptions) {
     onWritten: (packets) => metrics.eventPacketsPublished.add(packets),
     onAbandoned: problems.api.abandoned,
     onUnauthorized: context.connection.reload,
-    nodeCount: () => context.cluster.nodeCount,
+    budget,
     now: clock.now,
   });
   return { stateLog, publisher };

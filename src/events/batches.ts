@@ -7,15 +7,14 @@ import type { Refusal } from './event-store.ts';
 import { createOutage } from './outage.ts';
 import { createSelection, type Taken } from './selection.ts';
 import { createThrottling, refusedScope } from './throttling.ts';
-import { createWriteBudget, type WriteLimits } from './write-budget.ts';
+import type { WriteBudget } from './write-budget.ts';
 import { createWritesInFlight } from './writes-in-flight.ts';
 
 export interface BatchesOptions extends AttemptsOptions {
   /** Resolves when all that has been counted up to the call is kept, so that it survives being killed. Never rejects. */
   keep: () => Promise<void>;
-  limits?: WriteLimits;
-  /** Nodes of the cluster, as now known; by default 1. */
-  nodeCount?: () => number;
+  /** What is taken of it is kept before it is written. */
+  budget: WriteBudget;
   /** At least 0 and less than 1. */
   random?: () => number;
   /** Timers of the time that `now` is of; by default the process's. */
@@ -28,8 +27,7 @@ export interface BatchesOptions extends AttemptsOptions {
  * its batch did not wait for.
  */
 export function createBatches(options: BatchesOptions, onSlowEnded: () => void) {
-  const { table, keep, onAbandoned, now, schedule = systemSchedule, random = Math.random } = options;
-  const budget = createWriteBudget({ limits: options.limits, nodeCount: options.nodeCount, random });
+  const { table, budget, keep, onAbandoned, now, schedule = systemSchedule, random = Math.random } = options;
   const attempts = createAttempts(options);
   const throttling = createThrottling(now, random);
   const outage = createOutage(random);

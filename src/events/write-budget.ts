@@ -1,5 +1,7 @@
 /** How many Events one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
+import type { WriteBudgetState } from '../model/write-budget.ts';
+import { monotonicNow } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 
 /** Writes at once, and a second in the long run. */
@@ -41,37 +43,70 @@ export interface WriteBudgetOptions {
   nodeCount?: (() => number) | undefined;
   /** At least 0 and less than 1. */
   random?: (() => number) | undefined;
+  /** `state` of an earlier run, if there is one. */
+  restored?: WriteBudgetState | undefined;
+  /** Since the machine was started. */
+  monotonic?: (() => Millis) | undefined;
 }
 
 export function createWriteBudget({
   limits = nodeLimits,
   nodeCount = () => 1,
   random = Math.random,
+  restored,
+  monotonic = monotonicNow,
 }: WriteBudgetOptions = {}) {
   const all = createTokenBucket(limits.all);
-  const hour = createTokenBucket(limits.hour);
+  const began = monotonic();
+  let kept: WriteBudgetState = { left: leftOf(limits.hour, restored, began), at: began };
+  let revision = 0;
+  const hour = createTokenBucket(limits.hour, kept.left);
   const others = createSharedBucket(limits.others, nodeCount, random);
-  const bucketsFor = (isFirst: boolean): (typeof others)[] => (isFirst ? [all] : [all, hour, others]);
+  const bucketsFor = (isFirst: boolean): Bucket[] => (isFirst ? [all] : [all, hour, others]);
 
   return {
     take(now: Millis, isFirst: boolean): boolean {
       const buckets = bucketsFor(isFirst);
       if (buckets.some((bucket) => bucket.available(now) < 1)) return false;
       for (const bucket of buckets) bucket.take(now);
+      if (!isFirst) {
+        kept = { left: hour.level(now), at: monotonic() };
+        revision++;
+      }
       return true;
     },
     /** No request was made. */
     giveBack(isFirst: boolean): void {
       for (const bucket of bucketsFor(isFirst)) bucket.giveBack();
+      if (!isFirst) kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
     /** When `take` will succeed. */
     availableAt: (now: Millis, isFirst: boolean): Millis =>
       Math.max(...bucketsFor(isFirst).map((bucket) => bucket.availableAt(now))),
+    /** Of the hour: to be on disk before what was taken of it is written. */
+    state: (): WriteBudgetState => kept,
+    /** Another number whenever more of the hour was taken. */
+    get revision(): number {
+      return revision;
+    },
   };
 }
 
+/**
+ * The time between two runs counts by a clock that cannot be set. After a restart of the machine, as much of it as is known to have passed: never
+ * more than in truth. Whatever is no state is of a version that kept none.
+ */
+function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
+  const { left, at } = state ?? {};
+  if (!Number.isFinite(left) || !Number.isFinite(at)) return burst;
+  const passed = present >= (at as number) ? present - (at as number) : present;
+  return Math.max(0, Math.min(burst, (left as number) + (passed / 1000) * rate));
+}
+
+type Bucket = Omit<TokenBucket, 'level'>;
+
 /** A node's share of what all nodes may write together. The first token after a pause comes at a random time: all nodes may begin at once. */
-function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): TokenBucket {
+function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): Bucket {
   let nodes = 0;
   let share = { rate, burst };
   let bucket = createTokenBucket(share);

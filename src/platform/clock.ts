@@ -1,8 +1,14 @@
+import { hrtime } from 'node:process';
 import type { Millis } from '../model/log-line.ts';
 
 /** Milliseconds since the epoch, unmoved by a corrected wall clock. For intervals, budgets, ages and order within one run. */
 export function steadyNow(): Millis {
   return Math.floor(performance.timeOrigin + performance.now());
+}
+
+/** CLOCK_MONOTONIC: since the machine was started, sleep not counted. For intervals over a restart of this process. */
+export function monotonicNow(): Millis {
+  return Number(hrtime.bigint()) / 1e6;
 }
 
 /** The steady clock, which all times inside the agent are of, and the wall clock, which stamps what comes in and goes out. */

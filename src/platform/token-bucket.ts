@@ -5,16 +5,17 @@ export interface TokenBucket {
   take: (now: Millis) => boolean;
   /** What was taken was not used. */
   giveBack: () => void;
+  /** Tokens that are there, also in part. */
+  level: (now: Millis) => number;
   /** How many times `take` would succeed now. */
   available: (now: Millis) => number;
   /** When the next token will be there. */
   availableAt: (now: Millis) => Millis;
 }
 
-/** Lets through `burst` at once and `rate` a second after that. */
-export function createTokenBucket({ rate, burst }: { rate: number; burst: number }): TokenBucket {
-  let tokens = burst;
-  let filled: Millis = -Infinity;
+/** Lets through `burst` at once and `rate` a second after that. `tokens`: those that are there at first; by default all. */
+export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst): TokenBucket {
+  let filled: Millis | undefined;
   return {
     take(now) {
       fill(now);
@@ -23,20 +24,25 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       return true;
     },
     giveBack: () => void (tokens = Math.min(burst, tokens + 1)),
+    level(now) {
+      fill(now);
+      return tokens;
+    },
     available(now) {
       fill(now);
       return Math.floor(tokens);
     },
     availableAt(now) {
-      fill(now);
-      return tokens >= 1 ? now : filled + Math.ceil(((1 - tokens) / rate) * 1000);
+      const last = fill(now);
+      return tokens >= 1 ? now : last + Math.ceil(((1 - tokens) / rate) * 1000);
     },
   };
 
   /** Lines of a log are a little out of order: an earlier time adds nothing. */
-  function fill(now: Millis): void {
-    if (now <= filled) return;
+  function fill(now: Millis): Millis {
+    filled ??= now;
+    if (now <= filled) return filled;
     tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
-    filled = now;
+    return (filled = now);
   }
 }

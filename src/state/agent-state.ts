@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
+import type { WriteBudgetState } from '../model/write-budget.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
 import { longestWait } from '../series/schedule.ts';
 import { reasonOf } from '../platform/system-error.ts';
@@ -28,6 +29,8 @@ export interface AgentState {
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
+  /** Earlier versions kept none. */
+  budget?: WriteBudgetState | undefined;
   audit?: AuditState | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
+import type { WriteBudgetState } from '../model/write-budget.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';
 import type { SeriesTable } from '../series/table.ts';
 import type { Json, Position, Source } from '../sources/source.ts';
@@ -16,24 +17,35 @@ export interface KeptParts {
   table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'rest' | 'revision'>;
   queue: Pick<LookupQueue, 'changes'>;
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
+  budget: { state: () => WriteBudgetState; readonly revision: number };
   audit?: Audit['kept'] | undefined;
 }
 
 /** Small parts are written as a whole whenever they differ from what was written before; tables by what changed in them. */
-export function createKeptState({ agent, sources, once, table, queue, incidents, audit }: KeptParts): KeptState {
+export function createKeptState({
+  agent,
+  sources,
+  once,
+  table,
+  queue,
+  incidents,
+  budget,
+  audit,
+}: KeptParts): KeptState {
   const parts: Readonly<Record<string, () => unknown>> = {
     agent: () => agent,
     positions: (): Record<string, Position> =>
       Object.fromEntries(sources.flatMap(({ name, position }) => (position ? [[name, position]] : []))),
     once: once.state,
     incidents: incidents.state,
+    budget: budget.state,
     series: table.rest,
     ...(audit && { audit: audit.rest }),
   };
   const written = new Map<string, string>();
 
   return {
-    revision: () => table.revision + incidents.revision + (audit?.revision ?? 0),
+    revision: () => table.revision + incidents.revision + budget.revision + (audit?.revision ?? 0),
     takeChanges: () => [
       ...changedParts(),
       ...table.takeChanges(),
@@ -71,6 +83,7 @@ export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<str
     positions: values.get('positions'),
     once: values.get('once'),
     incidents: values.get('incidents'),
+    budget: values.get('budget'),
     series: { ...Object(values.get('series')), ...readSeries(values), objects: [...entriesOfKind('object', values)] },
     waiting: [...entriesOfKind('waiting', values)].map(([, flow]) => flow),
     audit: readAudit(values),

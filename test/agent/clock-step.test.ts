@@ -4,6 +4,7 @@ import { stateOf } from '../series/state-of.ts';
 import { openSources } from '../../src/agent/open-sources.ts';
 import { createEventWriter } from '../../src/events/event-writer.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
+import { createWriteBudget } from '../../src/events/write-budget.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import { longestWait } from '../../src/series/schedule.ts';
@@ -57,7 +58,9 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
     onAbandoned: () => {},
     onUnauthorized: () => {},
     now: clock.now,
-    limits: { all: { rate: 0.1, burst: 2 }, others: { rate: 0.1, burst: 2 }, hour: { rate: 1, burst: 1000 } },
+    budget: createWriteBudget({
+      limits: { all: { rate: 0.1, burst: 2 }, others: { rate: 0.1, burst: 2 }, hour: { rate: 1, burst: 1000 } },
+    }),
   });
   void publisher.run();
   const countNow = (identity: string): void => table.count(problem(identity), clock.fromWall(clock.wall()));

@@ -11,6 +11,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pass } from 'node:timers/promises';
 import { alignColumns } from '../../src/events/describe.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
+import { createWriteBudget } from '../../src/events/write-budget.ts';
 import type { Series } from '../../src/model/series.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
@@ -124,6 +125,7 @@ async function publish(table: ReturnType<typeof createSeriesTable>, keep: () => 
     onWritten: () => {},
     onAbandoned: () => {},
     onUnauthorized: () => {},
+    budget: createWriteBudget(),
     now: Date.now,
   });
   void publisher.run();

@@ -14,6 +14,7 @@ import { alignColumns } from '../../src/events/describe.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { eventOf } from '../../src/events/event.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
+import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createRecorder, type Write } from '../../src/events/recorder.ts';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding } from '../../src/model/finding.ts';
@@ -71,6 +72,7 @@ async function storm(): Promise<void> {
     onWritten: () => {},
     onAbandoned: () => {},
     onUnauthorized: () => {},
+    budget: createWriteBudget(),
     now,
   });
   const delay = monitorEventLoopDelay({ resolution: 5 });

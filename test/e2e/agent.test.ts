@@ -2,6 +2,8 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renam
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { nodeLimits } from '../../src/events/write-budget.ts';
+import type { WriteBudgetState } from '../../src/model/write-budget.ts';
 import { readSeries } from '../../src/series/changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import {
@@ -180,6 +182,7 @@ describe('counts are exact', () => {
     write(10);
     await rig.untilEvents(namespace, (all) => sumOf(all, 'db') > 0);
     await first.kill();
+    let budget = budgetIn(env.STATE_DIR);
     for (let round = 0; round < 12; round++) {
       write(50);
       const agent = rig.start(env);
@@ -188,7 +191,12 @@ describe('counts are exact', () => {
       // From before it has listed anything to after its second write.
       await delay(Math.random() * 2500);
       await agent.kill();
+      const left = budgetIn(env.STATE_DIR);
+      // What was written of the hour stays written; only time brings it back.
+      expect(left.left).toBeLessThanOrEqual(budget.left + ((left.at - budget.at) / 1000) * nodeLimits.hour.rate + 1e-6);
+      budget = left;
     }
+    expect(budget.left).toBeLessThan(nodeLimits.hour.burst - 1);
     const last = rig.start(env);
     await last.untilReady();
     const isExact = (all: StoredEvent[]): boolean => sumOf(all, 'db') === written && sumOf(all, 'web') === written;
@@ -465,6 +473,11 @@ function annotationsOn(events: StoredEvent[], object: string): Record<string, st
   expect(others).toEqual([]);
   const entries = Object.entries(event?.metadata.annotations ?? {});
   return Object.fromEntries(entries.map(([key, value]) => [key.replace('kube-netfilter-tailer/', ''), value]));
+}
+
+/** What is left of the hour's writes, as the disk has it. */
+function budgetIn(stateDir: string): WriteBudgetState {
+  return readSegments(stateDir).values.get('budget') as WriteBudgetState;
 }
 
 type Agent = ReturnType<AgentRig['start']>;

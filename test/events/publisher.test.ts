@@ -4,6 +4,7 @@ import type { Finding } from '../../src/model/finding.ts';
 import type { Series, WriteResult } from '../../src/model/series.ts';
 import { createEventWriter, type Outcome } from '../../src/events/event-writer.ts';
 import { createPublisher, type Publisher } from '../../src/events/publisher.ts';
+import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
@@ -100,7 +101,7 @@ function rig(options: RigOptions = {}): Rig {
     onAbandoned: (reason) => abandoned?.push(reason),
     onUnauthorized: () => unauthorized?.push(seconds()),
     now: Date.now,
-    limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } },
+    budget: createWriteBudget({ limits: { all: budget, others: budget, hour: { burst: 10_000, rate: 1 } } }),
   });
   const one: Rig = {
     table,

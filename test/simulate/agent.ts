@@ -1,4 +1,5 @@
 import { createEventWriter } from '../../src/events/event-writer.ts';
+import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createPublisher } from '../../src/events/publisher.ts';
 import { createNodeIncidents } from '../../src/incidents/node-incidents.ts';
 import type { IncidentChange } from '../../src/incidents/incident.ts';
@@ -126,6 +127,12 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     now,
     schedule,
   });
+  const budget = createWriteBudget({
+    nodeCount: () => cluster.nodeCount,
+    random,
+    restored: restored?.budget,
+    monotonic: now,
+  });
   const keptState = createKeptState({
     agent: { id: stateId, node },
     sources: [],
@@ -133,6 +140,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     table,
     queue,
     incidents,
+    budget,
   });
   const publisher = createPublisher({
     table,
@@ -147,7 +155,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     onWritten: () => {},
     onAbandoned: () => {},
     onUnauthorized: () => {},
-    nodeCount: () => cluster.nodeCount,
+    budget,
     now,
     schedule,
     random,

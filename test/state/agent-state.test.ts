@@ -17,6 +17,7 @@ const now = new Date(nine);
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const position = { inode: 12, offset: 345, head: 'abc', end: false };
 const once = { sources: [], awaited: [], left: 0 };
+const budget = { left: 118.5, at: 7_200_000 };
 const incidents = { table: [], reasons: {} };
 
 let folders = 0;
@@ -53,6 +54,7 @@ async function keep(
       sources: [{ name: '/var/log/kern.log', position }],
       once: { state: () => once },
       incidents: { revision: 0, state: () => incidents as never },
+      budget: { revision: 0, state: () => budget },
       table,
       queue,
     }),
@@ -79,6 +81,7 @@ test('what was kept is restored, and goes on under its id', async () => {
     positions: { '/var/log/kern.log': position },
     once,
     incidents,
+    budget,
     series: stateOf(before.table),
     waiting: JSON.parse(JSON.stringify(before.queue.flows)),
   });

@@ -1,5 +1,4 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { hrtime } from 'node:process';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
@@ -9,6 +8,7 @@ import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { createClock } from '../../sources/envelopes/clock.ts';
 import { readEnvelope } from '../../sources/envelopes/read-envelope.ts';
 import { kmsgDevice, readRecord, recordSize } from '../../sources/kmsg/device.ts';
+import { monotonicNow } from '../../platform/clock.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { RunProgram } from './program.ts';
 
@@ -43,7 +43,7 @@ export async function readKernelLog(options: ReadKernelLogOptions): Promise<Kern
         return understand(tailOf(source.path), options, undefined);
       case 'ring':
         // Stamps count from the boot, sleep left out.
-        return understand(recordsOf(source.path), options, now() - Number(hrtime.bigint()) / 1e6);
+        return understand(recordsOf(source.path), options, now() - monotonicNow());
       case 'journal': {
         const place = source.directory === undefined ? [] : [`--directory=${source.directory}`];
         const ran = await run('journalctl', [...journalOptions, ...place, '_TRANSPORT=kernel']);

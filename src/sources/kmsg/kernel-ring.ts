@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { hrtime } from 'node:process';
 import type { Millis } from '../../model/log-line.ts';
+import { monotonicNow } from '../../platform/clock.ts';
 import { createClock } from '../envelopes/clock.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createKernelClock } from './kernel-clock.ts';
@@ -27,7 +27,7 @@ const header = /^(\d{1,10}),(\d{1,16}),(\d{1,16})[,;]/;
 
 /** Lines have the kernel's numbers. It is polled: a read that waits, in whatever thread, keeps the process from ending. */
 export function createKernelRing(options: KernelRingOptions): Source {
-  const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = clockMonotonic } = options;
+  const { path = '/dev/kmsg', saved, since, listener, timing = systemTiming, monotonic = monotonicNow } = options;
   const { bootId = readBootId, device = kmsgDevice } = options;
   const boot = bootId();
   const clock = createKernelClock({ wall: timing.wall, monotonic });
@@ -108,11 +108,6 @@ function lastTaken(saved: Position | undefined, boot: string): number | undefine
   if (boot === '' || typeof bootId !== 'string' || bootId === '' || !Number.isSafeInteger(seq)) return undefined;
   // With each boot the kernel counts from 0 again.
   return bootId === boot ? (seq as number) : -1;
-}
-
-/** What `performance.now` counts from is the start of the process, not of the machine. */
-function clockMonotonic(): Millis {
-  return Number(hrtime.bigint()) / 1e6;
 }
 
 function readBootId(): string {
