@@ -22,6 +22,7 @@ import { suggest } from './config/suggest.ts';
 import { docsUrlProblem, withAddresses } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
+import { ReportError } from './report/report-error.ts';
 
 /** Each resolves to the exit status. */
 const commands = new Map<string, (args: string[]) => number | Promise<number>>([
@@ -77,6 +78,10 @@ async function main([command, ...args]: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof UsageError) {
       streams.err(`${error.message}\n`);
+      return 2;
+    }
+    if (error instanceof ReportError) {
+      streams.err(`kube-netfilter-tailer: ${error.message}\n`);
       return 2;
     }
     if (hasReadEnough(error)) return 0;

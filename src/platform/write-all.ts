@@ -2,8 +2,8 @@
 import { writeSync } from 'node:fs';
 
 /** Writes all of it before it returns, also to a pipe that takes it slowly. Throws what `writeSync` throws, but EAGAIN. */
-export function writeAll(fd: number, text: string): void {
-  const bytes = Buffer.from(text);
+export function writeAll(fd: number, text: string | Buffer): void {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   for (let done = 0; done < bytes.length;) {
     try {
       done += writeSync(fd, bytes, done);

@@ -2,13 +2,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../platform/system-error.ts';
+import { ReportError } from './report-error.ts';
 
 export const enginePackage = '@duckdb/node-api@1.5.5-r.5';
-
-/** `report` cannot begin; `message` says what to do. Exit status 2. */
-export class ReportError extends Error {
-  override name = 'ReportError';
-}
 
 export type Value = string | number | boolean | null;
 

@@ -3,17 +3,16 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { printableJson } from '../platform/printable.ts';
 import { aggregate, pairTables } from './aggregate/aggregate.ts';
-import { type Engine, openEngine, ReportError } from './engine.ts';
+import { type Engine, openEngine } from './engine.ts';
 import type { Pair, Report } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type Reading, readRows } from './read/read-rows.ts';
+import { ReportError } from './report-error.ts';
 import { csvHead, csvLine } from './texts/csv.ts';
 import { markdownText } from './texts/markdown.ts';
 import { tableText } from './texts/table.ts';
 import { createWorkFolder } from './work-folder.ts';
-
-export { ReportError } from './engine.ts';
 
 export const reportOutputs = ['html', 'table', 'csv', 'json', 'markdown'] as const;
 export type ReportOutput = (typeof reportOutputs)[number];

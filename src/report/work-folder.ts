@@ -1,6 +1,9 @@
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reasonOf } from '../platform/system-error.ts';
+import { writeAll } from '../platform/write-all.ts';
+import { ReportError } from './report-error.ts';
 
 const prefix = 'kube-netfilter-tailer-report-';
 
@@ -12,11 +15,11 @@ export interface WorkFolder {
 
 /**
  * Makes a folder in the system's one for temporary files, and removes those of runs that were killed (SIGKILL, out of memory): each may
- * have gigabytes. Throws the system's error where none can be made.
+ * have gigabytes. Throws a `ReportError` where none can be made.
  */
 export function createWorkFolder(parent = tmpdir()): WorkFolder {
   removeLeftOver(parent);
-  const path = mkdtempSync(join(parent, `${prefix}${pidNamespace()}-${process.pid}-`));
+  const path = makeFolder(join(parent, `${prefix}${pidNamespace()}-${process.pid}-`));
   const remove = (): void => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
@@ -24,6 +27,27 @@ export function createWorkFolder(parent = tmpdir()): WorkFolder {
   // A report that is interrupted ends by `process.exit`.
   process.once('exit', remove);
   return { path, remove };
+}
+
+function makeFolder(start: string): string {
+  try {
+    return mkdtempSync(start);
+  } catch (error) {
+    throw inOtherPlace('no folder for temporary files can be made', error);
+  }
+}
+
+/** As `writeAll`. A full disk of temporary files is not one of the output, so it is a `ReportError`. */
+export function writeTemporary(fd: number, text: string | Buffer): void {
+  try {
+    writeAll(fd, text);
+  } catch (error) {
+    throw inOtherPlace('temporary files cannot be written', error);
+  }
+}
+
+function inOtherPlace(what: string, cause: unknown): ReportError {
+  return new ReportError(`${what} (TMPDIR names another place): ${reasonOf(cause)}`, { cause });
 }
 
 /** Only what is this user's own, and of processes that this one would see: a container that shares the folder may have others. */

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** What node runs as the program. */
+export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** What the problems of a wrong command line are about, of what the program wrote to standard error. */
 export function subjectsIn(err: string): string[] {

@@ -1,7 +1,8 @@
 /** The wording of what is wrong with rows and files; the other tests assert places and counts only. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, openSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { createWorkFolder, writeTemporary } from '../../src/report/work-folder.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { linesOf, printed, row, writer } from './scene.ts';
 
@@ -55,6 +56,16 @@ test('files that cannot be read', async () => {
 
 test('nothing that can be read', async () => {
   await expect(printed({ rows: [path('missing.ndjson')] })).rejects.toThrow('nothing was read');
+});
+
+test('no place for temporary files, and a full one', () => {
+  expect(() => createWorkFolder(path('nowhere'))).toThrow(
+    'no folder for temporary files can be made (TMPDIR names another place): no such file',
+  );
+  const full = openSync('/dev/full', 'w');
+  expect(() => writeTemporary(full, 'row')).toThrow(
+    'temporary files cannot be written (TMPDIR names another place): ENOSPC: no space left on device, write',
+  );
 });
 
 test('a database that cannot be made', async () => {

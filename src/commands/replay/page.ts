@@ -1,8 +1,8 @@
 /** `--output html`: the page of `report` on the packets and Events of this run. */
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CoreEvent } from '../../events/event.ts';
+import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReportCommandOptions } from '../options/report-options.ts';
 import type { report } from '../report.ts';
 import type { Streams } from '../streams.ts';
@@ -20,12 +20,10 @@ export interface Page {
 }
 
 export function createPage(printReport: typeof report): Page {
-  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-replay-'));
+  const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
   const file = openSync(rows, 'wx');
   let block = '';
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove);
 
   return {
     add(row) {
@@ -35,7 +33,9 @@ export function createPage(printReport: typeof report): Page {
     async print(events, { includeNoise }, streams) {
       flush();
       closeSync(file);
-      writeFileSync(eventsFile, JSON.stringify({ items: events }));
+      const eventsAt = openSync(eventsFile, 'wx');
+      writeTemporary(eventsAt, JSON.stringify({ items: events }));
+      closeSync(eventsAt);
       const options: ReportCommandOptions = {
         rows: [rows],
         baseline: [],
@@ -46,14 +46,11 @@ export function createPage(printReport: typeof report): Page {
       };
       return await printReport(options, streams);
     },
-    remove() {
-      process.off('exit', remove);
-      remove();
-    },
+    remove,
   };
 
   function flush(): void {
-    writeSync(file, block);
+    writeTemporary(file, block);
     block = '';
   }
 }

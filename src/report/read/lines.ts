@@ -1,7 +1,8 @@
 /** Physical lines of a file, found without reading them as JSON. */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { openInput } from '../../sources/framing/input.ts';
+import { writeTemporary } from '../work-folder.ts';
 
 const [newline, space, tab, carriageReturn] = [10, 32, 9, 13];
 
@@ -55,10 +56,10 @@ export async function writeReadable(from: string, to: string): Promise<void> {
         line = next;
       }
       if (line.length > longestLine) [line, isTooLong] = ['', true];
-      writeSync(file, ready);
+      writeTemporary(file, ready);
     });
   } finally {
-    if (line !== '' || isTooLong) writeSync(file, end());
+    if (line !== '' || isTooLong) writeTemporary(file, end());
     closeSync(file);
   }
 }

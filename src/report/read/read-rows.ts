@@ -1,5 +1,5 @@
 /** Files of rows become a table: what is broken is named, what was sent twice is in it once. */
-import { readSync, openSync, closeSync, writeSync, statSync } from 'node:fs';
+import { readSync, openSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../platform/system-error.ts';
@@ -8,6 +8,7 @@ import { type Engine, firstLine } from '../engine.ts';
 import { createTable, insertFile, type Packing, problemText } from './columns.ts';
 import { findFiles } from './files.ts';
 import { lineNumbers, writeReadable } from './lines.ts';
+import { writeTemporary } from '../work-folder.ts';
 
 /** So many broken rows are named; all are counted. */
 const mostNamed = 20;
@@ -88,7 +89,7 @@ async function spool(
 ): Promise<{ path: string; damage: InputError | undefined }> {
   const file = openSync(path, 'w');
   try {
-    await openInput(name, stdin).read((block) => writeAllOf(file, block));
+    await openInput(name, stdin).read((block) => writeTemporary(file, block));
     return { path, damage: undefined };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
@@ -96,10 +97,6 @@ async function spool(
   } finally {
     closeSync(file);
   }
-}
-
-function writeAllOf(file: number, block: Buffer): void {
-  for (let at = 0; at < block.length;) at += writeSync(file, block, at);
 }
 
 async function insert(engine: Engine, table: string, path: string, readable: string): Promise<void> {
