@@ -1,4 +1,5 @@
--- Which Pods were denied by a policy in a week. Parameters: policy, since, until.
+-- Which Pods were denied by a policy in a week. Parameters: policy ('NetworkPolicy shop/default-deny'), since, until.
+-- The evidence is `evaluated` or `logged` (docs/audit.md); `named`: a rule of the policy matched, and nothing more is known.
 SELECT
   `destination.k8s.namespace.name` AS namespace,
   `destination.k8s.owner.name` AS workload,
@@ -7,9 +8,15 @@ SELECT
   `destination.port` AS port,
   sum(`network.packets`) AS packets,
   max(`network.packets_at_least`) AS at_least,
-  max(`event.end`) AS last
+  max(`event.end`) AS last,
+  if(`policy.verdict` = '', 'named', `policy.verdict_evidence`) AS evidence
 FROM audit FINAL
-WHERE `security_rule.name` = {policy:String}
+WHERE `event.name` = 'network.flow.drop'
+  AND if(
+    `policy.verdict` = '',
+    concat(`policy.kind`, ' ', if(`policy.namespace` = '', '', concat(`policy.namespace`, '/')), `security_rule.name`) = {policy:String},
+    `policy.verdict` = 'denied' AND has(splitByChar(',', `policy.decided_by`), {policy:String})
+  )
   AND `@timestamp` >= {since:DateTime} AND `@timestamp` < {until:DateTime}
 GROUP BY ALL
 ORDER BY packets DESC, workload, from_whom, port

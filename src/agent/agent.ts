@@ -10,6 +10,7 @@ import { createRateLimitedLog } from '../telemetry/rate-limited-log.ts';
 import { connect, createClusterContext } from './cluster.ts';
 import { createIngest } from './ingest.ts';
 import { createNodeChecks } from './node-checks.ts';
+import { createPolicyAnswers } from './policies/answers.ts';
 import { noProblems } from './problem-counts.ts';
 import { createProblems } from './problems.ts';
 import { createPublishing } from './publish.ts';
@@ -46,6 +47,8 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     onChange: () => void changes.emit('cluster'),
     clock,
   });
+  const policies =
+    config.policies === 'off' ? undefined : createPolicyAnswers({ connection: context.connection, log, clock });
   const ingest = createIngest({
     config,
     context,
@@ -53,10 +56,11 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     metrics,
     problems,
     onEarlier: () => void changes.emit('due'),
+    policies,
     clock,
   });
   changes.on('cluster', ingest.lookupGate.review);
-  const publishing = createPublishing({ config, restored, context, ingest, metrics, problems, clock, log });
+  const publishing = createPublishing({ config, restored, context, ingest, metrics, problems, policies, clock });
   changes.on('due', publishing.publisher.wake);
 
   const reload = createReload({

@@ -8,6 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Restored } from '../state/agent-state.ts';
 import type { DropsByOwner } from '../telemetry/drops-by-owner.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 export interface AgentAuditOptions {
@@ -18,11 +19,13 @@ export interface AgentAuditOptions {
   clock: Clock;
   /** Whether a namespace asked not to be named. */
   hasOptedOut: (namespace: string) => boolean;
+  /** Undefined: policies are not asked. */
+  policies: Pick<PolicyAnswers, 'factsOn'> | undefined;
 }
 
 /** Undefined where no sink is configured: then nothing of it costs anything. */
 export function createAgentAudit(options: AgentAuditOptions): Audit | undefined {
-  const { config, restored, metrics, problems, clock } = options;
+  const { config, restored, metrics, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
   return createAudit({
     node: config.node,
@@ -32,6 +35,7 @@ export function createAgentAudit(options: AgentAuditOptions): Audit | undefined 
     queueSize: config.auditQueue * 1024 * 1024,
     restored: restored.state?.audit,
     privacy: privacyOf(options),
+    policiesOn: policies?.factsOn,
     clock,
     onAttempt({ sink, rows, refused, error }) {
       metrics.auditAttempts.add(1, { sink, result: error === undefined ? 'ok' : 'failed' });

@@ -16,6 +16,7 @@ import { auditHooks, createAgentAudit, createAgentLiveFlows } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';
 import { openSources } from './open-sources.ts';
+import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 /** The hot path: from lines to counts, without ever waiting. */
@@ -28,6 +29,8 @@ export interface IngestOptions {
   metrics: Metrics;
   problems: Problems;
   onEarlier: () => void;
+  /** Undefined: policies are not asked. */
+  policies: PolicyAnswers | undefined;
   clock: Clock;
 }
 

@@ -8,11 +8,10 @@ import { createWriteBudget } from '../events/write-budget.ts';
 import type { Restored } from '../state/agent-state.ts';
 import { createKeptState } from '../state/kept-state.ts';
 import { createStateLog } from '../state/state-log.ts';
-import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Ingest } from './ingest.ts';
 import type { ClusterContext } from './cluster.ts';
-import { createPolicyAnswers } from './policies/answers.ts';
+import type { PolicyAnswers } from './policies/answers.ts';
 import type { Problems } from './problems.ts';
 
 /** The cold path: what has been counted is kept on disk, then published. */
@@ -25,12 +24,13 @@ export interface PublishingOptions {
   ingest: Ingest;
   metrics: Metrics;
   problems: Problems;
+  /** Undefined: policies are not asked. */
+  policies: PolicyAnswers | undefined;
   clock: Clock;
-  log: Pick<Log, 'info'>;
 }
 
 export function createPublishing(options: PublishingOptions) {
-  const { config, restored, context, ingest, metrics, problems, clock, log } = options;
+  const { config, restored, context, ingest, metrics, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;
   const budget = createWriteBudget({
@@ -59,8 +59,6 @@ export function createPublishing(options: PublishingOptions) {
     onFailed: (error) => problems.state('save', error),
     onLost: (reason) => problems.state('lost', reason),
   });
-  const policies =
-    config.policies === 'off' ? undefined : createPolicyAnswers({ connection: context.connection, log, clock });
   const publisher = createPublisher({
     table,
     keep: stateLog.keep,

@@ -5,6 +5,7 @@ import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
 import { type Delivery, type DeliverOptions, startDelivery } from './deliver.ts';
 import type { Sink } from './sink.ts';
+import type { PoliciesOn } from './flow-policies.ts';
 import { createIntervals } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
@@ -33,6 +34,8 @@ export interface AuditOptions {
   queueSize: number;
   restored: AuditState | undefined;
   privacy: Privacy;
+  /** Undefined: policies are not asked. */
+  policiesOn?: PoliciesOn | undefined;
   /** The clock of the lines' times, and what the wall clock showed at one of them. */
   clock: { now: () => Millis; toWall: (time: Millis) => Millis };
   onAttempt: DeliverOptions['onAttempt'];
@@ -45,7 +48,7 @@ const slice = 200;
 
 /** Flow records of what a node dropped: counted by interval, kept with the rest of the state, sent to each sink once it is on disk. */
 export function createAudit(options: AuditOptions) {
-  const { node, cluster, interval, sinks, queueSize, privacy, clock, onAttempt } = options;
+  const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, onAttempt } = options;
   const kept = options.restored;
   const redactKept = kept && redactionOfKept(privacy, kept);
   const restored = kept && redactKept ? redactRestored(kept, redactKept) : kept;
@@ -59,6 +62,7 @@ export function createAudit(options: AuditOptions) {
     interval,
     cluster,
     redact: redactionOf(privacy),
+    policiesOn,
     restored: restored && { flows: restored.flows, closings: restored.rest.closings },
     onRecord: (record) => queue.add(rowOf(record)),
     ...clock,

@@ -1,7 +1,7 @@
 /** Every field of a flow record: its type, what it says and what it is called elsewhere. docs/audit.md and the JSON Schema follow from it. */
 
 /** Major: readers refuse what they do not know. Minor: fields were added. */
-export const schemaVersion = '1.1';
+export const schemaVersion = '1.2';
 
 /** How many values a field has in one cluster: `fine` as a label of metrics and streams, `careful`, or `avoid`. */
 export type Cardinality = 'fine' | 'careful' | 'avoid';
@@ -172,6 +172,29 @@ export const fields = {
   'policy.namespace': text('Namespace of the policy.', 'fine'),
   'policy.tier': text('Its tier.', 'fine'),
   'policy.evidence': text('`logged`: the LOG prefix or the logger names it.', 'fine', { values: ['logged'] }),
+  'policy.verdict': text(
+    'What the policies say of the flow, as far as they were known when the interval was closed. `admitted`: something else dropped it.',
+    'fine',
+    { values: ['denied', 'admitted', 'unknown'] },
+  ),
+  'policy.verdict_evidence': text(
+    '`evaluated`: from the policies themselves. `logged`: the record of what enforces them says so.',
+    'fine',
+    { values: ['evaluated', 'logged'] },
+  ),
+  'policy.direction': text('Whose policies: `ingress` of the destination, `egress` of the source.', 'fine', {
+    values: ['ingress', 'egress'],
+  }),
+  'policy.decided_by': text(
+    'The policy whose rule decides, or else those that isolate the Pod: `NetworkPolicy shop/default-deny,NetworkPolicy shop/web`; eight at most.',
+    'careful',
+  ),
+  'policy.decided_by_count': integer('How many, if there are more than are named.', 'avoid'),
+  'policy.rule': text('The rule that decides: `ingress[0]`.', 'careful'),
+  'policy.nearest': text(
+    'Of what was denied, the rule that fails at the fewest places: `NetworkPolicy shop/web ingress[0]`.',
+    'careful',
+  ),
   'policy.enforced_by': text('What kind of thing wrote the rule.', 'fine', {
     values: ['network-policy', 'host-firewall'],
   }),

@@ -1,9 +1,11 @@
 import { orient } from '../drops/orientation.ts';
 import type { Endpoint, Ends } from '../model/endpoint.ts';
+import type { Finding } from '../model/finding.ts';
 import type { LogLine } from '../model/log-line.ts';
 import type { Martian } from '../model/observation.ts';
 import { type Packet, type PacketObservation, TcpFlag } from '../model/packet.ts';
 import type { FlowRecord } from './fields.ts';
+import { loggedVerdict } from './policy-fields.ts';
 
 /** A packet with what was found out about it. */
 export interface AuditedPacket {
@@ -11,6 +13,8 @@ export interface AuditedPacket {
   ends: Ends;
   node: string;
   noise: string | undefined;
+  /** What is wrong for whom; none: policies are not asked. */
+  findings?: readonly Finding[];
 }
 
 /** All that the packets of one flow have in common. */
@@ -37,6 +41,7 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
     ...endOf('source', ends.source),
     ...endOf('destination', ends.destination),
     ...ruleOf(observation),
+    ...(observation.kind === 'packet' ? loggedVerdict(observation) : {}),
   };
   const fields = redact === undefined ? found : redact(found);
   const isShown = (end: 'source' | 'destination'): boolean => fields[`${end}.kind`] !== 'redacted';

@@ -3,6 +3,7 @@ import type { Suppressed } from '../model/observation.ts';
 import type { FlowRecord } from './fields.ts';
 import { type AuditedPacket, flowOf } from './flow.ts';
 import { createGaps, gapOf } from './gaps.ts';
+import { createFlowPolicies, type PoliciesOn } from './flow-policies.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 
@@ -16,6 +17,8 @@ export interface IntervalsOptions {
   limits?: FlowLimits;
   /** Takes out what no record may say; undefined: nothing. */
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
+  /** Undefined: policies are not asked. */
+  policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
   /** A record is complete. It and the flow it came from belong into one batch of the state. */
   onRecord: (record: FlowRecord) => void;
@@ -28,15 +31,18 @@ export type Intervals = ReturnType<typeof createIntervals>;
 
 /** Counts packets by flow and interval of their own time. */
 export function createIntervals(options: IntervalsOptions) {
-  const { interval, cluster, limits = defaultFlowLimits, redact, restored, onRecord, now, toWall } = options;
-  const flows = createOpenFlows(limits, restored?.flows);
+  const { interval, cluster, redact, restored, onRecord, now, toWall } = options;
+  const flows = createOpenFlows(options.limits ?? defaultFlowLimits, restored?.flows);
   /** The flow of each meaning a packet had, so that a flow that repeats is found without its key. */
   const found = new WeakMap<object, OpenFlow>();
   /** Intervals that packets came for since the last look: a backlog is read on before its intervals are closed. */
   const touched = new Set<Millis>();
+  const policies = createFlowPolicies(options.policiesOn);
   const gaps = createGaps(restored?.flows ?? []);
   let closings = restored?.closings ?? 0;
   let revision = 0;
+  /** A clock that was ahead must not keep an interval open for years. */
+  const startOf = (time: Millis): Millis => Math.floor(Math.min(time, now() + interval) / interval) * interval;
 
   return {
     get size() {
@@ -56,8 +62,12 @@ export function createIntervals(options: IntervalsOptions) {
       const start = startOf(time);
       let flow = found.get(meaning);
       if (flow?.start !== start || flow.packets === 0) {
-        flow = flows.of(start, flowOf(packet(), redact), time);
+        const audited = packet();
+        const given = flowOf(audited, redact);
+        flow = flows.of(start, given, time);
         found.set(meaning, flow);
+        // One that stands for others has no verdict of its own.
+        if (flow.key === given.key) policies.note(flow, audited.findings);
       }
       touched.add(start);
       flows.count(flow, packets, time);
@@ -94,13 +104,9 @@ export function createIntervals(options: IntervalsOptions) {
   function closeFlow(flow: OpenFlow): void {
     revision++;
     flows.remove(flow);
-    onRecord(recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall }));
+    const record = recordOf(flow, { interval, cluster, closing: closings, atLeast: gaps.bearOn(flow), toWall });
+    onRecord(policies.addTo(record, flow));
     // Whoever still finds it by a meaning must not count into it.
     flow.packets = 0;
-  }
-
-  /** A clock that was ahead must not keep an interval open for years. */
-  function startOf(time: Millis): Millis {
-    return Math.floor(Math.min(time, now() + interval) / interval) * interval;
   }
 }

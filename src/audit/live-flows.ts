@@ -50,7 +50,8 @@ const longestText = 253;
 const ofEach = 300;
 
 /** What a look at the present does not need. */
-const left = /^(?:event\.name$|log\.|interface\.|k8s\.node\.|policy\.evidence$|(?:source|destination)\.evidence$)/;
+const left =
+  /^(?:event\.name$|log\.|interface\.|k8s\.node\.|policy\.(?:evidence|verdict|verdict_evidence|decided_by)$|(?:source|destination)\.evidence$)/;
 
 /** Counts packets by flow; the table is bounded in flows, for each workload and namespace too, and in bytes. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {

@@ -1,6 +1,7 @@
 import { networkOf } from '../platform/address.ts';
 import type { FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
+import { withoutHiddenPolicies } from './policy-fields.ts';
 import { rowOf } from './record.ts';
 
 /** What records leave out, before they are written anywhere. */
@@ -29,7 +30,7 @@ export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowReco
       const namespace = namespaceOf(fields, end);
       return end === foreign || (namespace !== undefined && isHidden(namespace));
     });
-    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), fields, hidden);
+    const redacted = withoutForeignPolicies(withoutPolicy(hidden.reduce(withoutEnd, fields), fields, hidden));
     return cutsAddresses ? withCutAddresses(redacted, bits) : redacted;
   };
 }
@@ -66,12 +67,18 @@ const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as 
 function withoutPolicy(redacted: FlowRecord, fields: FlowRecord, hidden: readonly End[]): FlowRecord {
   const policy = fields['policy.namespace'];
   const isOfHidden = hidden.some((end) => namespaceOf(fields, end) === policy);
-  const isShown = ends.some((end) => namespaceOf(redacted, end) === policy);
-  if (policy === undefined || !isOfHidden || isShown) return redacted;
+  const isShown = (namespace: string): boolean => ends.some((end) => namespaceOf(redacted, end) === namespace);
+  if (policy === undefined || !isOfHidden || isShown(policy)) return redacted;
   const kept = Object.entries(redacted).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
   );
   return Object.fromEntries(kept);
+}
+
+/** Of a record in which an end is redacted: without what policies say by name, where it would name the Namespace of that end. */
+export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
+  if (!ends.some((end) => fields[`${end}.kind`] === 'redacted')) return fields;
+  return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
 }
 
 function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord {

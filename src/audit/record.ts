@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import type { PolicyFacts } from '../drops/policy-facts.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
 import { type AuditedPacket, packetFields } from './flow.ts';
+import { policyFields } from './policy-fields.ts';
 
 /** One line of NDJSON, printable, in the order of the fields given. */
 export function rowOf(record: FlowRecord): string {
@@ -23,8 +25,8 @@ export function stampOf(time: Millis): string {
   return new Date(time).toISOString();
 }
 
-/** One line of NDJSON for one packet (`replay --output audit`). */
-export function packetRow(line: LogLine, packet: AuditedPacket, cluster?: string): string {
+/** One line of NDJSON for one packet (`replay --output audit`). `policies`: what those that were given say of it. */
+export function packetRow(line: LogLine, packet: AuditedPacket, cluster?: string, policies?: PolicyFacts): string {
   const { observation, node } = packet;
   const fields = packetFields(line, packet);
   const time = stampOf(line.time);
@@ -35,5 +37,6 @@ export function packetRow(line: LogLine, packet: AuditedPacket, cluster?: string
     'k8s.cluster.name': cluster,
     'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
     ...fields,
+    ...(policies && policyFields(policies, 'evaluated')),
   });
 }

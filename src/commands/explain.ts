@@ -1,6 +1,6 @@
 import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
-import { createTexts } from './replay/policies.ts';
+import { createPolicies } from './replay/policies.ts';
 import { readSavedObjects } from './saved-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';
@@ -44,7 +44,7 @@ export function explainLine(
   const directory = createDirectory(snapshot.objects);
   const decisions = {
     ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
-    textOf: createTexts(options),
+    textOf: createPolicies(options).messageOf,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {

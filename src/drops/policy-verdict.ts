@@ -1,28 +1,11 @@
 /** What the policies that are known say of a drop, for its Event. */
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
-import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PolicyName } from '../model/packet.ts';
-import {
-  connectionOf,
-  type Direction,
-  type End,
-  type Evaluator,
-  type Namespace,
-  type Pod,
-  type PolicyRef,
-  sentenceOf,
-  type Trace,
-} from '../policies/policies.ts';
+import { type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { nameOf, policyText } from './endpoint-name.ts';
-
-/** Objects of the cluster, as far as they are known. */
-export interface KnownPolicies {
-  /** With its labels; undefined: not known. */
-  readonly pod: (namespace: string, name: string) => Pod | undefined;
-  readonly namespace: (name: string) => Namespace | undefined;
-  readonly trace: Evaluator['trace'];
-}
+import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
@@ -32,67 +15,18 @@ export interface PolicyVerdict {
   readonly policy: PolicyName | undefined;
 }
 
-/** What has to be known for a verdict. */
-export interface PolicyNeeds {
-  readonly pods: readonly ObjectRef[];
-  readonly namespaces: readonly string[];
-}
-
 /** Bytes: with all that an Event says beside it, it stays below 600. */
 const longest = 400;
 
 /** Who labels a Namespace so is not described to other Namespaces. */
 const optOut = { key: 'kube-netfilter-tailer/audit', value: 'redacted' };
 
-/** Undefined where policies have no part in the drop, or it is not known well enough what was dropped. */
-export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
-  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
-  const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
-  return { pods, namespaces: [...new Set(pods.flatMap(({ namespace }) => namespace ?? []))] };
-}
-
-/**
- * A record of what enforces policies (Antrea, OVN) names the policy that denied. A LOG prefix, which such records do not have, names one
- * whose LOG rule matched. A Service's address is none that a policy sees.
- */
-function isOfPolicies(details: FlowDetails): boolean {
-  const { enforcer, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
-  return (
-    enforcer === 'network-policy' &&
-    (policy === undefined || prefix !== '') &&
-    !martian &&
-    error === undefined &&
-    protocol !== '' &&
-    !ownAddressIsForeign &&
-    peer.kind !== 'service' &&
-    !(peer.kind === 'pod' && peer.note !== undefined)
-  );
-}
-
-/** One end of the connection, asked for its policies. */
-interface Side {
-  readonly direction: Direction;
-  readonly isOwn: boolean;
-}
-
 /** `at`: wall-clock time of the packet. Undefined where there is nothing to say, as of `policyNeeds`. */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
   const { details, regarding } = finding;
-  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
-  const pod = known.pod(regarding.namespace ?? '', regarding.name);
-  if (pod === undefined) return undefined;
-  const own: End = podEnd(pod, details.ownAddress);
-  const peer = peerEnd(details.peer, known);
-  const ends =
-    details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
-  const flow = connectionOf(details, ends, details);
-  const traced = sidesOf(details).map((side) => ({ side, trace: known.trace(flow, side.direction) }));
-  const chosen =
-    traced.find((each) => each.trace.verdict.outcome === 'denies') ??
-    traced.find((each) => each.trace.verdict.outcome === 'unknown') ??
-    traced[0];
-  if (chosen === undefined) return undefined;
-  const { side, trace } = chosen;
+  const traced = traceDrop(finding, known);
+  if (details.kind !== 'flow' || traced === undefined) return undefined;
+  const { side, trace } = traced;
   const shown = withoutLabels(trace, details.peer, regarding, known);
   const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
   if (details.policy === undefined) return verdict;
@@ -165,41 +99,6 @@ function denying({ verdict, policies, selecting }: Trace): PolicyName | undefine
   if (policy === undefined) return undefined;
   const { kind, namespace, name } = policy;
   return { kind, namespace, name, tier: undefined };
-}
-
-/** Whose policies may have dropped it: those of the end that the interfaces show, else of both; its own first. */
-function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
-  const receiving = direction === 'receiving';
-  // An answer is admitted with the connection, so both ends of that are asked.
-  const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
-  const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
-  if (reply || refusedBy === undefined) return [own, other];
-  return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
-}
-
-/** It had the address when the packet was dropped, whatever has become of it. */
-function podEnd(pod: Pod, address: string): End {
-  return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
-}
-
-function peerEnd({ kind, object, address, node }: Endpoint, known: KnownPolicies): End {
-  if (kind === 'pod' && object !== undefined) {
-    const { namespace = '', name } = object;
-    const unknown: Pod = {
-      namespace,
-      name,
-      labels: undefined,
-      addresses: [address],
-      node,
-      hostNetwork: false,
-      completed: false,
-      ports: undefined,
-    };
-    return podEnd(known.pod(namespace, name) ?? unknown, address);
-  }
-  if (kind === 'node' && object !== undefined)
-    return { kind: 'node', node: { name: object.name, labels: undefined }, address };
-  return { kind: kind === 'external' ? 'external' : 'unknown', address };
 }
 
 /** Clauses that show labels, of Kubernetes and of Calico. */

@@ -1,12 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { createIntervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
+import { createIntervals, type Intervals, type IntervalsOptions } from '../../src/audit/intervals.ts';
+import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import type { AuditState } from '../../src/audit/audit.ts';
+import type { PolicyFacts } from '../../src/drops/policy-facts.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
-import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, podRef, workerEnd } from '../builders.ts';
+import {
+  ends,
+  externalEnd,
+  finding,
+  nine,
+  nodeEnd,
+  observation,
+  packet,
+  podEnd,
+  podRef,
+  workerEnd,
+} from '../builders.ts';
 
 const minute = 60_000;
 
@@ -45,6 +58,26 @@ function open(given: Partial<IntervalsOptions> = {}) {
 }
 
 const dropped = () => ({ observation: observation(), ends: web(), node: 'node-a', noise: undefined });
+
+/** Counts a packet that has findings. */
+const dropNoted = (intervals: Intervals, seconds: number, found = web(), port = 5432): void =>
+  intervals.count(
+    {},
+    () => ({
+      observation: observation({ packet: packet({ destinationPort: port, sourcePort: 50_000 }) }),
+      ends: found,
+      node: 'node-a',
+      noise: undefined,
+      findings: [finding()],
+    }),
+    1,
+    nine + seconds * 1000,
+  );
+
+const withoutDestination = (fields: FlowRecord): FlowRecord => {
+  const { 'destination.k8s.namespace.name': _, ...rest } = fields;
+  return { ...rest, 'destination.kind': 'redacted' };
+};
 
 const fromAddress = (index: number) =>
   ends({
@@ -158,6 +191,83 @@ describe('lost log', () => {
     drop(1, web());
     intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
     expect(closeAt(66)[0]).not.toHaveProperty(['network.packets_at_least']);
+  });
+});
+
+describe('what policies say of a flow', () => {
+  const facts: PolicyFacts = {
+    verdict: 'denied',
+    direction: 'ingress',
+    decidedBy: ['NetworkPolicy shop/default-deny', 'NetworkPolicy shop/web'],
+    count: 2,
+    rule: undefined,
+    nearest: 'NetworkPolicy shop/web ingress[0]',
+  };
+  const noted: Partial<IntervalsOptions> = { policiesOn: () => facts };
+  test('is in its record, and is asked once, when its interval is closed, with its first packet', () => {
+    const asked: number[] = [];
+    const { intervals, closeAt } = open({
+      policiesOn: (findings, first) => {
+        asked.push(first - nine);
+        return findings.length === 1 ? facts : undefined;
+      },
+    });
+    dropNoted(intervals, 1);
+    dropNoted(intervals, 30);
+    expect(asked).toEqual([]);
+    expect(closeAt(66)).toMatchObject([
+      {
+        'policy.verdict': 'denied',
+        'policy.verdict_evidence': 'evaluated',
+        'policy.direction': 'ingress',
+        'policy.decided_by': 'NetworkPolicy shop/default-deny,NetworkPolicy shop/web',
+        'policy.nearest': 'NetworkPolicy shop/web ingress[0]',
+      },
+    ]);
+    expect(asked).toEqual([1000]);
+  });
+
+  test('is left out where nothing is known of it, and of a flow that was kept by an earlier run, and its id is the same', () => {
+    const [without, with_] = [{ policiesOn: () => undefined }, noted].map((given) => {
+      const { intervals, closeAt } = open(given);
+      dropNoted(intervals, 1);
+      return closeAt(66)[0] as FlowRecord;
+    });
+    expect(without).not.toHaveProperty(['policy.verdict']);
+    expect(with_?.['event.id']).toBe(without?.['event.id']);
+
+    const { intervals } = open(noted);
+    dropNoted(intervals, 1);
+    const flows = [...intervals.entries()].map(([, , flow]) => flow as OpenFlow);
+    const [restored] = open({ ...noted, restored: { flows, closings: 0 } }).closeAt(66);
+    expect(restored).toMatchObject({ 'network.packets': 1, 'event.id': without?.['event.id'] });
+    expect(restored).not.toHaveProperty(['policy.verdict']);
+  });
+
+  test('is in no record that stands for several flows', () => {
+    const { intervals, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
+    for (let index = 0; index < 10; index++) dropNoted(intervals, 1, fromAddress(index));
+    const records = closeAt(66);
+    const joined = records.filter((record) => record['source.kind'] === 'other');
+    expect([records.length, joined.length]).toEqual([4, 1]);
+    expect(joined[0]).not.toHaveProperty(['policy.verdict']);
+  });
+
+  test('names no policy of the Namespace of a redacted end', () => {
+    const { intervals, closeAt } = open({ ...noted, redact: withoutDestination });
+    dropNoted(intervals, 1);
+    const [record] = closeAt(66);
+    expect(record).toMatchObject({ 'policy.verdict': 'denied', 'policy.direction': 'ingress' });
+    expect(JSON.stringify(record)).not.toMatch(/shop|default-deny/);
+  });
+
+  test('has as many whole names as 1,000 bytes take, and says how many there are', () => {
+    const decidedBy = Array.from({ length: 8 }, (_, index) => `NetworkPolicy shop/${'x'.repeat(240)}${index}`);
+    const { intervals, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count: 12 }) });
+    dropNoted(intervals, 1);
+    expect(closeAt(66)).toMatchObject([
+      { 'policy.decided_by': decidedBy.slice(0, 3).join(','), 'policy.decided_by_count': 12 },
+    ]);
   });
 });
 

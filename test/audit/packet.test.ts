@@ -34,7 +34,7 @@ test('all that a line shows of one packet', () => {
   const found = ends({ source, destination: externalEnd(), fromPodInterface: true });
   expect(row(given, { time: nine + 1500 }, found)).toEqual({
     '@timestamp': '2026-11-21T09:00:01.500Z',
-    'schema.version': '1.1',
+    'schema.version': '1.2',
     'event.id': expect.stringMatching(/^[0-9a-f]{24}$/),
     'event.name': 'network.flow.drop',
     'event.action': 'dropped',
@@ -77,6 +77,28 @@ test('all that a line shows of one packet', () => {
     'packet.tcp_flags': 'SYN ACK',
     'packet.mark': 65536,
     'packet.uid': 1000,
+  });
+});
+
+describe('what a log says of a policy', () => {
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
+
+  test.each<[string, Partial<PacketObservation>, FlowRecord]>([
+    ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
+    ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
+    ['a record of what it let through', { verdict: 'accepted' }, { 'policy.verdict': 'admitted' }],
+  ])('%s is its verdict', (_, given, expected) => {
+    const logged = { 'policy.verdict_evidence': 'logged', 'policy.decided_by': 'NetworkPolicy shop/web' } as const;
+    expect(row({ policy, prefix: '', ...given })).toMatchObject({ ...logged, ...expected });
+  });
+
+  test.each<[string, Partial<PacketObservation>]>([
+    ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
+    ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
+    ['a record without a policy', { prefix: '', policy: undefined }],
+    ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
+  ])('%s is none', (_, given) => {
+    expect(row({ policy, ...given })).not.toHaveProperty(['policy.verdict']);
   });
 });
 

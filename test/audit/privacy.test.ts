@@ -73,6 +73,40 @@ describe('peers of other namespaces', () => {
   });
 });
 
+describe('what policies say of a record that was kept by an earlier run', () => {
+  const shown: FlowRecord = {
+    'source.kind': 'Pod',
+    'source.k8s.namespace.name': 'batch',
+    'destination.kind': 'Pod',
+    'destination.k8s.namespace.name': 'shop',
+    'network.direction': 'egress',
+    'policy.verdict': 'denied',
+    'policy.direction': 'ingress',
+    'policy.rule': 'ingress[3]',
+  };
+  const redact = redactionOf({ ...all, peers: 'redacted' }) as (fields: FlowRecord) => FlowRecord;
+
+  test.each<[string, FlowRecord]>([
+    [
+      'by policies of the redacted end, is left out by name',
+      { 'policy.decided_by': 'NetworkPolicy shop/default-deny' },
+    ],
+    ['also where one of several is', { 'policy.decided_by': 'GlobalNetworkPolicy a,NetworkPolicy shop/default-deny' }],
+    ['also where the nearest rule is', { 'policy.nearest': 'NetworkPolicy.projectcalico.org shop/x ingress[0]' }],
+  ])('%s', (_, policies) => {
+    const record = redact({ ...shown, ...policies });
+    expect(record).toMatchObject({ 'destination.kind': 'redacted', 'policy.verdict': 'denied' });
+    expect(Object.keys(record).filter((name) => /decided_by|nearest|rule/.test(name))).toEqual([]);
+  });
+
+  test.each<[string, FlowRecord]>([
+    ['by policies of the shown end', { 'policy.decided_by': 'NetworkPolicy batch/closed' }],
+    ['by policies of the cluster', { 'policy.decided_by': 'GlobalNetworkPolicy lockdown' }],
+  ])('%s, stays', (_, policies) => {
+    expect(redact({ ...shown, ...policies })).toMatchObject({ ...policies, 'policy.rule': 'ingress[3]' });
+  });
+});
+
 describe('a namespace that opted out', () => {
   const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
 

@@ -3,7 +3,8 @@
  * policies take of memory.
  */
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
-import { type KnownPolicies, policyNeeds, policyVerdict } from '../../src/drops/policy-verdict.ts';
+import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
+import { policyVerdict } from '../../src/drops/policy-verdict.ts';
 import { alignColumns } from '../../src/events/describe.ts';
 import {
   collectCalicoObjects,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { expectLines } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay, sample, subjectsIn } from './program.ts';
@@ -50,6 +51,34 @@ test('the annotation names the only policy that denies, and how that is known', 
   // A policy of another Namespace is not named.
   for (const { policy, evidence } of annotations.filter(({ namespace }) => namespace !== 'shop'))
     expect([policy, evidence]).toStrictEqual([undefined, undefined]);
+});
+
+test('rows of --output audit have the verdict, the policies that decide, and the nearest rule', async () => {
+  const { out } = await replay([
+    '-q',
+    '--pods',
+    cluster,
+    '-o',
+    'audit',
+    '--policies',
+    policies,
+    sample('dns-denied.log'),
+  ]);
+  const rows = out
+    .trimEnd()
+    .split('\n')
+    .map((row) => JSON.parse(row) as FlowRecord);
+  expect(rows).toContainEqual(
+    expect.objectContaining({
+      'source.k8s.namespace.name': 'shop',
+      'policy.verdict': 'denied',
+      'policy.verdict_evidence': 'evaluated',
+      'policy.direction': 'egress',
+      'policy.decided_by': 'NetworkPolicy shop/web-egress',
+    }),
+  );
+  const { out: without } = await replay(['-q', '--pods', cluster, '-o', 'audit', sample('dns-denied.log')]);
+  expect(without).not.toContain('policy.verdict');
 });
 
 describe.concurrent('files of --policies', () => {

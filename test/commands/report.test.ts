@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { linesOf, row } from '../report/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program, replay, sample } from './program.ts';
@@ -28,7 +29,11 @@ test('without a row to read the exit status is 2, and nothing is printed', async
 });
 
 test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {
-  const file = write('rows.ndjson', linesOf([row(1), row(2)]));
+  const denied: FlowRecord = {
+    'policy.verdict': 'denied',
+    'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
+  };
+  const file = write('rows.ndjson', linesOf([row(1), row(2, denied)]));
   const db = path('audit.duckdb');
   expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 0 });
   const instance = await DuckDBInstance.create(db, { access_mode: 'READ_ONLY' });
@@ -39,6 +44,10 @@ test('--db leaves a database with the rows, their names and pairs; it replaces n
   expect(found.getRowObjectsJS()).toEqual([
     { from: 'Deployment batch/worker', to: 'StatefulSet shop/postgres', packets: 2 },
   ]);
+  const ofPolicy = await connection.runAndReadAll(
+    `SELECT "event.id" AS id FROM flow WHERE list_contains(policies, 'NetworkPolicy shop/default-deny')`,
+  );
+  expect(ofPolicy.getRowObjectsJS()).toEqual([{ id: 'id-2' }]);
   connection.closeSync();
   instance.closeSync();
   expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 2, out: '' });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
-import { policyNeeds, policyVerdict, type KnownPolicies } from '../../src/drops/policy-verdict.ts';
+import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
+import { policyVerdict } from '../../src/drops/policy-verdict.ts';
 import type { Finding, FlowDetails } from '../../src/model/finding.ts';
 import type { Namespace, Pod } from '../../src/policies/policies.ts';
 import { messageOf } from '../../src/pipeline/message.ts';

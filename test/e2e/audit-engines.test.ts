@@ -28,9 +28,28 @@ const scan = Array.from({ length: 25 }, (_, index) => ({
   'source.k8s.namespace.name': 'lab',
   'source.k8s.owner.name': 'scanner',
   'destination.address': `10.71.0.${index}`,
-  'security_rule.name': 'default-deny',
+  'policy.verdict': 'denied' as const,
+  'policy.verdict_evidence': 'evaluated' as const,
+  'policy.direction': 'ingress' as const,
+  'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
 }));
-const records: FlowRecord[] = [...made, ...scan];
+/** Of an older agent, which knows only that a rule of the policy matched; and what policies say of that admits it, or is of another one. */
+const ofOlderAgent = {
+  ...made[1],
+  'event.id': 'named',
+  'network.packets': 3,
+  'source.k8s.namespace.name': 'lab',
+  'source.k8s.owner.name': 'tester',
+  'security_rule.name': 'default-deny',
+  'policy.kind': 'NetworkPolicy',
+  'policy.namespace': 'shop',
+};
+const others = [
+  { ...ofOlderAgent, 'event.id': 'admitted', 'policy.verdict': 'admitted' as const },
+  { ...ofOlderAgent, 'event.id': 'other', 'policy.namespace': 'shop-2' },
+  { ...scan[0], 'event.id': 'longer', 'policy.decided_by': 'NetworkPolicy shop/default-deny-2' },
+];
+const records: FlowRecord[] = [...made, ...scan, ofOlderAgent, ...others];
 const rows = records.map((record) => rowOf(record));
 const never = new AbortController().signal;
 let folder: string;
@@ -45,7 +64,7 @@ describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
     since: '2026-11-21 09:00:00',
     until: '2026-11-22 00:00:00',
     change: '2026-11-21 09:10:00',
-    policy: 'default-deny',
+    policy: 'NetworkPolicy shop/default-deny',
   };
   const insert =
     "INSERT INTO audit SELECT * FROM file('audit.ndjson', 'JSONEachRow') SETTINGS input_format_skip_unknown_fields = 1, date_time_input_format = 'best_effort'";
@@ -80,13 +99,16 @@ describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
       queries.map((each) => each.replace('FORMAT CSVWithNames', '')),
       period,
     );
-    expect(denied).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', packets: 50, at_least: false }]);
+    expect(denied).toMatchObject([
+      { from_namespace: 'lab', from_whom: 'scanner', packets: 50, at_least: false, evidence: 'evaluated' },
+      { from_namespace: 'lab', from_whom: 'tester', packets: 3, evidence: 'named' },
+    ]);
     const before = new Set(records.filter(isBefore).map(pairOf));
     const after = new Set(records.filter((record) => !isBefore(record)).map(pairOf));
     expect(new Set(appeared.map((row) => JSON.stringify(Object.values(row).slice(0, 5))))).toEqual(
       after.difference(before),
     );
-    expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 50 }]);
+    expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 52 }]);
     expect(all).toHaveLength(rows.length);
   });
 });

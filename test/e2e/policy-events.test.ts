@@ -1,6 +1,7 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import {
@@ -80,6 +81,42 @@ test('Events of many connections of one Pod take one list of its policies', asyn
   for (const { message } of events) expect(message).toContain(`${shop}/default-deny`);
   // One for each of the two Namespaces.
   await untilMetric(agent, /api_requests_total\{verb="GET",resource="networkpolicies",code="200"\} 2$/m);
+});
+
+test('a row of the audit after the Event has the verdict, without a look-up of its own', async () => {
+  const { shop, log } = await scene('audit', 6);
+  await apply(networkPolicy(allowFrontend, 'allow-frontend', shop));
+  const file = join(rig.folder, 'policies-audit.ndjson');
+  const env = {
+    NODE_NAME: node,
+    SOURCES: `file:${log}`,
+    KUBECONFIG: reading,
+    AUDIT: `file:${file}`,
+    AUDIT_INTERVAL: '1',
+  };
+  const agent = rig.start(env);
+  await agent.untilReady();
+  appendFileSync(log, dropLine('10.83.6.2', '10.83.6.1', 5432));
+  await rig.untilEvents(shop, (all) => all.length === 1);
+  const lists = /api_requests_total\{verb="GET",resource="networkpolicies",code="200"\} \d+/;
+  const before = lists.exec((await agent.get('/metrics')).body)?.[0];
+  expect(before).toBeDefined();
+  appendFileSync(log, dropLine('10.83.6.2', '10.83.6.1', 5432));
+  const rows = (): FlowRecord[] =>
+    (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
+      .filter((row) => row !== '')
+      .map((row) => JSON.parse(row) as FlowRecord);
+  await expect
+    .poll(() => rows().reduce((sum, row) => sum + (row['network.packets'] ?? 0), 0), { timeout: 60_000 })
+    .toBe(2);
+  expect(rows().at(-1)).toMatchObject({
+    'policy.verdict': 'denied',
+    'policy.verdict_evidence': 'evaluated',
+    'policy.direction': 'ingress',
+    'policy.decided_by': `NetworkPolicy ${shop}/allow-frontend`,
+    'policy.nearest': `NetworkPolicy ${shop}/allow-frontend ingress[0]`,
+  });
+  expect(lists.exec((await agent.get('/metrics')).body)?.[0]).toBe(before);
 });
 
 test('without the right an Event is as before, and the log has one line of it', async () => {

@@ -104,6 +104,16 @@ describe('names', () => {
       { 'policy.kind': 'GlobalNetworkPolicy', 'policy.namespace': undefined },
       'GlobalNetworkPolicy default-deny',
     ],
+    [
+      'the policies that denied it',
+      { 'policy.verdict': 'denied', 'policy.decided_by': 'NetworkPolicy shop/a,NetworkPolicy shop/b' },
+      'NetworkPolicy shop/a, NetworkPolicy shop/b',
+    ],
+    [
+      'the policy that the log names, where the policies admit it',
+      { 'policy.verdict': 'admitted', 'policy.decided_by': 'NetworkPolicy shop/allow' },
+      'NetworkPolicy shop/default-deny',
+    ],
     ['a prefix', { 'security_rule.name': undefined, 'log.prefix': 'calico-drop' }, 'prefix calico-drop'],
     ['nothing but the logger', { 'security_rule.name': undefined, 'log.logger': 'kernel' }, 'kernel'],
   ])('of a rule: %s', async (_, changes, rule) => {

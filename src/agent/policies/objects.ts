@@ -1,5 +1,5 @@
 /** Policies, Namespaces and Pods that Events have needed, within a budget and bounds. */
-import type { KnownPolicies, PolicyNeeds } from '../../drops/policy-verdict.ts';
+import type { KnownPolicies, PolicyNeeds } from '../../drops/policy-trace.ts';
 import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/policy-objects.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';

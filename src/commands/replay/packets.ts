@@ -6,6 +6,7 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 import type { report } from '../report.ts';
 import type { Streams } from '../streams.ts';
 import { createPage } from './page.ts';
+import type { ReplayPolicies } from './policies.ts';
 import type { Scope } from './scope.ts';
 import { createTraffic } from './traffic.ts';
 
@@ -23,14 +24,15 @@ const nothing: PacketOutput = { everyLine: false, onDrop: undefined, finish: () 
 /** `printReport`: undefined only where the output is not html. */
 export function createPacketOutput(
   options: Pick<ReplayOptions, 'output' | 'includeNoise'>,
-  { showsEnds }: Pick<Scope, 'showsEnds'>,
+  { showsEnds, factsOn }: Pick<Scope, 'showsEnds'> & Pick<ReplayPolicies, 'factsOn'>,
   streams: Streams,
   printReport: typeof report | undefined,
 ): PacketOutput {
   const rowsTo =
     (add: (row: string) => void) =>
     ({ line, observation, meaning }: Drop): void => {
-      if (showsEnds(meaning.ends)) add(packetRow(line, { observation, ...meaning }));
+      if (showsEnds(meaning.ends))
+        add(packetRow(line, { observation, ...meaning }, undefined, factsOn(meaning.findings)));
     };
   if (options.output === 'audit') return { ...nothing, everyLine: true, onDrop: rowsTo(streams.out) };
   if (options.output === 'mermaid') {

@@ -1,6 +1,9 @@
 /** `--policies`: what saved policies say of drops. */
-import { type KnownPolicies, policyVerdict } from '../../drops/policy-verdict.ts';
+import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
+import type { KnownPolicies } from '../../drops/policy-trace.ts';
+import { policyVerdict } from '../../drops/policy-verdict.ts';
 import type { EventText } from '../../events/event.ts';
+import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/message.ts';
 import { createEvaluator, createPolicySet } from '../../policies/policies.ts';
@@ -8,11 +11,27 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/usage-error.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
 
-/** What an Event says. Throws a `UsageError` where a file of `--policies` is not what it should be. */
-export function createTexts(options: Pick<ReplayOptions, 'pods' | 'policies'>): (series: Series) => EventText {
+export interface ReplayPolicies {
+  /** What an Event says. */
+  readonly messageOf: (series: Series) => EventText;
+  /** What a row of the audit says; undefined where policies have no part in the packet, or are not given. */
+  readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
+}
+
+/** Throws a `UsageError` where a file of `--policies` is not what it should be. */
+export function createPolicies(options: Pick<ReplayOptions, 'pods' | 'policies'>): ReplayPolicies {
   const known = readPolicies(options);
-  if (known === undefined) return (series) => textOf(series, {});
-  return (series) => textOf(series, { answer: policyVerdict(series.finding, known, series.last) });
+  if (known === undefined) return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
+  // Packets of one flow have the same findings.
+  const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
+  return {
+    messageOf: (series) => textOf(series, { answer: policyVerdict(series.finding, known, series.last) }),
+    factsOn(findings) {
+      const facts = found.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
+      found.set(findings, facts);
+      return facts === 'nothing' ? undefined : facts;
+    },
+  };
 }
 
 /** Labels of Pods and Namespaces may stand in the files of `--pods`. Standard input can be read only once. */

@@ -16,7 +16,7 @@ import type { Streams } from '../streams.ts';
 import { createReplayIncidents } from './incidents.ts';
 import { chooseInputs } from './inputs.ts';
 import { otherCluster, unknownNode } from './mismatch.ts';
-import { createTexts } from './policies.ts';
+import { createPolicies } from './policies.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
 import { createPacketOutput } from './packets.ts';
 import { writeResult } from './result.ts';
@@ -38,7 +38,7 @@ export async function replay(
     if (!options.quiet) streams.err(`${text}\n`);
   };
   const snapshot = readSavedObjects(options.pods);
-  const messageOf = createTexts(options);
+  const policies = createPolicies(options);
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
@@ -47,11 +47,11 @@ export async function replay(
   const directory = createDirectory(objects);
   const statistics = createStatistics();
   const scope = createScope(options);
-  const packets = createPacketOutput(options, scope, streams, printReport);
+  const packets = createPacketOutput(options, { ...scope, ...policies }, streams, printReport);
   const writes: Write[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
-    messageOf,
+    messageOf: policies.messageOf,
     onWrite: options.writes ? (write) => writes.push(write) : undefined,
   });
   const incidents = createReplayIncidents({

@@ -22,7 +22,7 @@ export function createFlowView(view: string, table: string, options: ViewOptions
     coalesce("event.start", "@timestamp") AS "at",
     ${whoOf('source', options)} AS "from", ${groupOf('source', options)} AS "fromGroup",
     ${whoOf('destination', options)} AS "to", ${groupOf('destination', options)} AS "toGroup",
-    ${service} AS service, ${rule} AS rule, "event.action" AS action, "network.packets"::DOUBLE AS packets,
+    ${service} AS service, ${rule} AS rule, ${policies} AS policies, "event.action" AS action, "network.packets"::DOUBLE AS packets,
     coalesce("network.packets_at_least", false) AS "atLeast",
     "event.action" IN ('dropped', 'rejected') AS denied,
     ${isPlausible('coalesce("event.start", "@timestamp")', options.now)} AS timely
@@ -62,7 +62,11 @@ const service = `coalesce(CASE
     WHEN "network.reply" THEN "network.transport" || '/' || "source.port" || ' (answers)'
     ELSE "network.transport" || '/' || "destination.port" END, "network.transport", '(unknown)')`;
 
+/** Those that denied it, by what is known of them; empty where that is not known. */
+const policies = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy.decided_by", ',') ELSE [] END`;
+
 const rule = `CASE
+    WHEN "policy.verdict" = 'denied' AND "policy.decided_by" IS NOT NULL THEN replace("policy.decided_by", ',', ', ')
     WHEN "security_rule.name" IS NOT NULL THEN coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;

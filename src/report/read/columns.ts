@@ -2,8 +2,9 @@
 import { fields, schemaVersion } from '../../audit/fields.ts';
 import { column, literal } from '../engine.ts';
 
-/** Longer texts of a row are cut. Names of Kubernetes have 253 characters at most. */
+/** Longer texts of a row are cut. Names of Kubernetes have 253 characters at most; a list of them has 1,000. */
 const longestText = 256;
+const longestList = 1000;
 
 /** As DuckDB calls it. */
 export type Packing = 'gzip' | 'zstd' | 'uncompressed';
@@ -36,7 +37,7 @@ function valueOf(name: keyof typeof fields): string {
   const text = column(name);
   switch (fields[name].type) {
     case 'string':
-      return `left(${text}, ${longestText})`;
+      return `left(${text}, ${name === 'policy.decided_by' ? longestList : longestText})`;
     case 'integer':
       return integerOf(text);
     case 'boolean':

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { maxPolicies } from '../../../src/kubernetes/policy-objects.ts';
@@ -35,7 +35,7 @@ const pending = (): Promise<Answer> => new Promise(() => {});
 function setUp(given: Answers = {}, longestWait = 2000) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
   const scene = { now: nine, asked: [] as string[], logged: 0, answers };
-  const { answerOn } = createPolicyAnswers({
+  const { answerOn, factsOn } = createPolicyAnswers({
     connection: {
       async request(_, path) {
         scene.asked.push(path);
@@ -48,7 +48,7 @@ function setUp(given: Answers = {}, longestWait = 2000) {
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
   });
-  return { scene, answerOn };
+  return { scene, answerOn, factsOn };
 }
 
 function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {
@@ -251,4 +251,49 @@ test('a storm of Pods costs no more requests than the budget has', async () => {
   for (let each = 0; each < 2000; each++) await answerOn(dropped({}, nine, `web-${each}`));
   // Seven for which kinds there are and the right; a Namespace takes two.
   expect(scene.asked.length).toBeLessThanOrEqual(60 + 7 + 2);
+});
+
+describe('a row of the audit', () => {
+  const findings = [dropped().finding];
+
+  test('has what policies say once an Event has made them known, and asks for nothing', async () => {
+    const { scene, answerOn, factsOn } = setUp();
+    expect(factsOn(findings, nine)).toBeUndefined();
+    expect(scene.asked).toEqual([]);
+    await answerOn(dropped());
+    const { length } = scene.asked;
+    expect(factsOn(findings, nine)).toMatchObject({
+      verdict: 'denied',
+      decidedBy: ['NetworkPolicy shop/default-deny'],
+    });
+    expect(scene.asked).toHaveLength(length);
+  });
+
+  test('has it for twenty minutes after policies were read, and asks for nothing then either', async () => {
+    const { scene, answerOn, factsOn } = setUp();
+    await answerOn(dropped());
+    const { length } = scene.asked;
+    scene.now += 1_200_000;
+    expect(factsOn(findings, scene.now)).toMatchObject({ verdict: 'denied' });
+    scene.now += 1;
+    expect(factsOn(findings, scene.now)).toBeUndefined();
+    expect(scene.asked).toHaveLength(length);
+  });
+
+  test('is admitted only by policies that were read after its first packet', async () => {
+    const { answerOn, factsOn } = setUp({ [shopPolicies]: answered({ items: [] }) });
+    await answerOn(dropped());
+    expect(factsOn(findings, nine)).toMatchObject({ verdict: 'admitted' });
+    expect(factsOn(findings, nine + 1)).toBeUndefined();
+  });
+
+  test('is one of a thousand a minute that policies are evaluated for', async () => {
+    const { scene, answerOn, factsOn } = setUp();
+    await answerOn(dropped());
+    const evaluated = (rows: number): number =>
+      Array.from({ length: rows }, () => factsOn(findings, nine)).filter((facts) => facts !== undefined).length;
+    expect(evaluated(1500)).toBe(1000);
+    scene.now += 30_000;
+    expect(evaluated(1500)).toBe(500);
+  });
 });

@@ -1,0 +1,62 @@
+/** What a row of the audit says of policies, beside the one that the log names. */
+import { loggedName, type PolicyFacts } from '../drops/policy-facts.ts';
+import type { PacketObservation } from '../model/packet.ts';
+import type { FlowRecord } from './fields.ts';
+
+/** Bytes of a list of names. Whole names are left out. */
+const longest = 1000;
+
+/** `evidence`: how it is known. */
+export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
+  const { verdict, direction, decidedBy, count, rule, nearest } = facts;
+  const named = fitting(decidedBy);
+  return {
+    'policy.verdict': verdict,
+    'policy.verdict_evidence': evidence,
+    'policy.direction': direction,
+    'policy.decided_by': named.join(',') || undefined,
+    'policy.decided_by_count': count > named.length ? count : undefined,
+    'policy.rule': rule,
+    'policy.nearest': nearest,
+  };
+}
+
+function fitting(names: readonly string[]): readonly string[] {
+  let bytes = 0;
+  const past = names.findIndex((name) => (bytes += Buffer.byteLength(name) + 1) > longest);
+  return past < 0 ? names : names.slice(0, past);
+}
+
+/** Of a record that what enforces policies wrote itself (Antrea, OVN). A LOG prefix says only that a rule of the policy matched. */
+export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
+  if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
+  const facts: PolicyFacts = {
+    verdict: verdict === 'accepted' ? 'admitted' : 'denied',
+    direction: undefined,
+    decidedBy: [loggedName(policy)],
+    count: 1,
+    rule: undefined,
+    nearest: undefined,
+  };
+  return policyFields(facts, 'logged');
+}
+
+/** Names after which the fields of `policyFields` are left out where a policy is of a Namespace that the record does not name. */
+export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: string) => boolean): FlowRecord {
+  const names = [...(fields['policy.decided_by']?.split(',') ?? []), fields['policy.nearest'] ?? ''];
+  if (names.every((name) => isShownName(name, isShown))) return fields;
+  const {
+    'policy.decided_by': _,
+    'policy.decided_by_count': __,
+    'policy.rule': ___,
+    'policy.nearest': ____,
+    ...rest
+  } = fields;
+  return rest;
+}
+
+/** `NetworkPolicy shop/web`, `GlobalNetworkPolicy lockdown`. */
+function isShownName(name: string, isShown: (namespace: string) => boolean): boolean {
+  const [, namespace] = /^\S* ([^/]*)\//.exec(name) ?? [];
+  return namespace === undefined || isShown(namespace);
+}
