@@ -5,6 +5,7 @@ import { onSteadyClock } from '../kubernetes/slim.ts';
 import type { Endpoint, Workload } from '../model/endpoint.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Pod } from '../resolving/objects.ts';
+import { isPackedPorts } from '../resolving/pod-ports.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
 
 /** Pods of one address in an answer: one that has it, and those that had it in the last ten minutes. */
@@ -23,9 +24,9 @@ export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'to
 }
 
 function encodePod(pod: Pod, toWall: Clock['toWall']): Json {
-  const { namespace, name, uid, resourceVersion, node, addresses, workload, role } = pod;
+  const { namespace, name, uid, resourceVersion, node, addresses, workload, role, ports } = pod;
   const times = { from: finite(toWall(pod.from)), until: finite(toWall(pod.until)) };
-  return { namespace, name, uid, resourceVersion, node, addresses, workload, role, ...times };
+  return { namespace, name, uid, resourceVersion, node, addresses, workload, role, ports, ...times };
 }
 
 function finite(time: number): number | undefined {
@@ -59,6 +60,7 @@ function decodePod(pod: Json, address: string): Pod | undefined {
   if (namespace === undefined || name === undefined || uid === undefined || !addresses.includes(address))
     return undefined;
   const until = timeIn(at(pod, 'until')) ?? Infinity;
+  const ports = spelled(at(pod, 'ports'), isPackedPorts);
   return {
     namespace,
     name,
@@ -69,6 +71,7 @@ function decodePod(pod: Json, address: string): Pod | undefined {
     addresses,
     workload: workloadIn(at(pod, 'workload'), namespace),
     role: roleIn(at(pod, 'role'), namespace),
+    ...(ports !== undefined && { ports }),
     from: timeIn(at(pod, 'from')) ?? -Infinity,
     until,
     running: until === Infinity,

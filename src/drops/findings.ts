@@ -2,14 +2,36 @@ import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../model/en
 import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
-import { orient } from './orientation.ts';
+import { orient, type Orientation } from './orientation.ts';
+
+/** How a Pod or Service names a port of its own; `protocol` as in a packet. */
+export type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
 
 /** The findings of one dropped or rejected packet: one for each end that is a Pod. Empty when neither is. */
-export function explainPacket(observation: PacketObservation, ends: Ends, node: string): Finding[] {
+export function explainPacket(
+  observation: PacketObservation,
+  ends: Ends,
+  node: string,
+  portNames: PortNames = () => undefined,
+): Finding[] {
   const { packet, inner } = observation;
   if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
-    return explainError(observation, inner, ends, ends.inner, node);
-  return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own));
+    return explainError(observation, inner, ends, ends.inner, node, portNames);
+  const service = orient(packet);
+  const portName = portNameOf(packet, service, ends, portNames);
+  return ofBothEnds(ends, node, (direction, peer, own) =>
+    flow(observation, ends, direction, peer, own, service, portName),
+  );
+}
+
+/** Whoever has the port names it: of an answer that is its sender. */
+function portNameOf(
+  { protocol }: Packet,
+  { port, reply }: Orientation,
+  { source, destination }: Pick<Ends, 'source' | 'destination'>,
+  portNames: PortNames,
+): string | undefined {
+  return port === undefined ? undefined : portNames(reply ? source : destination, port, protocol);
 }
 
 function ofBothEnds(
@@ -66,6 +88,7 @@ function explainError(
   ends: Ends,
   innerEnds: NonNullable<Ends['inner']>,
   node: string,
+  portNames: PortNames,
 ): Finding[] {
   const { packet, mtu } = observation;
   const error = {
@@ -78,16 +101,22 @@ function explainError(
   const findings: Finding[] = [];
   const victim = innerEnds.source;
   if (victim.kind === 'pod') {
+    const service = orient(inner);
+    const { protocol, laterFragment, icmpType, icmpCode } = inner;
+    const portName = portNameOf(inner, service, innerEnds, portNames);
     const details: FlowDetails = {
-      ...flow(observation, ends, 'receiving', innerEnds.destination, victim),
-      ...serviceOf(inner),
+      ...flow(observation, ends, 'receiving', innerEnds.destination, victim, service, portName),
+      protocol,
+      laterFragment,
+      icmpType,
+      icmpCode,
       error,
     };
     findings.push(finding('receiving', victim, innerEnds.destination, details, node));
   }
   const { source, destination } = ends;
   if (source.kind === 'pod') {
-    const details = flow(observation, ends, 'sending', destination, source);
+    const details = flow(observation, ends, 'sending', destination, source, orient(packet), undefined);
     findings.push(finding('sending', source, destination, details, node));
   }
   return findings;
@@ -100,9 +129,10 @@ function flow(
   direction: Direction,
   peer: Endpoint,
   own: Endpoint,
+  { port, reply }: Orientation,
+  portName: string | undefined,
 ): FlowDetails {
   const { packet, inInterface, outInterface, verdict, prefix, enforcer, policy } = observation;
-  const { port, reply } = orient(packet);
   return {
     kind: 'flow',
     direction,
@@ -111,6 +141,7 @@ function flow(
     ownAddressIsForeign: isForeign(own),
     protocol: packet.protocol,
     port,
+    portName,
     reply,
     laterFragment: packet.laterFragment,
     icmpType: packet.icmpType,
@@ -128,11 +159,6 @@ function flow(
 
 function isForeign({ kind, note }: Endpoint): boolean {
   return kind === 'pod' && note !== undefined;
-}
-
-function serviceOf(packet: Packet): Partial<FlowDetails> {
-  const { protocol, laterFragment, icmpType, icmpCode } = packet;
-  return { protocol, ...orient(packet), laterFragment, icmpType, icmpCode };
 }
 
 /** Policies act at a Pod's interface: what came from one and left by none was refused at its sender, else at its receiver. */

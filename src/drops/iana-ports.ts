@@ -7,7 +7,7 @@ const registry = readFileSync(new URL('../../data/iana-ports.txt', import.meta.u
 const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http' };
 
 /** IANA's name for a well-known port, `443/TCP` → `https`; undefined where it has none, and for ports past 1023. */
-export function portName(port: number, protocol: string): string | undefined {
+export function ianaName(port: number, protocol: string): string | undefined {
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
   const key = `${port}/${transport}`;
   return better[key] ?? registered(key);

@@ -4,7 +4,7 @@ import type { Series, DistinctValues } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf, policyText } from './endpoint-name.ts';
-import { portName } from './iana-ports.ts';
+import { ianaName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
@@ -69,18 +69,18 @@ function peerText(peer: Endpoint, peers: DistinctValues): string {
 function whatOf(details: FlowDetails): string {
   const { protocol, port, reply, laterFragment, icmpType, icmpCode, direction } = details;
   if (port !== undefined) {
-    if (!reply) return ` on port ${portText(port, protocol)}`;
-    return direction === 'receiving'
-      ? `: answers from its port ${portText(port, protocol)}`
-      : `: this Pod's answers from port ${portText(port, protocol)}`;
+    const text = portText(port, details);
+    if (!reply) return ` on port ${text}`;
+    return direction === 'receiving' ? `: answers from its port ${text}` : `: this Pod's answers from port ${text}`;
   }
   if (icmpType !== undefined) return `: ${protocol} ${icmpName(protocol, icmpType, icmpCode)}`;
   if (protocol === '') return '';
   return ` over ${protocol}${laterFragment ? ' (later fragments, which have no ports)' : ''}`;
 }
 
-export function portText(port: number, protocol: string): string {
-  const name = portName(port, protocol);
+/** `9090/TCP (metrics)`, as its Pod or Service names it, else as IANA does. */
+function portText(port: number, { protocol, portName }: FlowDetails): string {
+  const name = portName ?? ianaName(port, protocol);
   return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
 }
 
@@ -99,8 +99,8 @@ function reporterOf(details: FlowDetails): string {
         ? ''
         : ` over ${protocol}`
       : reply
-        ? ` (answers from port ${portText(port, protocol)})`
-        : ` on port ${portText(port, protocol)}`;
+        ? ` (answers from port ${portText(port, details)})`
+        : ` on port ${portText(port, details)}`;
   return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
 }
 

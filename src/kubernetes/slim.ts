@@ -3,11 +3,11 @@ import { canonicalAddress } from '../platform/address.ts';
 import { isHostName, isKind, isLabel, isLabelValue, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import type { Millis } from '../model/log-line.ts';
 import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
-import { createInterner } from '../resolving/interner.ts';
 import type { Backend } from '../model/service-chain.ts';
-import type { EndpointSlice, Node, Pod, Service, ServicePort } from '../resolving/objects.ts';
+import type { EndpointSlice, Node, Pod, Service } from '../resolving/objects.ts';
 import { type Owner, workloadOf } from '../resolving/workload.ts';
 import { containersOf, healthOf, lastEnd } from './pod-health.ts';
+import { podPorts, slimPorts } from './ports.ts';
 import { podRole, serviceRole } from './roles.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
@@ -40,6 +40,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
   const labels = strings(at(object, 'metadata', 'labels'));
   const annotations = strings(at(object, 'metadata', 'annotations'));
   const owners = list(at(object, 'metadata', 'ownerReferences'));
+  const ports = podPorts(object);
   const from =
     instant(at(object, 'status', 'startTime')) ?? instant(at(object, 'metadata', 'creationTimestamp')) ?? -Infinity;
   return {
@@ -60,6 +61,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
     ),
     role: podRole(namespace, labels),
     ...(names.length > 0 && { labels: labelsText(labels, names) }),
+    ...(ports !== undefined && { ports }),
     from,
     until: endOf(object, from),
     ...healthOf(object),
@@ -134,7 +136,7 @@ export function slimService(object: Json): Service {
       ...balancers,
     ]),
     role: serviceRole(namespace, name),
-    ports: ports(at(object, 'spec', 'ports')),
+    ports: slimPorts(at(object, 'spec', 'ports')),
   };
 }
 
@@ -146,7 +148,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
     name,
     resourceVersion,
     service: spelled(at(object, 'metadata', 'labels', 'kubernetes.io/service-name'), isLabel) ?? '',
-    ports: ports(at(object, 'ports')),
+    ports: slimPorts(at(object, 'ports')),
     endpoints: packEndpoints(
       namespace,
       list(at(object, 'endpoints')).flatMap((each) => backend(namespace, each)),
@@ -168,22 +170,6 @@ function backend(namespace: string, endpoint: Json): Backend[] {
       ready: at(endpoint, 'conditions', 'ready') !== false,
     },
   ];
-}
-
-function ports(value: Json): readonly ServicePort[] {
-  const found = list(value).flatMap((each): ServicePort[] => {
-    const port = at(each, 'port');
-    const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
-    if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
-    return [{ name: spelled(at(each, 'name'), isLabel) ?? '', port, protocol }];
-  });
-  return internPorts(JSON.stringify(found), found);
-}
-
-const internPorts = createInterner<readonly ServicePort[]>();
-
-function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'] {
-  return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
 /** Addresses of the tunnel devices, by which a node's own packets reach Pods elsewhere. */

@@ -21,7 +21,7 @@ export function nodeRef(name: string): ObjectRef {
 }
 
 /** Equal for the same object only; one without a uid is known by its name. */
-export function objectKey({ uid, namespace, name }: ObjectRef): string {
+export function objectKey({ uid, namespace, name }: Pick<ObjectRef, 'uid' | 'namespace' | 'name'>): string {
   return uid || `${namespace ?? ''}/${name}`;
 }
 

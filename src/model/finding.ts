@@ -17,6 +17,8 @@ export interface FlowDetails {
   protocol: string;
   /** The port of the service side; undefined for protocols without ports and for later fragments. */
   port: number | undefined;
+  /** What the Pod or Service that the port is of calls it. */
+  portName?: string | undefined;
   /** True when the packet is an answer: then `port` is the sender's. */
   reply: boolean;
   laterFragment: boolean;

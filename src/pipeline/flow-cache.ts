@@ -86,7 +86,7 @@ export function createFlowMemo(directory: Directory, fixedNode: string | undefin
       node,
       ends,
       noise: noiseOf(observation.packet, observation.destinationMac, ends),
-      findings: explainPacket(observation, ends, node),
+      findings: explainPacket(observation, ends, node, directory.portName),
     };
   }
 }

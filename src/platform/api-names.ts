@@ -14,6 +14,11 @@ export function isSubdomain(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text);
 }
 
+/** Name of a port of a Pod (IANA_SVC_NAME, RFC 6335): 15 characters, at least one a letter. */
+export function isPortName(text: string): boolean {
+  return text.length <= 15 && isLabel(text) && /[a-z]/.test(text) && !text.includes('--');
+}
+
 /** A kind, of custom resources too: a label of RFC 1035, but for its capitals. */
 export function isKind(text: string): boolean {
   return text.length <= 63 && /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/.test(text);

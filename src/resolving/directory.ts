@@ -1,4 +1,4 @@
-import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
   externalEndpoint,
@@ -13,6 +13,7 @@ import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
 import { indexNodeNames } from './node-names.ts';
 import { indexPodRanges } from './pod-ranges.ts';
 import { createPodIndex, type PodIndex } from './pod-index.ts';
+import { packedName } from './pod-ports.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
 export type { Moment } from './holder.ts';
@@ -23,6 +24,8 @@ export interface Directory {
   /** The node of the Pod that an interface is of: interfaces exist on one node only. */
   nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
   byAddress: (address: string, at: Moment) => Endpoint;
+  /** How a Pod or Service names its own port; `protocol` as in a packet (`TCP`). At its own addresses only. */
+  portName: (end: Endpoint, port: number, protocol: string) => string | undefined;
   /** The node of that name or host name. */
   node: (name: string) => Node | undefined;
   /** The node that a log line names as its host: by name or, as talosctl does, by address. */
@@ -121,6 +124,15 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
       return unassigned(address, here ?? remote?.podsOf(address));
     },
+    portName({ kind, object, address }, port, protocol) {
+      const transport = protocol.toLowerCase();
+      if (kind === 'service') return servicePortName(services().get(address), port, transport);
+      if (kind !== 'pod' || object === undefined) return undefined;
+      const key = objectKey(object);
+      const isIt = (pod: Pod): boolean => objectKey(pod) === key;
+      const pod = pods.byAddress(address)?.find(isIt) ?? remote?.podsOf(address)?.find(isIt);
+      return pod?.ports && packedName(pod.ports, port, transport);
+    },
   };
 
   function unassigned(address: string, holders: readonly Pod[] | undefined): Endpoint {
@@ -134,6 +146,11 @@ export function directoryOf(lists: Lists): EditableDirectory {
       return unknownEndpoint(address, 'address-range', `in the Pod range of ${home}, but no Pod known had it then`);
     return externalEndpoint(address, remote?.hostNameOf(address));
   }
+}
+
+/** The only port of a Service may have none. */
+function servicePortName(service: Service | undefined, port: number, transport: string): string | undefined {
+  return service?.ports.find((each) => each.port === port && each.protocol === transport)?.name || undefined;
 }
 
 type NodeIndexes = ReturnType<typeof indexNodes>;

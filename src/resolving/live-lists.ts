@@ -57,8 +57,7 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
     setService(service, now) {
       const before = chains.services.get(keyOf(service.namespace, service.name));
       chains.setService(service, now);
-      // The directory does not look at ports.
-      if (!isSame(before && { ...before, ports: service.ports }, service)) directory.changed('services');
+      if (!isSame(before, service)) directory.changed('services');
     },
     removeService(namespace, name, now) {
       if (!chains.services.has(keyOf(namespace, name))) return;

@@ -79,6 +79,7 @@ function seen(pod: Pod, before: Pod | undefined, now: Millis): Pod {
     node: pod.node && intern(pod.node, pod.node),
     workload: pod.workload && internWorkload(workloadKey(pod.workload), pod.workload),
     labels: pod.labels && intern(pod.labels, pod.labels),
+    ports: pod.ports && intern(pod.ports, pod.ports),
     // What is seen now cannot have begun later: the clock of its node is ahead of ours.
     from: same?.from ?? Math.min(pod.from, now),
     // Evicted, or its node is gone: no container has an end, but the Pod was seen to run.

@@ -16,6 +16,8 @@ export interface Pod {
   role: Endpoint['role'];
   /** Those that were asked for, `app=web,team=shop`. */
   labels?: string | undefined;
+  /** Those with a name, as `packPorts` writes them. */
+  ports?: string | undefined;
   /** It held its addresses from `from` until before `until` (Infinity while it runs). */
   from: Millis;
   until: Millis;
@@ -55,7 +57,7 @@ export type ServiceProtocol = 'tcp' | 'udp' | 'sctp';
 export interface ServicePort {
   /** '' for the only port of a Service, if it has none. */
   name: string;
-  /** Of a Service its own, of an EndpointSlice that of its endpoints. */
+  /** Of a Service its own, of an EndpointSlice that of its endpoints, of a Pod that of a container. */
   port: number;
   protocol: ServiceProtocol;
 }

@@ -9,6 +9,7 @@ const db = pod({
   node: 'node-b',
   addresses: ['10.65.2.9', 'fd00:65::9'],
   workload: { kind: 'StatefulSet', namespace: 'shop', name: 'db' },
+  ports: ',postgres=5432/tcp,',
   from: nine,
 });
 
@@ -81,6 +82,10 @@ describe('an answer that lies', () => {
     [{ addresses: ['10.65.2.9', '10.065.2.1', 7, 'fd00::0:1'] }, { addresses: ['10.65.2.9'] }],
   ])('is believed as far as it may be: %j', (change, expected) => {
     expect(decode(change)).toMatchObject([expected]);
+  });
+
+  test.each([',ssh)=5432/tcp,', ['ssh'], 5, `,${'a'.repeat(16)}=5432/tcp,`])('names no ports: %j', (ports) => {
+    expect(decode({ ports }).map((each) => each.ports)).toEqual([undefined]);
   });
 
   test.each(['', 'x', 'null', '[]', '{}', '{"pods":{}}'])('is none: %j', (text) => {

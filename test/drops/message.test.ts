@@ -118,6 +118,13 @@ describe('what it was', () => {
   test.each<[Partial<FlowDetails>, string]>([
     [{ port: 49999 }, ' on port 49999/TCP.'],
     [{ port: 53, protocol: 'UDP' }, ' on port 53/UDP (domain).'],
+    [{ port: 9090, portName: 'web' }, ' on port 9090/TCP (web).'],
+    [{ port: 443, portName: 'admin' }, ' on port 443/TCP (admin).'],
+    [{ reply: true, portName: 'postgres' }, ': answers from its port 5432/TCP (postgres).'],
+    [
+      { error: tooBig, port: 5432, portName: 'postgres' },
+      "about this Pod's traffic to 203.0.113.9 on port 5432/TCP (postgres).",
+    ],
     [{ reply: true }, ': answers from its port 5432/TCP.'],
     [{ reply: true, direction: 'sending' }, ": this Pod's answers from port 5432/TCP."],
     [{ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }, ': ICMP echo request (ping).'],

@@ -99,6 +99,47 @@ describe('slimPod', () => {
     });
   });
 
+  describe('keeps the named ports of its containers', () => {
+    const http = { name: 'http', containerPort: 8080 };
+    const named = (name: unknown) => ({ containers: [{ ports: [{ ...http, name }] }] });
+    test.each<[string, Fields, string | undefined]>([
+      ['TCP where nothing else is said', { containers: [{ ports: [http] }] }, ',http=8080/tcp,'],
+      [
+        'of several containers and protocols',
+        {
+          containers: [
+            { ports: [{ ...http, protocol: 'TCP' }] },
+            { ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }] },
+          ],
+        },
+        ',http=8080/tcp,dns=53/udp,',
+      ],
+      [
+        'of sidecars, but of no init container that ends',
+        {
+          containers: [{ name: 'web' }],
+          initContainers: [
+            { restartPolicy: 'Always', ports: [{ ...http, name: 'proxy' }] },
+            { ports: [{ ...http, name: 'setup' }] },
+          ],
+        },
+        ',proxy=8080/tcp,',
+      ],
+      ['of 15 characters', named('a'.repeat(15)), `,${'a'.repeat(15)}=8080/tcp,`],
+      ['none without a name', { containers: [{ ports: [{ containerPort: 80 }] }] }, undefined],
+      ['none that Kubernetes would not take: 16 characters', named('a'.repeat(16)), undefined],
+      ['none that Kubernetes would not take: capitals', named('HTTP'), undefined],
+      ['none that Kubernetes would not take: digits only', named('8080'), undefined],
+      ['none that Kubernetes would not take: two hyphens', named('a--b'), undefined],
+      ['none that Kubernetes would not take: a line', named('a\nb'), undefined],
+      ['none that Kubernetes would not take: a number', named(5), undefined],
+      ['none whose number is text', { containers: [{ ports: [{ ...http, containerPort: '80' }] }] }, undefined],
+      ['none where ports are no list', { containers: [{ ports: http }] }, undefined],
+    ])('%s', (_, spec, expected) => {
+      expect(slimPod(savedPod({ spec })).ports).toBe(expected);
+    });
+  });
+
   test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
     const setTotal = savedPod({
       metadata: {

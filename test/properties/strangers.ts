@@ -65,7 +65,14 @@ const pod = (namespace: string, name: string, node: string, ip: string, more: ob
     ],
     ...more,
   },
-  spec: { nodeName: node, hostNetwork: name.startsWith('kube-proxy'), hostname: name },
+  spec: {
+    nodeName: node,
+    hostNetwork: name.startsWith('kube-proxy'),
+    hostname: name,
+    containers: [
+      { name: 'app', ports: [80, 5432].map((port) => ({ name: `p${port}`, containerPort: port, protocol: 'TCP' })) },
+    ],
+  },
   status: status(ip),
 });
 

@@ -370,3 +370,54 @@ describe('epoch', () => {
     expect(createDirectory(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
   });
 });
+
+describe('the name of a port', () => {
+  const ports = ',http=80/tcp,dns=53/udp,';
+  const web = pod({ ports, from: nine });
+  const stranger = pod({ name: 'stranger', uid: 'another', addresses: ['10.65.1.5'], ports: ',ssh=80/tcp,' });
+  const directory = createDirectory(cluster({ pods: [web, stranger], nodes: [node()], services: [service()] }));
+  const nameAt = (address: string, port: number, protocol = 'TCP'): string | undefined =>
+    directory.portName(directory.byAddress(address, then), port, protocol);
+
+  test.each([
+    { what: 'of a Pod', address: '10.65.1.4', port: 80, protocol: 'TCP', expected: 'http' },
+    { what: 'of a Pod’s UDP port', address: '10.65.1.4', port: 53, protocol: 'UDP', expected: 'dns' },
+    { what: 'of a Pod’s other port: none', address: '10.65.1.4', port: 8080, protocol: 'TCP', expected: undefined },
+    { what: 'of another protocol: none', address: '10.65.1.4', port: 53, protocol: 'TCP', expected: undefined },
+    { what: 'of another Pod is its own', address: '10.65.1.5', port: 80, protocol: 'TCP', expected: 'ssh' },
+    { what: 'of a Service', address: '10.96.0.80', port: 80, protocol: 'TCP', expected: 'http' },
+    { what: 'of a Service’s other port: none', address: '10.96.0.80', port: 81, protocol: 'TCP', expected: undefined },
+    { what: 'of a node: none', address: '192.168.7.11', port: 80, protocol: 'TCP', expected: undefined },
+    { what: 'of a stranger: none', address: '203.0.113.9', port: 80, protocol: 'TCP', expected: undefined },
+  ])('$what', ({ address, port, protocol, expected }) => {
+    expect(nameAt(address, port, protocol)).toBe(expected);
+  });
+
+  test('of the only port of a Service, which has none', () => {
+    const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
+    const saved = createDirectory(cluster({ services: [nameless] }));
+    expect(saved.portName(saved.byAddress('10.96.0.80', then), 80, 'TCP')).toBeUndefined();
+  });
+
+  test('of a Pod at an address that is not its own is neither its nor the owner’s', () => {
+    const [veth = ''] = interfaceNames('shop', 'web-0');
+    const spoofing = directory.podByInterface(veth, '10.65.1.5', then);
+    expect(spoofing?.object?.name).toBe('web-0');
+    expect(spoofing && directory.portName(spoofing, 80, 'TCP')).toBeUndefined();
+  });
+
+  test('of a Pod that has ended is its own, not that of the next one at its address', () => {
+    const lists = createLiveLists('node-a', undefined);
+    lists.setPod(web, nine);
+    const before = lists.directory.byAddress('10.65.1.4', then);
+    lists.removePod('shop', 'web-0', nine + 1);
+    lists.setPod(pod({ name: 'next', uid: 'next', ports: ',ssh=80/tcp,', from: nine + 1 }), nine + 1);
+    expect(lists.directory.portName(before, 80, 'TCP')).toBe('http');
+  });
+
+  test('of a Pod that only a look-up knows', () => {
+    const remote = { podsOf: () => [web], nodeOf: () => undefined, hostNameOf: () => undefined, latestChange: nine };
+    const lists = createLiveLists('node-b', remote);
+    expect(lists.directory.portName(lists.directory.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');
+  });
+});
