@@ -6,8 +6,10 @@ import {
   type Direction,
   type End,
   type Evaluator,
+  type Flow,
   type Namespace,
   type Pod,
+  type Requirements,
   type Trace,
 } from '../policies/policies.ts';
 
@@ -62,8 +64,14 @@ export interface TracedDrop {
   readonly trace: Trace;
 }
 
+/** The connection of a drop, and whose policies are asked. */
+interface Question {
+  readonly flow: Flow;
+  readonly sides: readonly Side[];
+}
+
 /** Undefined where there is nothing to say, as of `policyNeeds`. */
-export function traceDrop({ details, regarding }: Finding, known: KnownPolicies): TracedDrop | undefined {
+function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pod = known.pod(regarding.namespace ?? '', regarding.name);
   if (pod === undefined) return undefined;
@@ -71,8 +79,25 @@ export function traceDrop({ details, regarding }: Finding, known: KnownPolicies)
   const peer = peerEnd(details.peer, known);
   const ends =
     details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
-  const flow = connectionOf(details, ends, details);
-  const traced = sidesOf(details).map((side) => ({ side, trace: known.trace(flow, side.direction) }));
+  return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
+}
+
+/** What policies need to know beside what is known of the two ends, one for each end whose policies are asked. */
+export function policyRequirements(
+  finding: Finding,
+  known: Pick<KnownPolicies, 'pod'>,
+  requirements: Evaluator['requirements'],
+): Requirements[] {
+  const question = questionOf(finding, known);
+  return question?.sides.map(({ direction }) => requirements(question.flow, direction)) ?? [];
+}
+
+/** Undefined where there is nothing to say, as of `policyNeeds`. */
+export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
+  const question = questionOf(finding, known);
+  if (question === undefined) return undefined;
+  const { flow, sides } = question;
+  const traced = sides.map((side) => ({ side, trace: known.trace(flow, side.direction) }));
   return (
     traced.find((each) => each.trace.verdict.outcome === 'denies') ??
     traced.find((each) => each.trace.verdict.outcome === 'unknown') ??
@@ -95,7 +120,7 @@ function podEnd(pod: Pod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
 
-function peerEnd({ kind, object, address, node }: Endpoint, known: KnownPolicies): End {
+function peerEnd({ kind, object, address, node }: Endpoint, known: Pick<KnownPolicies, 'pod'>): End {
   if (kind === 'pod' && object !== undefined) {
     const { namespace = '', name } = object;
     const unknown: Pod = {

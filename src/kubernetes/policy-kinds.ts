@@ -31,14 +31,18 @@ export const namespacedPolicyKinds: readonly PolicyKind[] = [
   kind('crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'),
 ];
 
-/** What Calico has beside policies, of all Namespaces. */
-export const calicoKinds: readonly PolicyKind[] = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'].flatMap(
-  (apiVersion) => [
-    kind(apiVersion, 'Tier', 'tiers'),
-    kind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
-    kind(apiVersion, 'NetworkSet', 'networksets'),
-    kind(apiVersion, 'HostEndpoint', 'hostendpoints'),
-  ],
+const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
+
+/** What Calico has beside policies, of the whole cluster. */
+export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
+  kind(apiVersion, 'Tier', 'tiers'),
+  kind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
+  kind(apiVersion, 'HostEndpoint', 'hostendpoints'),
+]);
+
+/** Of one Namespace, or of all. */
+export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVersion) =>
+  kind(apiVersion, 'NetworkSet', 'networksets'),
 );
 
 function kind(apiVersion: string, name: string, plural: string): PolicyKind {

@@ -4,7 +4,6 @@ import { at, type Json, list } from '../platform/json.ts';
 import {
   anyTier,
   type CalicoObjects,
-  collectCalicoObjects,
   compilePolicy,
   type Namespace,
   type Pod,
@@ -13,12 +12,14 @@ import {
   readPod,
   unknownPolicy,
 } from '../policies/policies.ts';
+import { type CalicoReader, createCalicoReader, type NetworkSets } from './calico-objects.ts';
 import type { Connection } from './connection.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
   listPolicies,
   namespacedPolicyKinds,
+  networkSetKinds,
   type PolicyKind,
   servedKinds,
 } from './policy-kinds.ts';
@@ -31,7 +32,7 @@ export const maxPolicies = 5000;
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
-  /** What Calico has beside policies; undefined where it is not installed. */
+  /** What Calico has beside policies, without NetworkSets of Namespaces; undefined where it is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
@@ -53,20 +54,25 @@ export interface PolicyReader {
   readonly cluster: () => Promise<ClusterPolicies>;
   readonly namespace: (name: string) => Promise<NamespacePolicies>;
   readonly pod: (namespace: string, name: string) => Promise<KnownPod | undefined>;
+  /** Of one Namespace; undefined: of all. */
+  readonly networkSets: (namespace: string | undefined) => Promise<NetworkSets>;
+  readonly endpoints: CalicoReader['endpoints'];
+  readonly accountLabels: CalicoReader['accountLabels'];
 }
 
 /** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
 const kindsAge: Millis = 600_000;
 
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis): PolicyReader {
-  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds];
+  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
+  const calicoReader = createCalicoReader(connection);
   const served = createSharedAnswers(() => servedKinds(connection, all), { entries: 1, now });
 
   return {
     async cluster() {
       const kinds = await kindsOf(clusterPolicyKinds);
       const [calico, ...policies] = await Promise.all([
-        readCalico(await kindsOf(calicoKinds)),
+        calicoReader.cluster(await kindsOf(calicoKinds)),
         ...kinds.map((kind) => read(kind, undefined)),
       ]);
       return { policies: policies.flat(), calico };
@@ -79,6 +85,9 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       ]);
       return { namespace, policies: policies.flat() };
     },
+    networkSets: async (namespace) => await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
+    endpoints: calicoReader.endpoints,
+    accountLabels: calicoReader.accountLabels,
     pod: (namespace, name) =>
       one(`/api/v1/namespaces/${namespace}/pods`, name, (object) => {
         const pod = readPod(object);
@@ -106,22 +115,6 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
     }
     if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
     return answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
-  }
-
-  async function readCalico(kinds: readonly PolicyKind[]): Promise<CalicoObjects | undefined> {
-    if (kinds.length === 0) return undefined;
-    const { add, unread, read: found } = collectCalicoObjects();
-    const unreadAs = { Tier: 'tiers', HostEndpoint: 'hostendpoints' } as const;
-    for (const calicoKind of kinds) {
-      const { apiVersion, kind } = calicoKind;
-      const answer = await listPolicies(connection, calicoKind, undefined, { fromCache: true });
-      if (answer.kind === 'refused' && answer.status !== 403 && answer.status !== 404) throw new RefusedError(answer);
-      const items = answer.kind === 'listed' ? answer.items : [];
-      if ((answer.kind === 'refused' && answer.status === 403) || items.length > maxPolicies)
-        unread(kind === 'Tier' || kind === 'HostEndpoint' ? unreadAs[kind] : 'networksets');
-      else for (const item of items) add({ apiVersion, kind, ...(item as object) });
-    }
-    return found();
   }
 
   /** By a list, because the agent may not get. Undefined where it is not there, or may not be read. */

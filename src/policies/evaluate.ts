@@ -1,17 +1,20 @@
 /** Verdicts on a connection, by direction. */
 import { hostEndpointOf } from './calico/endpoint.ts';
-import { decide } from './decide.ts';
+import { decide, type Outcome } from './decide.ts';
 import { matchRuleTraces, maxTraced, nearestOf } from './trace.ts';
 import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
 import type { PolicySet } from './policy-set.ts';
 import { createNamespaces } from './label-set.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
+import { RequirementCollector, type Requirements } from './requirements.ts';
 
 export interface Evaluator {
   /** What policies say of the connection at its destination (ingress) or its source (egress). */
   readonly verdict: (flow: Flow, direction: Direction) => Verdict;
   /** The verdict with the policies, rules and clauses that it follows from. */
   readonly trace: (flow: Flow, direction: Direction) => Trace;
+  /** What policies of Calico that select the Pod need to know for that; nothing where no policy is asked. */
+  readonly requirements: (flow: Flow, direction: Direction) => Requirements;
 }
 
 export interface EvaluatorOptions {
@@ -25,6 +28,14 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
 
   return {
     verdict: (flow, direction) => evaluate(flow, direction).verdict,
+    requirements(flow, direction) {
+      const into = new RequirementCollector();
+      // Without Calico nothing is needed.
+      if (policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined)
+        for (const set of [policies, policies.staged])
+          if (set !== undefined) collectRequirements(probeOf(flow, direction), set, into);
+      return into.read([flow.source, flow.destination].flatMap(accountOf));
+    },
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined) return { verdict, policies: [], selecting: 0, nearest: undefined, staged: undefined };
@@ -43,11 +54,23 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   };
 
   function evaluate(flow: Flow, direction: Direction): { verdict: Verdict; probe: Probe | undefined } {
-    const end = direction === 'ingress' ? flow.destination : flow.source;
-    const early = beforePolicies(flow, direction, end, policies);
+    const early = beforePolicies(flow, direction, policies);
     if (early !== undefined) return { verdict: early, probe: undefined };
-    const probe = createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
+    const probe = probeOf(flow, direction);
     return { verdict: byPolicies(probe, policies), probe };
+  }
+
+  function probeOf(flow: Flow, direction: Direction): Probe {
+    return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
+  }
+
+  function collectRequirements({ pod, direction }: Probe, asked: PolicySet, into: RequirementCollector): void {
+    const selecting = asked.selecting(pod, direction, namespaceLabels).flatMap((each) => each.policies.flat());
+    for (const { policy } of selecting) {
+      policy.subject.requires?.(into);
+      for (const { groups } of policy.rules[direction] ?? [])
+        for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(into);
+    }
   }
 
   function ifEnforced(probe: Probe, { outcome }: Verdict): StagedVerdict | undefined {
@@ -63,31 +86,40 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   }
 
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
-    const outcome = decide(asked.selecting(probe.pod, probe.direction, namespaceLabels), probe);
-    const { direction } = probe;
-    const local = direction === 'ingress' ? isOwnNode(probe.peer, probe.pod) : false;
-    if (outcome.denies && typeof local === 'string') {
-      outcome.admits = true;
-      outcome.missing.add(local);
-    }
-    if (outcome.admits && outcome.denies)
-      return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing: [...outcome.missing] };
-    const { decision, isolatedBy, applies } = outcome;
-    const reasons: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
-    const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
-    return {
-      direction,
-      outcome: outcome.denies ? 'denies' : 'admits',
-      reason: decides ? 'rule' : reasons,
-      decision: decides ? decision : undefined,
-      ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
-      missing: [],
-    };
+    return verdictOf(decide(asked.selecting(probe.pod, probe.direction, namespaceLabels), probe), probe);
   }
 }
 
+function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
+  const local = direction === 'ingress' ? isOwnNode(peer, pod) : false;
+  if (outcome.denies && typeof local === 'string') {
+    outcome.admits = true;
+    outcome.missing.add(local);
+  }
+  if (outcome.admits && outcome.denies)
+    return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing: [...outcome.missing] };
+  const { decision, isolatedBy, applies } = outcome;
+  const reasons: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
+  const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
+  return {
+    direction,
+    outcome: outcome.denies ? 'denies' : 'admits',
+    reason: decides ? 'rule' : reasons,
+    decision: decides ? decision : undefined,
+    ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
+    missing: [],
+  };
+}
+
+function accountOf(end: End): string[] {
+  return end.kind === 'pod' && end.pod.serviceAccount !== undefined
+    ? [`${end.pod.namespace}/${end.pod.serviceAccount}`]
+    : [];
+}
+
 /** What is so whatever the policies say. */
-function beforePolicies(flow: Flow, direction: Direction, end: End, { calico }: PolicySet): Verdict | undefined {
+function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
+  const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => ({
     direction,
     outcome: 'admits',

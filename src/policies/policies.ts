@@ -2,8 +2,16 @@
 export { createEvaluator, type Evaluator, type EvaluatorOptions } from './evaluate.ts';
 export type * from './model.ts';
 export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/objects.ts';
+export { type ServiceEndpoints, serviceNameLabel } from './calico/services.ts';
+export type { Requirements } from './requirements.ts';
 export { refOf, unknownPolicy } from './api/read.ts';
-export { type CalicoKind, type CalicoObjects, collectCalicoObjects } from './calico/objects.ts';
+export {
+  type CalicoCollector,
+  type CalicoKind,
+  type CalicoObjects,
+  collectCalicoObjects,
+  type NetworkSet,
+} from './calico/objects.ts';
 export { compilePolicy } from './compile.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
 export { connectionOf } from './flow.ts';

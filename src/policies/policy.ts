@@ -6,6 +6,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clause } from './clauses/clause.ts';
 import type { Endpoint, LabelSet } from './label-set.ts';
 import type { Action, Direction, Match, PolicyRef } from './model.ts';
+import type { RequirementCollector } from './requirements.ts';
 import { isCalico } from './tiers.ts';
 
 /** Alternatives of one field of a rule: one of them must match. */
@@ -30,6 +31,7 @@ export interface Subject {
   readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
   /** `podSelector app=postgres`. */
   readonly text: () => string;
+  readonly requires?: (into: RequirementCollector) => void;
 }
 
 /** What a staged policy would do: be added, or take away the one of its name. `nothing`: it only learns, or is ignored. */

@@ -2,6 +2,7 @@
 import { isIPv6 } from '../platform/address.ts';
 import { endpointsAt, podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
+import type { EndpointsOf } from './calico/services.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
 import { type Endpoint, type LabelSet, type NamespaceLabels, podLabels } from './label-set.ts';
 import type { Direction, End, Flow, Match, Pod } from './model.ts';
@@ -32,6 +33,8 @@ export interface Probe {
   readonly namespaceLabelsOf: NamespaceLabels;
   /** An end as Calico's rules see it. */
   readonly side: (side: Side) => SeenEnd;
+  /** Endpoints of a Service of Kubernetes. */
+  readonly endpointsOf: EndpointsOf;
   /** Of both addresses; undefined: neither is known. */
   readonly family: 4 | 6 | undefined;
 }
@@ -57,6 +60,7 @@ export function createProbe(
     labelsOf: podLabels,
     namespaceLabelsOf,
     side: (side) => (seen[side] ??= seeEnd(flow[side], namespaceLabelsOf, calico)),
+    endpointsOf: calico?.endpointsOf ?? ((service) => `endpoints of Service ${service}`),
     family: address === undefined ? undefined : isIPv6(address) ? 6 : 4,
   };
 }

@@ -141,6 +141,9 @@ async function ofAnEvent(count: number): Promise<string[][]> {
         return Promise.resolve({ namespace: namespace(name), policies: list });
       },
       pod: () => Promise.resolve({ pod: postgres, uid: '' }),
+      networkSets: () => Promise.resolve({ sets: [], unread: false }),
+      endpoints: () => Promise.resolve(new Map()),
+      accountLabels: () => Promise.resolve({}),
     },
     onFailed: (error) => {
       throw error;

@@ -70,11 +70,16 @@ export function evaluator(objects: readonly object[], namespaces: readonly Names
   return createEvaluator({ policies: policySet(objects), namespaces });
 }
 
-/** `unread`: kinds of which there may be more. */
-export function policySet(objects: readonly object[], unread: readonly (CalicoKind | undefined)[] = []): PolicySet {
+/** `unread`: kinds of which there may be more. `complete`: all EndpointSlices are there. */
+export function policySet(
+  objects: readonly object[],
+  unread: readonly (CalicoKind | undefined)[] = [],
+  complete = false,
+): PolicySet {
   const others = collectCalicoObjects();
   for (const kind of unread) if (kind !== undefined) others.unread(kind);
   for (const each of objects) others.add(each);
+  if (complete) others.services.completeIfAny();
   return createPolicySet(
     objects.map(compilePolicy).filter((policy) => policy !== undefined),
     others.read(),

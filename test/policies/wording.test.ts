@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { parseSelector } from '../../src/policies/calico/selector.ts';
-import { type Flow, sentenceOf } from '../../src/policies/policies.ts';
+import {
+  collectCalicoObjects,
+  compilePolicy,
+  createEvaluator,
+  createPolicySet,
+  type Flow,
+  sentenceOf,
+} from '../../src/policies/policies.ts';
 import { nine } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
 import { calico, clusterNetworkPolicy, evaluator, namedPort, namespace, networkPolicy, pod } from './objects.ts';
@@ -164,3 +171,38 @@ function messageOf(run: () => unknown): string {
   }
   return 'is accepted';
 }
+
+const naming = (end: 'source' | 'destination', services: object): object =>
+  calico('NetworkPolicy', { ingress: [{ action: 'Allow', [end]: { services } }] }, 'db', 'shop');
+
+test('sentences about rules that name a Service are as expected', async () => {
+  const slice = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { namespace: 'shop', name: 'db-x', labels: { 'kubernetes.io/service-name': 'db' } },
+    ports: [{ port: 80 }],
+    endpoints: [{ addresses: ['10.65.1.4'] }],
+  };
+  const many = Array.from({ length: 5001 }, (_, index) => ({ addresses: [`10.1.${index >> 8}.${index & 255}`] }));
+  const rows: [title: string, objects: object[], unread?: boolean][] = [
+    ['an endpoint on another port', [naming('destination', { name: 'db' }), slice]],
+    ['a stranger', [naming('source', { name: 'db' }), slice]],
+    ['endpoints that were not read', [naming('source', { name: 'db' })]],
+    ['EndpointSlices that may not be listed', [naming('source', { name: 'db' })], true],
+    ['too many endpoints', [naming('source', { name: 'db' }), { ...slice, endpoints: many }]],
+    ['a name that no Service can have', [naming('source', { name: 'db/x' })]],
+    ['a field that is not known', [naming('source', { name: 'db', port: 1 })]],
+  ];
+  const lines = rows.map(([title, objects, unread = false]) => {
+    const others = collectCalicoObjects();
+    for (const each of objects) others.add(each);
+    if (unread) others.services.unread('shop');
+    const policies = createPolicySet(
+      objects.flatMap((each) => compilePolicy(each) ?? []),
+      others.read(),
+    );
+    const { trace } = createEvaluator({ policies, namespaces: [namespace('shop')] });
+    return `${title}: ${sentenceOf(trace(flow, 'ingress'), { max: 1024 })}`;
+  });
+  await expectLines(import.meta.dirname, 'services.expected.txt', lines);
+});

@@ -1,7 +1,7 @@
 /** What policies say of drops: they are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
-import { type KnownPolicies, policyNeeds } from '../../drops/policy-trace.ts';
+import { type KnownPolicies, type PolicyNeeds, policyNeeds, policyRequirements } from '../../drops/policy-trace.ts';
 import { policyVerdict, type PolicyVerdict } from '../../drops/policy-verdict.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { createPolicyReader } from '../../kubernetes/policy-objects.ts';
@@ -10,8 +10,9 @@ import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
+import type { Requirements } from '../../policies/policies.ts';
 import type { Log } from '../../telemetry/logger.ts';
-import { createPolicyObjects } from './objects.ts';
+import { createPolicyObjects, type Known } from './objects.ts';
 import { createPolicyRights } from './rights.ts';
 
 export interface PolicyAnswersOptions {
@@ -53,7 +54,7 @@ export function createPolicyAnswers({
   const rights = createPolicyRights({ connection, log, now: clock.now });
   const reader = createPolicyReader(connection, clock.now);
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
-  let impatientUntil: Millis = -Infinity;
+  const patiently = createWaitLimit({ clock, longestWait });
   let hasFailed = false;
   const bucket = createTokenBucket(evaluations);
 
@@ -65,13 +66,9 @@ export function createPolicyAnswers({
       const recent = now - oldest;
       // What was read before the packet may not have the policy that denied it.
       const since = Math.max(Math.min(last, now), recent);
-      await patiently(
-        rights
-          .granted()
-          .then((granted) => (granted ? objects.refresh(needs, { policies: since, pods: recent }) : undefined)),
-      );
-      const known = objects.known(needs);
-      if (known === undefined || known.at < now - tooOld) return undefined;
+      await patiently(read(finding, needs, { policies: since, pods: recent }));
+      const known = knownFor(finding, needs, now - tooOld);
+      if (known === undefined) return undefined;
       const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
       // By older ones, a packet that a new policy has denied would be admitted.
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
@@ -79,17 +76,38 @@ export function createPolicyAnswers({
     factsOn(findings, first) {
       const now = clock.now();
       let readAt: Millis = -Infinity;
-      const knownFor = (finding: Finding): KnownPolicies | undefined => {
+      const policiesFor = (finding: Finding): KnownPolicies | undefined => {
         const needs = policyNeeds(finding);
-        const known = needs && objects.known(needs);
-        if (known === undefined || known.at < now - tooOldForRows || !bucket.take(now)) return undefined;
+        const known = needs && knownFor(finding, needs, now - tooOldForRows);
+        if (known === undefined || !bucket.take(now)) return undefined;
         readAt = known.at;
         return known.policies;
       };
-      const facts = evaluated(() => policyFacts(findings, knownFor));
+      const facts = evaluated(() => policyFacts(findings, policiesFor));
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };
+
+  /** Policies first: they say what else is needed. */
+  async function read(finding: Finding, needs: PolicyNeeds, since: { policies: Millis; pods: Millis }): Promise<void> {
+    if (!(await rights.granted())) return;
+    await objects.refresh(needs, since);
+    const known = objects.known(needs);
+    const required = known === undefined ? [] : requirementsOf(finding, known);
+    await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
+  }
+
+  function requirementsOf(finding: Finding, { policies, requirements }: Known): Requirements[] {
+    return evaluated(() => policyRequirements(finding, policies, requirements)) ?? [];
+  }
+
+  /** `at`: when the oldest of what the verdict needs was read. Undefined where that was before `since`. */
+  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Pick<Known, 'policies' | 'at'> | undefined {
+    const known = objects.known(needs);
+    if (known === undefined || known.at < since) return undefined;
+    const at = Math.min(known.at, ...requirementsOf(finding, known).map(objects.requiredAt));
+    return at < since ? undefined : { policies: known.policies, at };
+  }
 
   /** A fault of the evaluation must not cost the Event or the row. */
   function evaluated<T>(evaluate: () => T | undefined): T | undefined {
@@ -101,12 +119,19 @@ export function createPolicyAnswers({
       return undefined;
     }
   }
+}
 
-  async function patiently(reading: Promise<void>): Promise<void> {
+/** Waits for what settles, `longestWait` at most. */
+function createWaitLimit({
+  clock,
+  longestWait,
+}: Required<Pick<PolicyAnswersOptions, 'clock' | 'longestWait'>>): (reading: Promise<void>) => Promise<void> {
+  let impatientUntil: Millis = -Infinity;
+  return async (reading) => {
     if (clock.now() < impatientUntil) return;
     const timer = new AbortController();
     const late = delay(longestWait, true, { signal: timer.signal }).catch(() => false);
     if (await Promise.race([reading.then(() => false), late])) impatientUntil = clock.now() + impatience;
     timer.abort();
-  }
+  };
 }

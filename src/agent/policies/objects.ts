@@ -4,7 +4,16 @@ import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from 
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
-import { createEvaluator, createPolicySet, type PolicySet } from '../../policies/policies.ts';
+import {
+  createEvaluator,
+  createPolicySet,
+  type Direction,
+  type Evaluator,
+  type Flow,
+  type PolicySet,
+  type Requirements,
+} from '../../policies/policies.ts';
+import { createRequiredObjects, type KnownRequired } from './required.ts';
 
 /** Look-ups of one node; one is a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
@@ -24,9 +33,24 @@ export interface PolicyObjectsOptions {
 export interface PolicyObjects {
   /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
   readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
-  /** Undefined where policies are missing that might decide. `at`: when the oldest of them were read. */
-  readonly known: (needs: PolicyNeeds) => { policies: KnownPolicies; at: Millis } | undefined;
+  /** The same for what those policies need. */
+  readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
+  /** When the oldest of that was read; Infinity where nothing is needed, or known. */
+  readonly requiredAt: (requirements: Requirements) => Millis;
+  /** Undefined where policies are missing that might decide. */
+  readonly known: (needs: PolicyNeeds) => Known | undefined;
 }
+
+export interface Known {
+  /** What they need beside and is not known makes their verdict unknown. */
+  readonly policies: KnownPolicies;
+  /** What has to be known beside these policies. */
+  readonly requirements: Evaluator['requirements'];
+  /** When the oldest of the policies were read. */
+  readonly at: Millis;
+}
+
+const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
 export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions): PolicyObjects {
   const bucket = createTokenBucket(budget);
@@ -55,9 +79,12 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
     maxSize: most.pods,
     sizeOf: () => 1,
   });
+  const required = createRequiredObjects({ reader, common });
   const setOf = createSets();
 
   return {
+    refreshRequired: required.refresh,
+    requiredAt: (requirements) => required.known(requirements).at,
     async refresh({ pods: refs, namespaces: names }, since) {
       await Promise.all([
         cluster.refresh('', since.policies),
@@ -77,6 +104,7 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       const known = parts.flatMap(({ value }) => value.namespace ?? []);
       return {
         at: Math.min(ofCluster.at, ...parts.map(({ at }) => at)),
+        requirements,
         policies: {
           pod(namespace, name) {
             const found = pods.get(`${namespace}/${name}`)?.value.found;
@@ -85,26 +113,53 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
             return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
           },
           namespace: (name) => ofNames.get(name)?.value.namespace,
-          trace(flow, direction) {
-            const end = direction === 'ingress' ? flow.destination : flow.source;
-            const own = end.kind === 'pod' ? ofNames.get(end.pod.namespace)?.value : undefined;
-            return createEvaluator({ policies: setOf(ofCluster.value, own), namespaces: known }).trace(flow, direction);
-          },
+          trace: (flow, direction) =>
+            evaluatorOf(flow, direction, requirements(flow, direction)).trace(flow, direction),
         },
       };
+
+      function requirements(flow: Flow, direction: Direction): Requirements {
+        return evaluatorOf(flow, direction, nothingRequired).requirements(flow, direction);
+      }
+
+      function evaluatorOf(flow: Flow, direction: Direction, needed: Requirements): Evaluator {
+        const end = direction === 'ingress' ? flow.destination : flow.source;
+        const own = end.kind === 'pod' ? ofNames.get(end.pod.namespace)?.value : undefined;
+        const ofAll = (ofCluster as Fresh<ClusterPolicies>).value;
+        return createEvaluator({ policies: setOf(ofAll, own, required.known(needed)), namespaces: known });
+      }
     },
   };
 }
 
-/** Policies of the cluster and of one Namespace, put together once for each state of both. */
-function createSets(): (ofCluster: ClusterPolicies, own: NamespacePolicies | undefined) => PolicySet {
-  const sets = new WeakMap<NamespacePolicies, { ofCluster: ClusterPolicies; set: PolicySet }>();
-  return (ofCluster, own) => {
-    if (own === undefined) return createPolicySet(ofCluster.policies, ofCluster.calico);
-    const made = sets.get(own);
-    if (made?.ofCluster === ofCluster) return made.set;
-    const set = createPolicySet([...ofCluster.policies, ...own.policies], ofCluster.calico);
-    sets.set(own, { ofCluster, set });
+/** Policies of the cluster and of one Namespace, and what they need, put together once for each state of these. */
+function createSets(): (
+  ofCluster: ClusterPolicies,
+  own: NamespacePolicies | undefined,
+  beside: KnownRequired,
+) => PolicySet {
+  const sets = new WeakMap<NamespacePolicies, Made[]>();
+  return (ofCluster, own, beside) => {
+    const calico = ofCluster.calico === undefined ? undefined : beside.addTo(ofCluster.calico);
+    if (own === undefined) return createPolicySet(ofCluster.policies, calico);
+    const made = sets.get(own) ?? [];
+    const parts = [ofCluster, ...beside.parts];
+    const known = made.find((each) => isSame(each.parts, parts));
+    if (known !== undefined) return known.set;
+    const set = createPolicySet([...ofCluster.policies, ...own.policies], calico);
+    sets.set(own, [{ parts, set }, ...made].slice(0, keptSets));
     return set;
   };
+}
+
+interface Made {
+  readonly parts: readonly unknown[];
+  readonly set: PolicySet;
+}
+
+/** Pods of one Namespace may need different things; without any is the one that says what they need. */
+const keptSets = 4;
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((part, index) => part === b[index]);
 }

@@ -6,9 +6,9 @@ import type { EventText } from '../../events/event.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/message.ts';
-import { createEvaluator, createPolicySet } from '../../policies/policies.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/usage-error.ts';
+import { evaluatorOf } from '../why/known-objects.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
@@ -40,10 +40,7 @@ function readPolicies({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies
   const objects = readFiles([...pods.filter((file) => file !== '-'), ...policies]);
   if (objects.policies.size === 0)
     throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
-  const { trace } = createEvaluator({
-    policies: createPolicySet(objects.policies.values(), objects.calico),
-    namespaces: objects.namespaces.values(),
-  });
+  const { trace } = evaluatorOf(objects);
   return {
     pod: (namespace, name) => objects.pods.get(`${namespace}/${name}`),
     namespace: (name) => objects.namespaces.get(name),

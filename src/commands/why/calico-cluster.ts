@@ -1,7 +1,7 @@
 /** What Calico has in a cluster: its policies, and what they depend on. */
 import type { Connection } from '../../kubernetes/connection.ts';
 import { at, list, text } from '../../platform/json.ts';
-import { anyTier, type Pod } from '../../policies/policies.ts';
+import { anyTier, type CalicoKind, type Pod, type Requirements, serviceNameLabel } from '../../policies/policies.ts';
 import type { Collector } from './known-objects.ts';
 import { get, refused, unlisted } from './listing.ts';
 
@@ -19,21 +19,25 @@ const policiesOfNamespace = [
 ] as const;
 
 /** A release that does not have a kind serves no list of it. */
-interface Api {
+export interface CalicoApi {
   readonly connection: Connection;
   readonly version: string;
   readonly resources: ReadonlySet<string>;
   readonly collector: Collector;
 }
 
-/** Nothing where the cluster has no Calico. */
-export async function readCalico(connection: Connection, pods: readonly Pod[], collector: Collector): Promise<void> {
+/** Undefined where the cluster has no Calico. What policies need beside is read later, by `readRequired`. */
+export async function readCalico(
+  connection: Connection,
+  pods: readonly Pod[],
+  collector: Collector,
+): Promise<CalicoApi | undefined> {
   const api = await findApi(connection, collector);
-  if (api === undefined) return;
+  if (api === undefined) return undefined;
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
   const tiers = await readTiers(api);
   await Promise.all([
-    readSets(api, namespaces),
+    readUnread(api, 'GlobalNetworkSet', 'globalnetworksets', 'networksets'),
     readUnread(api, 'HostEndpoint', 'hostendpoints'),
     ...policiesOfCluster.map((kind) => readPolicies(api, kind, undefined, tiers)),
     ...namespaces.flatMap((namespace) => policiesOfNamespace.map((kind) => readPolicies(api, kind, namespace, tiers))),
@@ -46,12 +50,39 @@ export async function readCalico(connection: Connection, pods: readonly Pod[], c
       ),
     ),
   ]);
+  return api;
+}
+
+/** NetworkSets and endpoints of Services, as far as policies name them. */
+export async function readRequired(
+  api: CalicoApi,
+  { networkSets, services }: Pick<Requirements, 'networkSets' | 'services'>,
+): Promise<void> {
+  const namespaces = networkSets === 'all' ? [undefined] : networkSets;
+  await Promise.all([
+    ...namespaces.map(async (namespace) => {
+      if (!(await readList(api, 'NetworkSet', 'networksets', namespace))) api.collector.unread('networksets');
+    }),
+    ...services.map((service) => readEndpoints(api, service)),
+  ]);
+}
+
+async function readEndpoints({ connection, collector: { add, endpoints } }: CalicoApi, service: string): Promise<void> {
+  const [namespace = '', name = ''] = service.split('/');
+  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+  const answer = await connection.request('GET', path, { query: { labelSelector: `${serviceNameLabel}=${name}` } });
+  if (answer.kind === 'refused') {
+    refused(answer);
+    return endpoints.unread(namespace);
+  }
+  add({ items: list(at(answer.body, 'items')) }, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' });
+  endpoints.complete(service);
 }
 
 const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy', plural: 'policies of Calico' };
 
 /** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
-async function findApi(connection: Connection, collector: Collector): Promise<Api | undefined> {
+async function findApi(connection: Connection, collector: Collector): Promise<CalicoApi | undefined> {
   let isUnknown = false;
   for (const version of versions) {
     const answer = await connection.request('GET', `/apis/${version}`, {});
@@ -69,7 +100,7 @@ async function findApi(connection: Connection, collector: Collector): Promise<Ap
 
 /** False where they may not be listed. */
 async function readList(
-  { connection, version, resources, collector }: Api,
+  { connection, version, resources, collector }: CalicoApi,
   kind: string,
   plural: string,
   namespace?: string,
@@ -87,29 +118,22 @@ async function readList(
   return true;
 }
 
-async function readUnread(api: Api, kind: string, plural: 'tiers' | 'hostendpoints'): Promise<void> {
-  if (!(await readList(api, kind, plural))) api.collector.unread(plural);
+async function readUnread(api: CalicoApi, kind: string, plural: CalicoKind): Promise<void>;
+async function readUnread(api: CalicoApi, kind: string, plural: string, unread: CalicoKind): Promise<void>;
+async function readUnread(api: CalicoApi, kind: string, plural: string, unread = plural as CalicoKind): Promise<void> {
+  if (!(await readList(api, kind, plural))) api.collector.unread(unread);
 }
 
 /** Names of those that users have made. */
-async function readTiers(api: Api): Promise<string[]> {
+async function readTiers(api: CalicoApi): Promise<string[]> {
   await readUnread(api, 'Tier', 'tiers');
   const { tiers } = api.collector.objects().calico;
   return tiers.filter(({ name, calicoName }) => name === calicoName).map(({ name }) => name);
 }
 
-/** Of all Namespaces: a rule may select sets of any. */
-async function readSets(api: Api, namespaces: readonly string[]): Promise<void> {
-  const global = await readList(api, 'GlobalNetworkSet', 'globalnetworksets');
-  const namespaced = await readList(api, 'NetworkSet', 'networksets');
-  if (global && namespaced) return;
-  api.collector.unread('networksets');
-  if (!namespaced) for (const name of namespaces) await readList(api, 'NetworkSet', 'networksets', name);
-}
-
 /** Calico's API server shows the policies of a tier to who may read the tier, and older ones only those of `default` unless asked. */
 async function readPolicies(
-  api: Api,
+  api: CalicoApi,
   [kind, plural]: readonly [string, string],
   namespace: string | undefined,
   tiers: readonly string[],

@@ -6,20 +6,19 @@ import { listAll } from '../../kubernetes/paged-list.ts';
 import { clusterPolicyKinds, namespacedPolicyKinds, type PolicyKind } from '../../kubernetes/policy-kinds.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { isCalico } from '../../policies/policies.ts';
+import { isCalico, type Requirements } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
-import { readCalico } from './calico-cluster.ts';
-import { type Collector, collectObjects, type KnownObjects } from './known-objects.ts';
+import { readCalico, readRequired } from './calico-cluster.ts';
+import { findFlow } from './find-end.ts';
+import { type Collector, collectObjects, evaluatorOf, type KnownObjects } from './known-objects.ts';
 import { ClusterError, get, readKind, refused } from './listing.ts';
 
 /** Those of Calico are read with what they depend on. */
 const isOther = (kind: PolicyKind): boolean => !isCalico(kind);
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
-export async function readCluster(
-  { from, to, kubeconfig, load }: WhyOptions,
-  wholeNamespaces: boolean,
-): Promise<KnownObjects> {
+export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
+  const { from, to, kubeconfig, load } = options;
   const connection = await connect(kubeconfig, load);
   const collector = collectObjects();
   const ends = [from, to];
@@ -27,7 +26,9 @@ export async function readCluster(
   if (ends.some(({ kind }) => kind === 'address')) await readNodes(connection, collector);
   const pods = [...collector.objects().pods.values()];
   const namespaces = new Set(pods.map(({ namespace }) => namespace));
+  const calico = readCalico(connection, pods, collector);
   await Promise.all([
+    calico,
     ...(wholeNamespaces ? [...namespaces].map((name) => readPods(connection, name, collector)) : []),
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
@@ -36,9 +37,17 @@ export async function readCluster(
       namespacedPolicyKinds.filter(isOther).map((kind) => readKind(connection, kind, name, collector)),
     ),
     ...clusterPolicyKinds.filter(isOther).map((kind) => readKind(connection, kind, undefined, collector)),
-    readCalico(connection, pods, collector),
   ]);
+  const api = await calico;
+  if (api !== undefined) for (const each of requirementsOf(options, collector.objects())) await readRequired(api, each);
   return collector.objects();
+}
+
+/** What policies that select one of the two need to know beside. */
+function requirementsOf(options: WhyOptions, objects: KnownObjects): Requirements[] {
+  const flow = findFlow(options, objects);
+  const { requirements } = evaluatorOf(objects);
+  return (['ingress', 'egress'] as const).map((direction) => requirements(flow, direction));
 }
 
 async function connect(kubeconfig: string | undefined, load: WhyOptions['load']): Promise<Connection> {

@@ -1,9 +1,13 @@
 /** What `why` knows of a cluster, from files or from the API server. */
 import {
+  type CalicoCollector,
   type CalicoKind,
   type CalicoObjects,
   collectCalicoObjects,
   compilePolicy,
+  createEvaluator,
+  createPolicySet,
+  type Evaluator,
   isCalico,
   type Namespace,
   type NodeWithAddresses,
@@ -30,6 +34,13 @@ export interface KnownObjects {
   readonly calico: CalicoObjects;
 }
 
+export function evaluatorOf({ policies, calico, namespaces }: KnownObjects): Evaluator {
+  return createEvaluator({
+    policies: createPolicySet(policies.values(), calico),
+    namespaces: namespaces.values(),
+  });
+}
+
 export interface Collector {
   /** An object, or a list. Returns how many of them are of kinds that are used. */
   readonly add: (object: Json, itemKind?: { apiVersion: string; kind: string }) => number;
@@ -39,6 +50,8 @@ export interface Collector {
   readonly complete: (kind: 'pods' | 'nodes') => void;
   /** Objects of that kind could not be read. */
   readonly unread: (kind: CalicoKind) => void;
+  /** How much is known of the endpoints of Services. */
+  readonly endpoints: CalicoCollector['services'];
   readonly objects: () => KnownObjects;
 }
 
@@ -54,6 +67,7 @@ export function collectObjects(): Collector {
     add,
     addPolicy: (policy) => void keepPolicy(policy),
     unread: calico.unread,
+    endpoints: calico.services,
     complete: (kind) => void (isComplete[kind] = true),
     objects: () => ({
       pods,

@@ -7,7 +7,7 @@ import { collectObjects, type KnownObjects } from './known-objects.ts';
 
 /** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. */
 export function readSavedFiles(files: readonly string[]): KnownObjects {
-  const { add, complete, objects } = collectObjects();
+  const { add, complete, endpoints, objects } = collectObjects();
   for (const file of files) {
     let used = 0;
     for (const document of documentsOf(file)) used += add(document);
@@ -16,6 +16,7 @@ export function readSavedFiles(files: readonly string[]): KnownObjects {
   // Whether a list has all Pods, or all Nodes, is not in it; that there are any is taken for all.
   if (objects().pods.size > 0) complete('pods');
   if (objects().nodes.size > 0) complete('nodes');
+  endpoints.completeIfAny();
   return objects();
 }
 

@@ -1,10 +1,10 @@
 /** `why`: whether policies admit a connection, and by which rule. */
 import { styleText } from 'node:util';
-import { createEvaluator, createPolicySet } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';
+import { evaluatorOf } from './known-objects.ts';
 import { jsonAnswer, outcomeOf, type Paint, textAnswer } from './report.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
@@ -18,10 +18,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
   return await withStatus(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
-    const { trace } = createEvaluator({
-      policies: createPolicySet(objects.policies.values(), objects.calico),
-      namespaces: objects.namespaces.values(),
-    });
+    const { trace } = evaluatorOf(objects);
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
     const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer, paint);
     return { status: statuses[outcomeOf(answer)], text };

@@ -3,11 +3,13 @@
  * GlobalNetworkPolicy, and their staged forms.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
+import { requireLabels } from '../calico/endpoint.ts';
 import { readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
 import type { Endpoint, LabelSet } from '../label-set.ts';
 import type { Direction, Match } from '../model.ts';
 import type { Policy, Staged, Subject } from '../policy.ts';
+import type { RequirementCollector } from '../requirements.ts';
 import { readCalicoRule } from './calico-rule.ts';
 import { subjectSelector } from './calico-selectors.ts';
 import { compileNetworkPolicy } from './network-policy.ts';
@@ -104,6 +106,10 @@ class CalicoSubject implements Subject {
 
   selects(_pod: LabelSet, _namespace: LabelSet, endpoint: Endpoint): Match {
     return typeof this.#selector === 'string' ? this.#selector : selects(this.#selector, endpoint.labelOf);
+  }
+
+  requires(into: RequirementCollector): void {
+    if (typeof this.#selector !== 'string') requireLabels(this.#selector, into);
   }
 
   text(): string {

@@ -1,5 +1,6 @@
 /** Rules of Calico's policies (api/pkg/apis/projectcalico/v3/policy_common.go). What is not known here makes a rule one that may match. */
-import { at, type Json, list, shown, text } from '../../platform/json.ts';
+import { isLabel } from '../../platform/api-names.ts';
+import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
 import { protocolName } from '../../model/protocols.ts';
 import {
   EndpointClause,
@@ -14,6 +15,7 @@ import {
 } from '../calico/clauses.ts';
 import { parseNet } from '../calico/objects.ts';
 import type { Selector } from '../calico/selector.ts';
+import { ServiceClause } from '../calico/service-clause.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import type { Range } from '../clauses/networks.ts';
 import { PortRange } from '../clauses/ports.ts';
@@ -145,7 +147,7 @@ function entityGroups(
           ? unusable(notSelector)
           : new NotClause([new EndpointClause(side, notSelector, shown(at(entity, 'notSelector')))]),
     ),
-    single(field('services'), servicesClause(at(entity, 'services'), namespace)),
+    single(field('services'), servicesClause(at(entity, 'services'), side, namespace)),
     ports.length === 0 ? undefined : { field: field('ports'), alternatives: ports },
     single(field('notPorts'), notPorts.length === 0 ? undefined : new NotClause(notPorts)),
   ];
@@ -176,11 +178,15 @@ function notNetsClause(value: Json, side: Side): Clause | undefined {
   return nets.length === 0 ? undefined : new NotNetsClause(side, nets);
 }
 
-/** Endpoints of Services are not looked at. */
-function servicesClause(value: Json, namespace: string | undefined): Clause | undefined {
+/** In the Namespace of the policy, where it names no other. */
+function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
   if (!isSet(value)) return undefined;
-  const name = `${text(at(value, 'namespace')) ?? namespace ?? ''}/${text(at(value, 'name')) ?? ''}`;
-  return unseenClause(`Service ${name}`, `endpoints of Service ${name}`);
+  const strange = fieldsOf(value).find((field) => field !== 'name' && field !== 'namespace');
+  if (strange !== undefined) return unusable(`services of a rule has the unknown field ${strange}`);
+  const within = spelled(text(at(value, 'namespace')) || namespace, isLabel);
+  const name = spelled(at(value, 'name'), isLabel);
+  if (within === undefined || name === undefined) return unusable('services of a rule names no Service');
+  return new ServiceClause(side, `${within}/${name}`);
 }
 
 const withPorts = new Set(['TCP', 'UDP', 'SCTP']);

@@ -5,7 +5,15 @@ import { portText } from '../clauses/ports.ts';
 import type { Endpoint } from '../label-set.ts';
 import type { Match } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
-import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from './endpoint.ts';
+import type { RequirementCollector } from '../requirements.ts';
+import {
+  namespaceLabel,
+  namespacePrefix,
+  namespacesOf,
+  requireLabels,
+  serviceAccountLabel,
+  serviceAccountPrefix,
+} from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
 
 /** Pods and sets of networks by labels: one of those that have the address must match. */
@@ -29,6 +37,11 @@ export class EndpointClause implements Clause {
       if (typeof match === 'string') unknown = match;
     }
     return unknown ?? missing ?? false;
+  }
+
+  requires(into: RequirementCollector): void {
+    requireLabels(this.#selector, into);
+    into.networkSets(namespacesOf(this.#selector));
   }
 
   wants(): string {
@@ -78,6 +91,10 @@ export class NotClause implements Clause {
       if (typeof match === 'string') unknown = match;
     }
     return unknown ?? true;
+  }
+
+  requires(into: RequirementCollector): void {
+    for (const clause of this.#clauses) clause.requires?.(into);
   }
 
   wants(): string {

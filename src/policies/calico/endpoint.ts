@@ -6,8 +6,9 @@ import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../label-set.ts';
 import type { End, Pod } from '../model.ts';
+import type { RequirementCollector } from '../requirements.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
-import type { Label } from './selector.ts';
+import { type Label, labelsIn, type Selector } from './selector.ts';
 
 /** Labels that Calico gives itself. */
 export const namespaceLabel = 'projectcalico.org/namespace';
@@ -39,6 +40,31 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     return labels === undefined
       ? { missing: `labels of ServiceAccount ${pod.namespace}/${account}` }
       : own(labels, key);
+  }
+}
+
+/** The name of a ServiceAccount stands in its Pod; other labels have to be read. */
+export function requireLabels(selector: Selector, into: RequirementCollector): void {
+  if (labelsIn(selector).some(isOfAccount)) into.accountLabels();
+}
+
+function isOfAccount(label: string): boolean {
+  return label.startsWith(serviceAccountPrefix) && label !== `${serviceAccountPrefix}${nameLabel}`;
+}
+
+/** The Namespaces to which a selector is confined; undefined: to none. A set may itself have any label but that of its Namespace. */
+export function namespacesOf(selector: Selector): readonly string[] | undefined {
+  switch (selector.kind) {
+    case '==':
+      return selector.label === namespaceLabel ? [selector.value] : undefined;
+    case 'in':
+      return selector.label === namespaceLabel ? selector.values : undefined;
+    case 'not':
+      return selector.operand.kind === 'has' && selector.operand.label === namespaceLabel ? [] : undefined;
+    case 'and':
+      return selector.operands.map(namespacesOf).find((each) => each !== undefined);
+    default:
+      return undefined;
   }
 }
 

@@ -8,6 +8,7 @@ import { at, type Json, list, spelled, strings, text } from '../../platform/json
 import { parseRange, type Range } from '../clauses/networks.ts';
 import type { Labels } from '../model.ts';
 import { isCalico, networkPolicyTier, type Tier } from '../tiers.ts';
+import { collectServices, type EndpointsOf, type ServiceCollector } from './services.ts';
 
 /** A NetworkSet, or a GlobalNetworkSet. */
 export interface NetworkSet {
@@ -40,6 +41,7 @@ export interface CalicoObjects {
   readonly hostEndpoints: readonly HostEndpoint[];
   /** By `NAMESPACE/NAME`; the labels of one that is not listed are unknown. */
   readonly serviceAccounts: ReadonlyMap<string, Labels>;
+  readonly endpointsOf: EndpointsOf;
   /** What could not be read: that there is none of it is not known. */
   readonly unread: ReadonlySet<CalicoKind>;
 }
@@ -131,6 +133,7 @@ export interface CalicoCollector {
   readonly add: (object: Json) => boolean;
   /** Objects of that kind could not be read. */
   readonly unread: (kind: CalicoKind) => void;
+  readonly services: Omit<ServiceCollector, 'add'>;
   readonly read: () => CalicoObjects;
 }
 
@@ -139,15 +142,18 @@ export function collectCalicoObjects(): CalicoCollector {
   const networkSets = new Map<string, NetworkSet>();
   const hostEndpoints = new Map<string, HostEndpoint>();
   const serviceAccounts = new Map<string, Labels>();
+  const services = collectServices();
   const unread = new Set<CalicoKind>();
   return {
     add,
+    services,
     unread: (kind) => void unread.add(kind),
     read: () => ({
       tiers: [...tiers.values()],
       networkSets: [...networkSets.values()],
       hostEndpoints: [...hostEndpoints.values()],
       serviceAccounts,
+      endpointsOf: services.endpointsOf,
       unread,
     }),
   };
@@ -168,7 +174,7 @@ export function collectCalicoObjects(): CalicoCollector {
         serviceAccounts.set(`${found.value.namespace}/${found.value.name}`, found.value.labels);
         return true;
       case undefined:
-        return false;
+        return services.add(object);
       default:
         return found satisfies never;
     }

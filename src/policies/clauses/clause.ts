@@ -1,5 +1,6 @@
 import type { Match } from '../model.ts';
 import type { Probe } from '../probe.ts';
+import type { RequirementCollector } from '../requirements.ts';
 
 /** One alternative of a rule: a peer, or a port. */
 export interface Clause {
@@ -8,6 +9,8 @@ export interface Clause {
   readonly wants: () => string;
   /** What the other end, or for ports the connection, has or is instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
+  /** What it needs to know of the cluster beside the two ends. */
+  readonly requires?: (into: RequirementCollector) => void;
 }
 
 /** Of what is no clause, or of a kind that is not known here. */

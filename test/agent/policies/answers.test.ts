@@ -1,60 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { maxPolicies } from '../../../src/kubernetes/policy-objects.ts';
-import type { Series } from '../../../src/model/series.ts';
-import type { FlowDetails } from '../../../src/model/finding.ts';
-import { externalEnd, finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
+import { externalEnd, nine, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
-
-const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-const shopPolicies = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';
-
-/** A path, or its beginning where it ends with `*`, and what is answered. */
-type Answers = Readonly<Record<string, Answer | (() => Promise<Answer>)>>;
-
-const podObject = (name: string, namespace: string, labels: object, uid = `uid-of-${name}`) => ({
-  metadata: { name, namespace, uid, labels },
-  status: { phase: 'Running' },
-});
-
-const cluster: Answers = {
-  [review]: answered({ status: { allowed: true } }),
-  '/apis/networking.k8s.io/v1': answered({ resources: [{ name: 'networkpolicies' }] }),
-  '/api/v1/namespaces/shop/pods': answered({ items: [podObject('web-0', 'shop', { app: 'web' })] }),
-  '/api/v1/namespaces/batch/pods': answered({ items: [podObject('worker-7', 'batch', { app: 'worker' })] }),
-  '/api/v1/namespaces': answered({ items: [{ metadata: { name: 'any', labels: {} } }] }),
-  [shopPolicies]: answered({ items: [networkPolicy({ podSelector: {} }, 'default-deny')] }),
-  '/apis/networking.k8s.io/v1/namespaces/*': answered({ items: [] }),
-};
+import { calico, cluster, dropped, podObject, review, setUp, shopPolicies } from './scene.ts';
 
 const pending = (): Promise<Answer> => new Promise(() => {});
-
-/** An agent's answers at an API server that answers as `answers` say, which may be changed. */
-function setUp(given: Answers = {}, longestWait = 2000) {
-  const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
-  const scene = { now: nine, asked: [] as string[], logged: 0, answers };
-  const { answerOn, factsOn } = createPolicyAnswers({
-    connection: {
-      async request(_, path) {
-        scene.asked.push(path);
-        const wild = Object.keys(answers).find((key) => key.endsWith('*') && path.startsWith(key.slice(0, -1)));
-        const answer = answers[path] ?? answers[wild ?? ''] ?? refused(404);
-        return typeof answer === 'function' ? await answer() : answer;
-      },
-    },
-    log: { info: () => void scene.logged++ },
-    clock: { now: () => scene.now, toWall: (time) => time },
-    longestWait,
-  });
-  return { scene, answerOn, factsOn };
-}
-
-function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {
-  const given = flow({ enforcer: 'network-policy', peer: workerEnd(7), ...details });
-  return series({ last, finding: finding({ regarding: podRef(name), details: given }) });
-}
 
 test('a drop that policies have no part in asks for nothing', async () => {
   const { scene, answerOn } = setUp();
@@ -150,30 +102,6 @@ test('a kind of policies that may not be listed makes the verdict unknown', asyn
   });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
 });
-
-const calico = {
-  '/apis/crd.projectcalico.org/v1': answered({
-    resources: ['globalnetworkpolicies', 'tiers', 'globalnetworksets'].map((name) => ({ name })),
-  }),
-  '/apis/crd.projectcalico.org/v1/tiers': answered({
-    items: [{ metadata: { name: 'default' }, spec: { order: 1_000_000 } }],
-  }),
-  '/apis/crd.projectcalico.org/v1/globalnetworkpolicies': answered({
-    items: [
-      {
-        metadata: { name: 'default.lockdown' },
-        spec: {
-          tier: 'default',
-          order: 1,
-          selector: "app == 'web'",
-          types: ['Ingress'],
-          ingress: [{ action: 'Deny', source: { nets: ['203.0.113.0/24'] } }],
-        },
-      },
-    ],
-  }),
-  '/apis/crd.projectcalico.org/v1/globalnetworksets': answered({ items: [] }),
-};
 
 test("a policy of Calico that denies is named, and Calico's own API server is not needed where it is away", async () => {
   const { answerOn } = setUp({ ...calico, '/apis/projectcalico.org/v3': refused(503) });

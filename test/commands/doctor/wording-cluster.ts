@@ -186,7 +186,9 @@ async function policies(): Promise<Check[]> {
       { policies: 'auto' },
     ),
     checkPolicies(
-      served((resource, group) => resource === 'namespaces' || group === 'crd.projectcalico.org'),
+      served(
+        (resource, group) => /^(?:namespaces|serviceaccounts)$/.test(resource) || group === 'crd.projectcalico.org',
+      ),
       { policies: 'auto' },
     ),
     checkPolicies(

@@ -69,7 +69,7 @@ function endOf({ address }: Pick<Machine, 'address'>, pods: readonly Pod[]): End
 }
 
 /** Undefined where the API leaves it open. */
-function isAdmitted({ verdict }: Evaluator, flow: Flow): boolean | undefined {
+function isAdmitted({ verdict }: Pick<Evaluator, 'verdict'>, flow: Flow): boolean | undefined {
   const outcomes = new Set([verdict(flow, 'ingress').outcome, verdict(flow, 'egress').outcome]);
   if (outcomes.has('denies')) return false;
   return outcomes.has('unknown') ? undefined : true;
@@ -82,12 +82,12 @@ test(`${numRuns * (attempts.length + echoes.length)} packets of random policies 
   await fc.assert(
     fc.asyncProperty(scenes, async (scene) => {
       const pods = podsOf(scene);
-      const { verdict, trace } = evaluator(scene.policies, scene.namespaces);
+      const { verdict } = evaluator(scene.policies, scene.namespaces);
       const tried = [...attempts, ...echoes];
       const fared = await judge.judge(compileToNft(scene, pods, undefined), tried);
       for (const [index, { from, to, protocol, port }] of tried.entries()) {
         const flow = { source: endOf(from, pods), destination: endOf(to, pods), protocol, port };
-        const admitted = isAdmitted({ verdict, trace }, flow);
+        const admitted = isAdmitted({ verdict }, flow);
         seen[admitted === undefined ? 'open' : admitted ? 'admitted' : 'denied'] += 1;
         const name = `${from.address} to ${to.address} ${protocol} ${port}`;
         if (admitted !== undefined) expect({ [name]: fared[index] }).toEqual({ [name]: admitted });
@@ -127,7 +127,7 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
           destination: endOf({ address: packet.destination }, pods),
         };
         const flow = connectionOf(packet, ends, orient(packet));
-        const admitted = isAdmitted({ verdict, trace }, flow);
+        const admitted = isAdmitted({ verdict }, flow);
         if (admitted === undefined) continue;
         const denying = (['egress', 'ingress'] as const).find((each) => verdict(flow, each).outcome === 'denies');
         expect({ text, denying }).toEqual({ text, denying: expect.stringMatching('gress') });

@@ -446,7 +446,7 @@ const matching: [string, Row][] = [
     },
   ],
   [
-    '32: endpoints of a Service are not looked at',
+    '32: endpoints of a Service that were not read are unknown',
     {
       objects: [ingress(allow({ source: { services: { name: 'web' } } }))],
       ingress: 'unknown',

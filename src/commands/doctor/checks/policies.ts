@@ -4,11 +4,21 @@ import {
   calicoKinds,
   clusterPolicyKinds,
   namespacedPolicyKinds,
+  networkSetKinds,
   type PolicyKind,
   servedKinds,
 } from '../../../kubernetes/policy-kinds.ts';
+import { isCalico } from '../../../policies/policies.ts';
 import { type Api, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
+
+const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
+
+/** Policies of Calico name Services, and select by labels of ServiceAccounts. */
+const namedByCalico = [
+  ['discovery.k8s.io', 'endpointslices'],
+  ['', 'serviceaccounts'],
+] as const;
 
 const { ok, unknown, warning } = answersOf('policies');
 
@@ -21,13 +31,12 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
     return ok(
       'not read, so Events do not say which policy denied a packet: the component policies grants the right to list them',
     );
-  const kinds = await servedKinds(api, [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds]).catch(
-    () => undefined,
-  );
+  const kinds = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
   if (kinds === undefined) return unknown('it is not known which kinds of policies there are', seeApiServer);
   const asked = [
     ['', 'namespaces'] as const,
     ...kinds.map(({ apiVersion, plural }) => [apiVersion.split('/', 1)[0] ?? '', plural] as const),
+    ...(kinds.some(isCalico) ? namedByCalico : []),
   ];
   const allowed = await Promise.all(asked.map(([group, resource]) => may(api, 'list', resource, group)));
   const missing = asked.filter((_, index) => allowed[index] === false);
@@ -42,7 +51,7 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
 /** `NetworkPolicy.networking.k8s.io`: others have kinds of that name, too. */
 function shown(kinds: readonly PolicyKind[]): string {
   return kinds
-    .filter((kind) => !calicoKinds.includes(kind))
+    .filter((kind) => policyKinds.includes(kind))
     .map(({ apiVersion, kind }) => `${kind}.${apiVersion.split('/', 1)[0]}`)
     .join(', ');
 }

@@ -1,0 +1,95 @@
+/** What Calico's policies name beside policies, read only where a policy that selects the Pod of an Event asks for it. */
+import type { PolicyReader } from '../../kubernetes/policy-objects.ts';
+import type { NetworkSets } from '../../kubernetes/calico-objects.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
+import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
+
+/** How much is kept: NetworkSets, endpoints of all Services together, and ServiceAccounts. */
+const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
+
+/** What one verdict may read; what is above stays unknown. */
+const mostOfOne = { services: 16, namespaces: 16 };
+
+export interface RequiredObjectsOptions {
+  readonly reader: Pick<PolicyReader, 'networkSets' | 'endpoints' | 'accountLabels'>;
+  readonly common: Pick<FreshValuesOptions<object>, 'mayRead' | 'onFailed' | 'failedFor' | 'now'>;
+}
+
+export interface RequiredObjects {
+  /** Reads what was not read after `since`, as far as the budget goes. Never rejects. */
+  readonly refresh: (requirements: Requirements, since: Millis) => Promise<void>;
+  /** What is known of it, as values that stay the same objects until they are read again. */
+  readonly known: (requirements: Requirements) => KnownRequired;
+}
+
+export interface KnownRequired {
+  /** What it consists of, each with its name, and undefined where it is not known, so that two can be compared. */
+  readonly parts: readonly unknown[];
+  /** When the oldest part was read; Infinity where there is none. */
+  readonly at: Millis;
+  /** Beside what is known of the cluster. */
+  readonly addTo: (calico: CalicoObjects) => CalicoObjects;
+}
+
+export function createRequiredObjects({ reader, common }: RequiredObjectsOptions): RequiredObjects {
+  const networkSets = createFreshValues<NetworkSets>({
+    ...common,
+    read: (key) => reader.networkSets(key || undefined),
+    max: most.namespaces,
+    maxSize: most.networkSets,
+    sizeOf: ({ sets }) => sets.length,
+  });
+  const services = createFreshValues<{ endpoints: ServiceEndpoints | string }>({
+    ...common,
+    read: async (key) => ({ endpoints: await reader.endpoints(key) }),
+    max: most.services,
+    maxSize: most.endpoints,
+    sizeOf: ({ endpoints }) => (typeof endpoints === 'string' ? 1 : endpoints.size),
+  });
+  const accounts = createFreshValues<{ labels: Labels | undefined }>({
+    ...common,
+    read: async (key) => ({ labels: await reader.accountLabels(key) }),
+    max: most.accounts,
+    maxSize: most.accounts,
+    sizeOf: () => 1,
+  });
+
+  return {
+    async refresh(requirements, since) {
+      await Promise.all([
+        ...setKeys(requirements).map((key) => networkSets.refresh(key, since)),
+        ...requirements.services.slice(0, mostOfOne.services).map((key) => services.refresh(key, since)),
+        ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since)),
+      ]);
+    },
+    known(requirements) {
+      const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
+      const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
+      const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));
+      const parts: [string, Fresh<object> | undefined][] = [...sets, ...named, ...labelled];
+      return {
+        parts: parts.flatMap(([key, part], index) => [index < sets.size ? `sets ${key}` : key, part?.value]),
+        at: Math.min(...parts.map(([, part]) => part?.at ?? Infinity)),
+        addTo: (calico) => ({
+          ...calico,
+          networkSets: [...calico.networkSets, ...[...sets.values()].flatMap((each) => each?.value.sets ?? [])],
+          serviceAccounts: new Map(
+            [...labelled].flatMap(([key, found]) =>
+              found?.value.labels === undefined ? [] : [[key, found.value.labels]],
+            ),
+          ),
+          endpointsOf: (service) => named.get(service)?.value.endpoints ?? `endpoints of Service ${service}`,
+          unread: [...sets.values()].every((each) => each?.value.unread === false)
+            ? calico.unread
+            : new Set([...calico.unread, 'networksets' as const]),
+        }),
+      };
+    },
+  };
+}
+
+/** `''`: of all Namespaces, in one list, where too many are named as well. */
+function setKeys({ networkSets }: Requirements): readonly string[] {
+  return networkSets === 'all' || networkSets.length > mostOfOne.namespaces ? [''] : networkSets;
+}

@@ -1,0 +1,111 @@
+/** What verdicts of Calico's policies need beside policies: objects of the whole cluster, and what a policy names. */
+import { at, type Json, list } from '../platform/json.ts';
+import {
+  type CalicoKind,
+  type CalicoObjects,
+  collectCalicoObjects,
+  type Labels,
+  type NetworkSet,
+  type ServiceEndpoints,
+  serviceNameLabel,
+} from '../policies/policies.ts';
+import type { Connection } from './connection.ts';
+import { listPolicies, type PolicyKind } from './policy-kinds.ts';
+import { RefusedError } from './refusal.ts';
+
+/** What there is of one kind at most; where there is more, it is unknown. */
+const maxObjects = 5000;
+
+/** `unread`: there may be more, because they may not be listed or are too many. */
+export interface NetworkSets {
+  readonly sets: readonly NetworkSet[];
+  readonly unread: boolean;
+}
+
+/** Names are spelled as Kubernetes spells them. Each rejects with a `RefusedError`, but for a right that is missing. */
+export interface CalicoReader {
+  /** Tiers, GlobalNetworkSets and HostEndpoints; undefined where there are no such kinds. */
+  readonly cluster: (kinds: readonly PolicyKind[]) => Promise<CalicoObjects | undefined>;
+  /** NetworkSets of a Namespace; undefined: of all. */
+  readonly networkSets: (kinds: readonly PolicyKind[], namespace: string | undefined) => Promise<NetworkSets>;
+  /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
+  readonly endpoints: (service: string) => Promise<ServiceEndpoints | string>;
+  /** Of a ServiceAccount, given as `NAMESPACE/NAME`; undefined where it may not be read, or is gone. */
+  readonly accountLabels: (account: string) => Promise<Labels | undefined>;
+}
+
+const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
+
+export function createCalicoReader(connection: Pick<Connection, 'request'>): CalicoReader {
+  return {
+    async cluster(kinds) {
+      if (kinds.length === 0) return undefined;
+      const { add, unread, read } = collectCalicoObjects();
+      for (const kind of kinds) {
+        const items = await listed(kind, undefined);
+        if (items === undefined) unread(unreadAs[kind.kind] ?? 'networksets');
+        for (const item of items ?? []) add(item);
+      }
+      return read();
+    },
+    async networkSets(kinds, namespace) {
+      const { add, read } = collectCalicoObjects();
+      let unread = false;
+      for (const kind of kinds) {
+        const items = await listed(kind, namespace);
+        unread ||= items === undefined;
+        for (const item of items ?? []) add(item);
+      }
+      return { sets: read().networkSets, unread };
+    },
+    async endpoints(service) {
+      const [namespace = '', name = ''] = service.split('/');
+      const { add, services } = collectCalicoObjects();
+      const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+      const query = { labelSelector: `${serviceNameLabel}=${name}`, resourceVersion: '0' };
+      const items = await readable(path, query);
+      if (items === undefined) services.unread(namespace);
+      for (const item of items ?? []) add({ kind: 'EndpointSlice', ...(item as object) });
+      services.complete(service);
+      return services.endpointsOf(service);
+    },
+    async accountLabels(account) {
+      const [namespace = '', name = ''] = account.split('/');
+      const { add, read } = collectCalicoObjects();
+      // By a list, because the agent may not get.
+      const query = { fieldSelector: `metadata.name=${name}`, resourceVersion: '0' };
+      const items = await readable(`/api/v1/namespaces/${namespace}/serviceaccounts`, query);
+      for (const item of items ?? []) add({ apiVersion: 'v1', kind: 'ServiceAccount', ...(item as object) });
+      return read().serviceAccounts.get(account);
+    },
+  };
+
+  /** Undefined where they may not be listed, or are too many. */
+  async function listed(policyKind: PolicyKind, namespace: string | undefined): Promise<Json[] | undefined> {
+    const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
+    const { apiVersion, kind } = policyKind;
+    if (answer.kind === 'listed')
+      return answer.items.length > maxObjects
+        ? undefined
+        : answer.items.map((item) => ({ apiVersion, kind, ...(item as object) }));
+    if (answer.status === 404) return [];
+    if (answer.status === 403) return undefined;
+    throw new RefusedError(answer);
+  }
+
+  /** Undefined where they may not be listed. */
+  async function readable(path: string, query: Record<string, string>): Promise<Json[] | undefined> {
+    const answer = await connection.request('GET', path, { query });
+    if (answer.kind === 'refused' && answer.status === 403) return undefined;
+    if (answer.kind === 'refused') throw new RefusedError(answer);
+    const items = at(answer.body, 'items');
+    if (Array.isArray(items) || items === null) return list(items);
+    throw new RefusedError({
+      kind: 'refused',
+      status: 0,
+      reason: '',
+      message: `the answer to ${path} is no list`,
+      retryAfter: undefined,
+    });
+  }
+}

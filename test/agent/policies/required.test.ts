@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest';
+import { externalEnd, nine } from '../../builders.ts';
+import { answered, refused } from '../../commands/doctor/fake.ts';
+import { type Answers, calico, dropped, setUp, shopPolicies } from './scene.ts';
+
+/** What Calico's policies need beside policies is read only where one that selects the Pod asks for it. */
+
+const stored = '/apis/crd.projectcalico.org/v1';
+const slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
+const accounts = '/api/v1/namespaces/batch/serviceaccounts';
+const sets = `${stored}/namespaces/shop/networksets`;
+
+const withPolicy = (spec: object, more: Answers = {}): Answers => ({
+  ...calico,
+  [stored]: answered({
+    resources: ['networkpolicies', 'tiers', 'globalnetworksets', 'networksets', 'hostendpoints'].map((name) => ({
+      name,
+    })),
+  }),
+  [`${stored}/hostendpoints`]: answered({ items: [] }),
+  [`${stored}/namespaces/shop/networkpolicies`]: answered({
+    items: [{ metadata: { name: 'default.p', namespace: 'shop' }, spec: { order: 1, ...spec } }],
+  }),
+  [`${stored}/namespaces/batch/networkpolicies`]: answered({ items: [] }),
+  [shopPolicies]: answered({ items: [] }),
+  ...more,
+});
+const denying = (source: object, more: object = {}): object => ({
+  types: ['Ingress'],
+  ingress: [{ action: 'Deny', source }, { action: 'Allow' }],
+  ...more,
+});
+const slice = (address: string): object => ({
+  metadata: { name: 'client-x', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'client' } },
+  ports: [{ port: 80 }],
+  endpoints: [{ addresses: [address] }],
+});
+const set = (name: string, net: string): object => ({
+  metadata: { name, namespace: 'shop', labels: { role: 'blocked' } },
+  spec: { nets: [net] },
+});
+
+test('a policy that names neither Services nor ServiceAccounts nor sets of networks costs no request for them', async () => {
+  const { scene, answerOn } = setUp(withPolicy(denying({ nets: ['203.0.113.0/24'] })));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
+  expect(scene.asked.filter((path) => /networksets|endpointslices|serviceaccounts/.test(path))).toEqual([
+    `${stored}/globalnetworksets`,
+  ]);
+});
+
+test('endpoints of a Service that a rule names are read by its name alone, and once for Events of the same time', async () => {
+  const { scene, answerOn } = setUp(
+    withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [slice('203.0.113.9')] }) }),
+  );
+  const drop = dropped({ peer: externalEnd() });
+  expect(await answerOn(drop)).toMatchObject({ outcome: 'denies', policy: { name: 'default.p' } });
+  await answerOn(dropped({ peer: externalEnd(), port: 80 }));
+  expect(scene.queries.filter((each) => each.startsWith(slices))).toEqual([
+    `${slices}?labelSelector=kubernetes.io%2Fservice-name%3Dclient&resourceVersion=0`,
+  ]);
+});
+
+test('a Service that a policy names which does not select the Pod costs no request', async () => {
+  const spec = denying({ services: { name: 'client' } }, { selector: 'app == "another"' });
+  const { scene, answerOn } = setUp(withPolicy(spec));
+  await answerOn(dropped({ peer: externalEnd() }));
+  expect(scene.asked).not.toContain(slices);
+});
+
+test('EndpointSlices that may not be listed are named as what is missing', async () => {
+  const { answerOn } = setUp(withPolicy(denying({ services: { name: 'client' } }), { [slices]: refused(403) }));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({
+    outcome: 'unknown',
+    text: expect.stringContaining('EndpointSlices of Namespace shop'),
+  });
+});
+
+test.each([
+  ['fail', refused(503)],
+  ['are no list', answered('x')],
+])('EndpointSlices that %s leave the verdict unknown', async (_, answer) => {
+  const { answerOn } = setUp(withPolicy(denying({ services: { name: 'client' } }), { [slices]: answer }));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
+});
+
+test('a Service without EndpointSlices has no endpoints', async () => {
+  const { answerOn } = setUp(
+    withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [] }) }),
+  );
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'admits' });
+});
+
+test('ServiceAccounts of the two Pods are read where a rule selects by their labels', async () => {
+  const items = [{ metadata: { name: 'default', namespace: 'batch', labels: { team: 'x' } } }];
+  const { scene, answerOn } = setUp(
+    withPolicy(denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' }), {
+      [accounts]: answered({ items }),
+      '/api/v1/namespaces/shop/serviceaccounts': answered({ items: [] }),
+      [`${stored}/networksets`]: answered({ items: [] }),
+    }),
+  );
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
+  expect(scene.queries.filter((each) => each.startsWith(accounts))).toEqual([
+    `${accounts}?fieldSelector=metadata.name%3Ddefault&resourceVersion=0`,
+  ]);
+});
+
+test('a ServiceAccount that may not be read leaves the verdict unknown', async () => {
+  const spec = denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' });
+  const { answerOn } = setUp(
+    withPolicy(spec, { [accounts]: refused(403), [`${stored}/networksets`]: answered({ items: [] }) }),
+  );
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+});
+
+test('NetworkSets are listed of the Namespace to which a rule is confined', async () => {
+  const { scene, answerOn } = setUp(
+    withPolicy(denying({ selector: 'role == "blocked"' }), {
+      [sets]: answered({ items: [set('partners', '203.0.113.0/24')] }),
+    }),
+  );
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
+  expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([sets]);
+});
+
+test('NetworkSets of all Namespaces are listed where a rule is confined to none', async () => {
+  const { scene, answerOn } = setUp(
+    withPolicy(denying({ selector: 'role == "blocked"', namespaceSelector: 'all()' }), {
+      [`${stored}/networksets`]: answered({ items: [set('partners', '203.0.113.0/24')] }),
+    }),
+  );
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
+  expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([`${stored}/networksets`]);
+});
+
+test.each([403, 503])('NetworkSets that the API server refuses with %s are not taken for none', async (status) => {
+  const { answerOn } = setUp(withPolicy(denying({ selector: 'role == "blocked"' }), { [sets]: refused(status) }));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
+});
+
+test('NetworkSets that come too late are not taken for none', async () => {
+  const spec = denying({ selector: 'role == "blocked"' });
+  const { answerOn } = setUp(withPolicy(spec, { [sets]: () => new Promise(() => {}) }), 20);
+  for (let each = 0; each < 2; each++)
+    expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
+});
+
+test('a row of the audit does not take NetworkSets that no Event has needed for none', async () => {
+  const { answerOn, factsOn } = setUp(
+    withPolicy(denying({ selector: 'role == "blocked"', nets: ['203.0.113.0/24'] }), { [sets]: refused(503) }),
+  );
+  const drop = dropped({ peer: externalEnd() });
+  await answerOn(drop);
+  expect(factsOn([drop.finding], nine)).toMatchObject({ verdict: 'unknown' });
+});
+
+test('what a policy needs is read again for a packet that comes after it was read', async () => {
+  const given = withPolicy(denying({ services: { name: 'client' } }), { [slices]: answered({ items: [] }) });
+  const { scene, answerOn } = setUp(given);
+  const peer = externalEnd();
+  expect(await answerOn(dropped({ peer }))).toMatchObject({ outcome: 'admits' });
+  scene.answers[slices] = answered({ items: [slice('203.0.113.9')] });
+  scene.now += 30_000;
+  expect(await answerOn(dropped({ peer }, nine + 30_000))).toMatchObject({ outcome: 'denies' });
+});
+
+test('a policy that names a thousand Services costs sixteen requests at most', async () => {
+  const ingress = Array.from({ length: 1000 }, (_, index) => ({
+    action: 'Deny',
+    source: { services: { name: `s-${index}` } },
+  }));
+  const { scene, answerOn } = setUp(withPolicy({ types: ['Ingress'], ingress }, { [slices]: answered({ items: [] }) }));
+  expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
+  expect(scene.asked.filter((path) => path === slices)).toHaveLength(16);
+});
