@@ -1,89 +1,105 @@
+import { createForgottenPeriods, type ForgottenPeriodsOptions } from './forgotten-periods.ts';
 import type { Json } from './source.ts';
 
 /** Lines of one text and period that some sources have yet to show. */
 export interface Awaited {
-  /** Place of the source that was the first to show it; -1 if that source is no longer there. */
-  readonly by: number;
+  /** Place of the source that was the last to show one first; -1 if that source is no longer there. */
+  by: number;
   /** How many each source has yet to show, by its place. */
   readonly missing: number[];
 }
 
-/** Counts of lines that sources have yet to show, and of which the text is no longer known. */
+/** Lines that sources have yet to show and of which the text is no longer known: their hashes, or, of very many, their number. */
 export interface ForgottenLines {
-  add: (line: Awaited, period: number) => void;
-  /** Whether a source that shows a line of that period may be showing one of them, which is then one less. */
+  add: (line: Awaited, period: number, hash: number) => void;
+  /** Whether a source that shows a line of that hash is showing one of that period, which is then one less. */
+  takeHashed: (place: number, period: number, hash: number) => boolean;
+  /** Whether a source that shows a line of about that period may be showing one without a hash, which is then one less. */
   take: (place: number, period: number) => boolean;
   /** A source has shown what another one had shown before it. */
   noteRepeat: (by: number, place: number) => void;
-  /** Plain JSON; `more`: lines that are taken for forgotten, too. */
-  state: (more: readonly [period: number, line: Awaited][]) => Json;
+  /** Plain JSON with `room` hashes at most, and how many lines have none in it. `more`: lines that are taken for forgotten, too. */
+  state: (more: readonly [period: number, line: Awaited][], room: number) => { state: Json; left: number };
 }
 
-/** Periods that are remembered, the latest ones; two before and two after that of a line are looked at. */
-const maxPeriods = 16;
+export interface ForgottenLinesOptions extends Omit<ForgottenPeriodsOptions, 'pairs'> {
+  sources: number;
+  /** Whether a source repeats another one before it is seen to, by their places. */
+  repeat: (by: number, place: number) => boolean;
+  /** What `state` gave for the same sources. */
+  saved: Json | undefined;
+}
 
 /**
- * Which line a source shows is not known any more, so only sources count that do repeat another one: a file that has lines of its own
- * shows nothing of what the kernel's ring buffer has. `repeat`: whether a source repeats another one before it is seen to, by
- * their places. `saved`: what `state` gave for the same sources.
+ * Which line a source shows is not known where there is no hash, so only sources count then that do repeat another one: a file that has lines
+ * of its own shows nothing of what the kernel's ring buffer has.
  */
-export function createForgottenLines(
-  sources: number,
-  repeat: (by: number, place: number) => boolean,
-  saved: Json | undefined,
-): ForgottenLines {
-  const { periods, repeats } = (saved ?? {}) as Readonly<Record<string, Json>>;
+export function createForgottenLines(options: ForgottenLinesOptions): ForgottenLines {
+  const { sources, repeat, saved, onForgotten } = options;
   const pairs = sources * sources;
-  /** Whether one source has ever shown what another one had shown before it, by the pair. */
+  const { repeats } = (saved ?? {}) as Readonly<Record<string, Json>>;
+  /** Whether one source has ever shown what another one had shown before it. */
   const repeated = Array.from(
     { length: pairs },
     (_, pair) =>
       repeat(Math.floor(pair / sources), pair % sources) || (Array.isArray(repeats) && repeats[pair] === true),
   );
-  const byPeriod = new Map<number, number[]>();
-  if (Array.isArray(periods))
-    for (const entry of periods.slice(-maxPeriods)) {
-      const [period, counts] = Array.isArray(entry) ? (entry as Json[]) : [];
-      if (!Number.isSafeInteger(period) || !Array.isArray(counts)) continue;
-      const read = Array.from({ length: pairs }, (_, pair) => (Number.isSafeInteger(counts[pair]) ? counts[pair] : 0));
-      byPeriod.set(
-        period as number,
-        read.map((count) => Math.max(0, count as number)),
-      );
-    }
+  const periods = restore({ ...options, pairs });
 
   return {
-    add: (line, period) => addTo(byPeriod, line, period),
+    add({ by, missing }, period, hash) {
+      if (by < 0) return onForgotten(Math.max(...missing));
+      for (const [place, count] of missing.entries()) periods.addHash(period, by * sources + place, hash, count);
+    },
+    takeHashed(place, period, hash) {
+      for (let pair = place; pair < pairs; pair += sources)
+        if (periods.takeHash(period, pair, hash)) return (repeated[pair] = true);
+      return false;
+    },
     take(place, period) {
-      for (let near = period - 2; byPeriod.size > 0 && near <= period + 2; near++) {
-        const counts = byPeriod.get(near);
-        if (counts === undefined) continue;
-        for (let by = 0; by < sources; by++) {
-          const pair = by * sources + place;
-          if (repeated[pair] !== true || counts[pair] === 0) continue;
-          (counts[pair] as number)--;
-          return true;
-        }
-      }
+      for (let near = period - 2; near <= period + 2; near++)
+        for (let pair = place; pair < pairs; pair += sources)
+          if (repeated[pair] === true && periods.takeCount(near, pair)) return true;
       return false;
     },
     noteRepeat(by, place) {
       if (by >= 0) repeated[by * sources + place] = true;
     },
-    state(more) {
-      const all = new Map([...byPeriod].map(([period, counts]) => [period, [...counts]]));
-      for (const [period, line] of more) addTo(all, line, period);
-      return { periods: [...all], repeats: [...repeated] };
+    state(more, room) {
+      const { counts, hashes, unsaved } = periods.state(room);
+      for (const [period, { by, missing }] of more) {
+        const of = counts.get(period) ?? Array.from({ length: pairs }, () => 0);
+        if (by >= 0) for (const [place, count] of missing.entries()) (of[by * sources + place] as number) += count;
+        counts.set(period, of);
+      }
+      const left = more.reduce((sum, [, { missing }]) => sum + Math.max(...missing), unsaved);
+      return { state: { periods: [...counts], repeats: [...repeated], hashes }, left };
     },
   };
+}
 
-  function addTo(periodCounts: Map<number, number[]>, { by, missing }: Awaited, period: number): void {
-    if (by < 0 || !missing.some((count) => count > 0)) return;
-    let counts = periodCounts.get(period);
-    if (counts === undefined) {
-      periodCounts.set(period, (counts = Array.from({ length: pairs }, () => 0)));
-      if (periodCounts.size > maxPeriods) periodCounts.delete(Math.min(...periodCounts.keys()));
-    }
-    for (const [place, count] of missing.entries()) (counts[by * sources + place] as number) += count;
-  }
+function restore(options: ForgottenPeriodsOptions & Pick<ForgottenLinesOptions, 'saved'>) {
+  const { pairs, saved } = options;
+  const { periods, hashes } = (saved ?? {}) as Readonly<Record<string, Json>>;
+  const restored = createForgottenPeriods(options);
+  for (const [period, counts] of listsOf(periods))
+    if (isWhole(period) && Array.isArray(counts))
+      for (const [pair, count] of counts.slice(0, pairs).entries()) restored.addCount(period, pair, countOf(count));
+  // The latest was saved first.
+  for (const [period, pair, hash, count] of listsOf(hashes).toReversed())
+    if (isWhole(period) && isWhole(pair) && pair >= 0 && pair < pairs && isWhole(hash))
+      restored.addHash(period, pair, hash, countOf(count));
+  return restored;
+}
+
+function listsOf(value: Json | undefined): Json[][] {
+  return Array.isArray(value) ? (value as Json[]).filter((entry): entry is Json[] => Array.isArray(entry)) : [];
+}
+
+function isWhole(value: Json | undefined): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function countOf(value: Json | undefined): number {
+  return isWhole(value) ? Math.max(0, value) : 0;
 }

@@ -102,7 +102,7 @@ describe('what it costs', () => {
   const forgetful = ['a', 'a', 'b', 'c', 'd'];
 
   test('of too many texts the oldest is forgotten and counted; a source that repeats another one shows it in vain', () => {
-    const filter = once({ max: 3 });
+    const filter = once({ max: 3, maxHashes: 0 });
     for (const text of forgetful) show(filter, kmsg, text);
     expect(filter.counts.forgotten).toBe(2);
     expect(['d', 'c', 'b', 'a', 'a', 'a'].map((text) => show(filter, file, text))).toStrictEqual([
@@ -116,7 +116,7 @@ describe('what it costs', () => {
   });
 
   test('nothing of a source that has all lines is the first again, though it has repeated none yet', () => {
-    const filter = once({ max: 3, whole: two });
+    const filter = once({ max: 3, maxHashes: 0, whole: two });
     for (let number = 0; number < 100; number++) expect(show(filter, kmsg, `IN=${number}`)).toBe(true);
     for (let number = 0; number < 100; number++) expect(show(filter, file, `IN=${number}`)).toBe(false);
     expect(filter.counts).toEqual({ repeats: 100, forgotten: 97 });
@@ -138,7 +138,7 @@ describe('what it costs', () => {
   });
 
   test('forgotten lines of two minutes ago take nothing from a source', () => {
-    const filter = once({ max: 1 });
+    const filter = once({ max: 1, maxHashes: 0 });
     for (const text of ['a', 'b', 'c']) show(filter, kmsg, text);
     expect(show(filter, file, 'c')).toBe(false);
     expect(show(filter, file, 'd', noon + 120_000)).toBe(true);
@@ -175,9 +175,9 @@ describe('what it costs', () => {
   });
 
   test('after a restart, too, the oldest goes first', () => {
-    const filter = once({ max: 3 });
+    const filter = once({ max: 3, maxHashes: 0 });
     for (const text of ['a', 'b', 'c']) show(filter, kmsg, text);
-    const next = restarted(filter, { max: 3 });
+    const next = restarted(filter, { max: 3, maxHashes: 0 });
     show(next, kmsg, 'd');
     expect(['d', 'c', 'b', 'a'].map((text) => show(next, file, text))).toStrictEqual([false, false, false, false]);
     expect(next.counts).toStrictEqual({ repeats: 4, forgotten: 1 });
@@ -203,6 +203,15 @@ describe('a restart', () => {
     ['entries that are none', { sources: two, awaited: [1, ['x'], [1, [1, 1]], ['x', 'y']], left: 'x' }],
     ['counts that are none', { sources: two, awaited: [['x', [-1, 'y']]], left: -1 }],
     ['forgotten lines that are none', { sources: two, awaited: [], left: 0, forgotten: 'x' }],
+    [
+      'hashes that are none',
+      {
+        sources: two,
+        awaited: [],
+        left: 0,
+        forgotten: { hashes: [1, ['x'], [1, 9, 5, 1], [1, -1, 5, 1], [1, 1, 'x', 1], [1, 1, 5, -7]] },
+      },
+    ],
     [
       'periods that are none',
       { sources: two, awaited: [], left: 0, forgotten: { periods: [1, ['x', [1]]], repeats: 1 } },
