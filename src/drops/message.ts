@@ -1,6 +1,7 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { FlowDetails, OverflowDetails, ScanDetails } from '../model/finding.ts';
-import type { Series, DistinctValues } from '../model/series.ts';
+import type { EventDetails, FlowDetails, ScanDetails } from '../model/finding.ts';
+import type { IncidentDetails } from '../model/incident.ts';
+import type { DistinctValues, Series } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { nameOf, policyText } from './endpoint-name.ts';
@@ -8,13 +9,16 @@ import { ianaName } from './iana-ports.ts';
 import { icmpName } from './icmp-names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 
+/** So many ports of one peer look like a scan. */
+const portsOfScan = 16;
+
 /**
  * People's alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. `answer`: what
  * policies say, where they were asked.
  */
 export function dropMessage(
   series: Series,
-  details: FlowDetails | OverflowDetails | ScanDetails,
+  details: Exclude<EventDetails, IncidentDetails>,
   lowerBound: string,
   answer?: PolicyVerdict,
 ): string {
@@ -24,11 +28,12 @@ export function dropMessage(
 }
 
 function sentencesOf(
-  details: FlowDetails | OverflowDetails | ScanDetails,
+  details: Exclude<EventDetails, IncidentDetails>,
   series: Series,
   answer: PolicyVerdict | undefined,
 ): string[] {
   if (details.kind === 'flow') return flowSentences(details, series, answer);
+  if (details.kind === 'ports') return portsSentences(details.example, series);
   return details.kind === 'overflow' ? overflowSentences(details.example, series) : scanSentences(details, series);
 }
 
@@ -120,10 +125,32 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
   return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
 }
 
+/** A scan of this Pod, or by it, or what a peer with many ports of its own choice looks like. */
+function portsSentences(given: FlowDetails, series: Series): string[] {
+  const { finding, peers, ports } = series;
+  const example: FlowDetails = { ...given, port: undefined, policy: undefined, refusedBy: undefined };
+  const { direction, peer, reply } = example;
+  const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
+  const count = ports.seen.length === 1 ? 'port ' : `${ports.past > 0 ? 'over ' : ''}${ports.seen.length} ports: `;
+  const answers = direction === 'receiving' ? ': answers from ' : ": this Pod's answers from ";
+  return [
+    `${opening(example)} ${peerText(peer, peers)}${reply ? answers : ', on '}${count}${listed(ports.seen, ports.past)}.`,
+    loggedAt({ ...example, path: '' }, finding.node),
+    decidedBy(example),
+    reply || ports.seen.length < portsOfScan ? adviseOn(example, own) : scanAdvice(example),
+  ];
+}
+
+function scanAdvice({ direction, peer }: FlowDetails): string {
+  const who = direction === 'sending' ? 'this Pod' : peer.kind === 'pod' ? nameOf(peer) : undefined;
+  const look = 'his looks like a port scan, or like FTP or RPC, which choose ports as they go.';
+  return who === undefined ? `T${look}` : `Check what ${who} runs: t${look}`;
+}
+
 /** All that was dropped for this Pod beyond the findings that have an Event of their own. */
 function overflowSentences(example: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
-  const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= 16;
+  const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= portsOfScan;
   return [
     `${openingOfMany(example, series)}.`,
     scan ? `This looks like a port scan${example.direction === 'sending' ? ': check what this Pod runs' : ''}.` : '',

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { EventDetails, FlowDetails, ScanDetails } from '../model/finding.ts';
+import type { EventDetails, FlowDetails, PortsDetails, ScanDetails } from '../model/finding.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
@@ -53,6 +53,7 @@ export function annotationsOf(series: Series, policy?: PolicyName): Record<strin
 
 function valuesOf(details: EventDetails, series: Series, policy: PolicyName | undefined): Values {
   if (details.kind === 'flow') return { ...flowValues(details, series), ...policyValues(details, policy) };
+  if (details.kind === 'ports') return portsValues(details, series);
   if (details.kind === 'overflow') return overflowValues(series);
   return details.kind === 'scan' ? scanValues(details, series) : incidentValues(details);
 }
@@ -67,6 +68,17 @@ function flowValues(details: FlowDetails, { peers }: Series): Values {
     peer: peerText(peer),
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
     code: martian ? 'KN403' : undefined,
+  };
+}
+
+/** Its ports may be of several protocols, and its packets denied by several policies. */
+function portsValues({ example }: PortsDetails, { peers, ports }: Series): Values {
+  return {
+    direction: example.direction,
+    verdict: example.verdict,
+    peer: peerText(example.peer),
+    peers: countOf(peers) > 1 ? countOf(peers) : undefined,
+    ports: countOf(ports),
   };
 }
 

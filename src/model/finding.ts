@@ -43,6 +43,12 @@ export interface OverflowDetails {
   example: FlowDetails;
 }
 
+/** Packets of one peer on several ports of one object, which differ in nothing else but their policies: a port scan, or a protocol that chooses its ports. */
+export interface PortsDetails {
+  kind: 'ports';
+  example: FlowDetails;
+}
+
 /** Packets of one that tries many objects of a node: a scan, or a client that is refused everywhere. */
 export interface ScanDetails {
   kind: 'scan';
@@ -51,7 +57,7 @@ export interface ScanDetails {
   example: FlowDetails;
 }
 
-export type EventDetails = FlowDetails | OverflowDetails | ScanDetails | IncidentDetails;
+export type EventDetails = FlowDetails | PortsDetails | OverflowDetails | ScanDetails | IncidentDetails;
 
 export interface Finding {
   /** Equal for all packets that are one and the same problem of one object on one node. */

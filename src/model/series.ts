@@ -63,9 +63,9 @@ export interface Series {
   last: Millis;
   /** Log lines were lost or suppressed meanwhile: `count` is a lower bound. */
   suppressed: boolean;
-  /** Names of the peer's Pods; in an overflow, identities of peers. */
+  /** Names of the peer's Pods; of an overflow and of the target of a scan, identities of peers; else of a scan, what was tried. */
   peers: DistinctValues;
-  /** Only for an overflow: `5432/TCP` and the like. */
+  /** `5432/TCP` and the like; none of a single flow, whose port is in its details. */
   ports: DistinctValues;
   published: Published;
   /** When the next write is due; null when there is nothing to publish. */
@@ -84,7 +84,7 @@ export interface ObjectSlots {
   window: number;
   /** Problems with an Event of their own. */
   distinct: number;
-  /** Of those that are drops, by the identity of the peer. */
+  /** Of those that are drops, by the identity of the peer; those that have become one Event for several ports are counted as before. */
   peers?: Record<string, number>;
 }
 

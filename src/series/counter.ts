@@ -5,7 +5,8 @@ import type { Series, SeriesState } from '../model/series.ts';
 import { createLostLines, mayBeLost } from './lost-lines.ts';
 import type { OpenSeries } from './open-series.ts';
 import { noteOthers } from './others.ts';
-import type { Pending } from './pending.ts';
+import { type Pending, withdraw } from './pending.ts';
+import { singleFinding } from './many-ports.ts';
 import { strangerFinding } from './scans.ts';
 
 export interface CounterOptions {
@@ -14,6 +15,14 @@ export interface CounterOptions {
   restored: Pick<SeriesState, 'reports' | 'counts'> | undefined;
   /** An Event about the series would say something new. */
   onCounted: (series: Series, time: Millis) => void;
+}
+
+interface Counted {
+  finding: Finding;
+  time: Millis;
+  weight: number;
+  last?: Millis | undefined;
+  from?: Series | undefined;
 }
 
 export type Counter = ReturnType<typeof createCounter>;
@@ -39,7 +48,7 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
   /** Adds `weight` packets to the series of a finding. `last`: of one that comes again, from `time` to then, in which no window ends. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
-    countOne(finding, time, weight, last);
+    countOne({ finding, time, weight, last });
     if (held.scans.takeBegun()) joinUnpublished();
   }
 
@@ -55,8 +64,8 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     }
   }
 
-  /** Gives the series that it was counted in. */
-  function countOne(finding: Finding, time: Millis, weight: number, last?: Millis): Series | undefined {
+  /** Gives the series that it was counted in. `from`: the one that has counted it until now. */
+  function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
     const series = open.of(finding, time, last);
     // The packets of a scan that are counted on the node are counted on Pods, too.
     const isCounted = finding.details.kind === 'scan';
@@ -64,28 +73,28 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
       if (!isCounted) counts.uncounted += weight;
       return undefined;
     }
-    if (series.count === 0) series.suppressed = lostLines.bearOn(series, time);
     const { details } = series.finding;
+    // One for many ports has the packets of others from its beginning.
+    if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.bearOn(series, time);
     if (details.kind === 'overflow' && !isCounted) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
-    const refused = noteOthers(series, finding);
+    const refused = noteOthers(series, finding, from);
     if (refused !== undefined) held.scans.joined(series, refused);
     onCounted(series, time);
     const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
-    if (stranger !== undefined) countOne(stranger, time, weight, last);
+    if (stranger !== undefined) countOne({ finding: stranger, time, weight, last, from });
     return series;
   }
 
   /** A peer turned out to scan: what no Event counts yet is counted with its scan. */
   function joinUnpublished(): void {
     for (const series of held.current()) {
-      const { finding, published, count: packets, first, last, suppressed } = series;
-      if (published.writes > 0 || pending.mayBePublished(series)) continue;
-      if (held.scans.roleIn(finding) === undefined) continue;
+      if (held.scans.roleIn(series.finding) === undefined || !withdraw(pending, series)) continue;
       open.forget(series);
-      pending.delete(series);
-      const joint = countOne(finding, first, 1);
-      if (packets > 1) countOne(finding, last, packets - 1);
+      const { count: packets, first, last, suppressed } = series;
+      const finding = singleFinding(series.finding);
+      const joint = countOne({ finding, time: first, weight: 1, from: series });
+      if (packets > 1) countOne({ finding, time: last, weight: packets - 1 });
       if (suppressed && joint !== undefined) joint.suppressed = true;
     }
   }

@@ -1,14 +1,12 @@
-import { objectKey } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, SeriesState } from '../model/series.ts';
 import type { StateChange } from '../model/state-change.ts';
 import type { SeriesChanges } from './changes.ts';
-import { createDistinctValues } from './distinct-values.ts';
 import { createHeldSeries } from './held-series.ts';
-import { scanFinding, scanIdentity } from './scans.ts';
+import { createPlacement } from './placement.ts';
 import { createSlots, type SlotLimits } from './slots.ts';
-import { windowLength, windowOf } from './window.ts';
+import { windowLength } from './window.ts';
 
 export interface SeriesLimits extends SlotLimits {
   /** Series held in memory; what is past that is only counted, in `counts.uncounted`. */
@@ -19,14 +17,17 @@ export interface OpenSeriesOptions {
   limits: SeriesLimits;
   restored: SeriesState | undefined;
   changes: SeriesChanges;
+  /** Takes a series out of what is to be published; false where an Event may count it. */
+  withdraw: (series: Series) => boolean;
 }
 
 export type OpenSeries = ReturnType<typeof createOpenSeries>;
 
-/** Which series a finding counts in, within the limits: its own, that of a scan, or the one for what is past the places of its object. */
-export function createOpenSeries({ limits, restored, changes }: OpenSeriesOptions) {
+/** Which series a finding counts in, within the limits: its own, that of a scan, that of many ports of its peer, or the one for what is past the places of its object. */
+export function createOpenSeries({ limits, restored, changes, withdraw }: OpenSeriesOptions) {
   const held = createHeldSeries(changes, restored);
-  const slots = createSlots(limits, restored?.objects);
+  const slots = createSlots(limits, restored);
+  const placement = createPlacement({ total: limits.total, held, slots, withdraw, sweep });
   let nextSweep: Millis = restored?.nextSweep ?? -Infinity;
   /** The latest time seen. Windows never go back: a packet that comes late counts in the window that is open now. */
   let clock: Millis = restored?.clock ?? -Infinity;
@@ -43,10 +44,10 @@ export function createOpenSeries({ limits, restored, changes }: OpenSeriesOption
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
       // Entries for findings that never come again would cost more than all else.
-      if (last === undefined) return openOne(finding.identity) ?? open(finding, time);
+      if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
-      const series = openOne(finding.identity) ?? open(finding, time);
+      const series = placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
       return series;
     },
@@ -64,75 +65,12 @@ export function createOpenSeries({ limits, restored, changes }: OpenSeriesOption
     },
   };
 
-  function openOne(identity: string): Series | undefined {
-    const known = held.get(identity);
-    return known !== undefined && clock < known.windowEnd ? known : undefined;
-  }
-
-  function open(finding: Finding, time: Millis): Series | undefined {
-    const role = held.scans.roleIn(finding);
-    if (role !== undefined) {
-      const known = openOne(scanIdentity(finding, role));
-      return known ?? (isFull() ? undefined : begin(scanFinding(finding, role), time));
-    }
-    if (!slots.hasRoom(finding, clock))
-      return openOne(overflowIdentity(finding)) ?? begin(overflowFinding(finding), time);
-    if (isFull()) return undefined;
-    slots.take(finding, clock);
-    return begin(finding, time);
-  }
-
-  function isFull(): boolean {
-    if (held.size < limits.total) return false;
-    sweep();
-    return held.size >= limits.total;
-  }
-
-  function begin(finding: Finding, time: Millis): Series {
-    const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
-    held.add(series);
-    return series;
-  }
-
   function sweep(): void {
     nextSweep = clock + windowLength / 4;
     latest = new WeakMap();
     held.sweep(clock);
     slots.sweep(clock);
   }
-}
-
-function overflowIdentity({ regarding, node }: Finding): string {
-  return `overflow|${objectKey(regarding)}|${node}`;
-}
-
-/** What is past the places of an object is counted as. */
-function overflowFinding(finding: Finding): Finding {
-  const { details } = finding;
-  if (details.kind === 'incident') return finding;
-  const example = details.kind === 'flow' ? details : details.example;
-  return {
-    ...finding,
-    identity: overflowIdentity(finding),
-    related: undefined,
-    details: { kind: 'overflow', example },
-  };
-}
-
-function newSeries(finding: Finding, { number, end }: { number: number; end: Millis }, time: Millis): Series {
-  return {
-    finding,
-    window: number,
-    windowEnd: end,
-    count: 0,
-    first: time,
-    last: time,
-    suppressed: false,
-    peers: createDistinctValues(),
-    ports: createDistinctValues(),
-    published: { count: 0, writes: 0, at: null, suppressed: false, base: 0, resourceVersion: undefined },
-    due: null,
-  };
 }
 
 function finite(time: Millis): Millis | null {

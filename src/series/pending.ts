@@ -49,7 +49,7 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
     /** It was taken, and not written for a reason that is not its own: it has the turn that it had. */
     putBack: (series: Series, now: Millis): void => turns.giveBack(series, now),
     /** The API server may have it, whatever the answer was or whether the agent was killed before it came. */
-    mayBePublished: (series: Series): boolean => tried.has(series),
+    mayBePublished: (series: Series): boolean => series.published.writes > 0 || tried.has(series),
     /** All those whose time has come, most urgent first. Takes no turn. */
     due: (now: Millis): Series[] => dueAt(now, pending),
     /** Earliest time at which `next` will have something; Infinity when there is nothing to publish. */
@@ -88,4 +88,11 @@ export function createPending(restored: readonly Series[], onEarlier: (() => voi
   function nextDue(): Millis {
     return Math.min(turns.size > 0 ? heldUntil : Infinity, times.next());
   }
+}
+
+/** The series is counted elsewhere from now; false where the API server may have it. */
+export function withdraw(pending: Pending, series: Series): boolean {
+  if (pending.mayBePublished(series)) return false;
+  pending.delete(series);
+  return true;
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Endpoint, nodeRef, objectKey, type ObjectRef } from '../model/endpoint.ts';
-import type { Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
+import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
 import type { Series } from '../model/series.ts';
 
 /** A peer that more objects of a node than this refuse, within their hours, scans: as many as an object has Events of its own. */
@@ -43,8 +43,9 @@ export function createScans(restored: Iterable<Series>) {
   };
 
   /** Whose Event counts a packet that is part of a scan; undefined where it is none. */
-  function roleIn({ details, regarding }: Finding): 'target' | 'scanner' | undefined {
-    if (details.kind !== 'flow' || !refusals.hasSuspects) return undefined;
+  function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
+    const details = refusals.hasSuspects ? exampleOf(given) : undefined;
+    if (details === undefined) return undefined;
     if (isTry(details)) {
       if (!isScan(details.peer.identity, regarding)) return undefined;
       know(details.peer);
@@ -65,7 +66,8 @@ export function createScans(restored: Iterable<Series>) {
     version++;
     const { details, regarding } = series.finding;
     for (const identity of refusedBy(series)) refusals.add(identity, objectKey(regarding));
-    if (details.kind === 'flow' && isTry(details)) know(details.peer);
+    const example = exampleOf(details);
+    if (example !== undefined && isTry(example)) know(example.peer);
   }
 
   function know({ object, identity }: Endpoint): void {
@@ -130,6 +132,12 @@ function joint(finding: Finding, of: ScanDetails['of'], example: FlowDetails): F
   };
 }
 
+/** Of what is about one peer of one object. */
+function exampleOf(details: EventDetails): FlowDetails | undefined {
+  if (details.kind === 'flow') return details;
+  return details.kind === 'ports' ? details.example : undefined;
+}
+
 /** A packet by which a Pod or an unknown address asked for something: no answer, and none of the cluster's own services. */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
@@ -138,6 +146,7 @@ function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean
 
 /** Identities of the peers that the object of a series refuses in it. */
 function refusedBy({ finding: { details }, peers }: Series): readonly string[] {
-  if (details.kind === 'flow') return isTry(details) ? [details.peer.identity] : [];
+  const example = exampleOf(details);
+  if (example !== undefined) return isTry(example) ? [example.peer.identity] : [];
   return details.kind === 'scan' && details.of === 'target' ? peers.seen : [];
 }

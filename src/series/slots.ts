@@ -8,55 +8,123 @@ import { windowOf } from './window.ts';
 export interface SlotLimits {
   /** Events of one object in one window; what is past that is counted in one more. */
   perObject: number;
-  /** Of those, Events about one peer: a port scan must not hide what else an object has. By default 3. */
+  /** Of those, Events about one peer: what is past that is counted in one for all its ports. By default 3. */
   perPeer?: number;
 }
 
+export type Slots = ReturnType<typeof createSlots>;
+
 /** How many Events each object has in its window, and how many of them are about one peer. */
-export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored: SeriesState['objects'] = []) {
-  const objects = new Map<string, ObjectSlots>(restored);
+export function createSlots(
+  { perObject, perPeer = 3 }: SlotLimits,
+  restored?: Pick<SeriesState, 'objects' | 'series'>,
+) {
+  const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
+  const flows = createFlows();
+  for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
     /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
-    hasRoom({ regarding, details }: Finding, clock: Millis): boolean {
-      const object = objectKey(regarding);
-      const known = objects.get(object);
-      if (details.kind === 'incident' || known?.window !== windowOf(clock, object).number) return true;
-      if (known.distinct >= perObject) return false;
-      return details.kind !== 'flow' || (known.peers?.[details.peer.identity] ?? 0) < perPeer;
+    hasRoom(finding: Finding, clock: Millis): boolean {
+      if (finding.details.kind === 'incident') return true;
+      const slots = slotsAt(finding, clock);
+      return slots === undefined || (slots.distinct < perObject && eventsOfPeer(finding, slots) < perPeer);
     },
-    take({ regarding, details }: Finding, clock: Millis): void {
-      const object = objectKey(regarding);
-      const { number: window } = windowOf(clock, object);
+    /** Whether the peer of a finding has as many Events of the object as it may have at `clock`. */
+    isPastShare(finding: Finding, clock: Millis): boolean {
+      const slots = slotsAt(finding, clock);
+      return slots !== undefined && eventsOfPeer(finding, slots) >= perPeer;
+    },
+    isFull(finding: Finding, clock: Millis): boolean {
+      return (slotsAt(finding, clock)?.distinct ?? 0) >= perObject;
+    },
+    /** The single flows of its object that have a slot. */
+    flowsOf: ({ regarding }: Finding): readonly Series[] => flows.of(objectKey(regarding)),
+    take(series: Series): void {
+      const { window, finding } = series;
+      const object = objectKey(finding.regarding);
       let slots = objects.get(object);
-      if (slots?.window !== window) objects.set(object, (slots = { window, distinct: 0, peers: {} }));
-      slots.distinct++;
-      if (details.kind === 'flow') {
-        const { identity } = details.peer;
-        slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 0) + 1 };
+      if (slots?.window !== window) {
+        objects.set(object, (slots = { window, distinct: 0, peers: {} }));
+        flows.forget(object);
       }
+      slots.distinct++;
+      countPeer(slots, series, 1);
+      flows.add(series);
       changes.changed(object);
     },
     /** The series is counted in another one. */
-    giveBack({ window, finding: { regarding, details } }: Series): void {
-      const object = objectKey(regarding);
-      const slots = objects.get(object);
-      if (details.kind !== 'flow' || slots?.window !== window) return;
-      slots.distinct--;
-      const { identity } = details.peer;
-      slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 1) - 1 };
-      changes.changed(object);
-    },
+    giveBack: (series: Series): void => release(series, true),
+    /** The same, but its peer has used its share. */
+    giveUp: (series: Series): void => release(series, false),
     /** Forgets objects whose window is over at `clock`. */
     sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {
         if (window === windowOf(clock, object).number) continue;
         objects.delete(object);
+        flows.forget(object);
         changes.changed(object);
       }
     },
     takeChanges: changes.take,
     entries: changes.entries,
   };
+
+  function currentOf({ finding }: Pick<Series, 'finding'>): ObjectSlots | undefined {
+    return objects.get(objectKey(finding.regarding));
+  }
+
+  function slotsAt(finding: Finding, clock: Millis): ObjectSlots | undefined {
+    const object = objectKey(finding.regarding);
+    const slots = objects.get(object);
+    return slots?.window === windowOf(clock, object).number ? slots : undefined;
+  }
+
+  function release(series: Series, forPeer: boolean): void {
+    const { window, finding } = series;
+    const { kind } = finding.details;
+    const slots = currentOf(series);
+    if ((kind !== 'flow' && kind !== 'ports') || slots?.window !== window) return;
+    slots.distinct--;
+    if (forPeer) countPeer(slots, series, -1);
+    flows.remove(series);
+    changes.changed(objectKey(finding.regarding));
+  }
+}
+
+/** About the peer of a single flow. */
+function eventsOfPeer({ details }: Finding, { peers }: ObjectSlots): number {
+  return details.kind === 'flow' ? (peers?.[details.peer.identity] ?? 0) : 0;
+}
+
+/** Series of single flows that have a slot, by object. */
+function createFlows() {
+  const byObject = new Map<string, Series[]>();
+
+  return {
+    of: (object: string): readonly Series[] => byObject.get(object) ?? [],
+    add(series: Series): void {
+      if (series.finding.details.kind !== 'flow') return;
+      const known = byObject.get(keyOf(series));
+      if (known === undefined) byObject.set(keyOf(series), [series]);
+      else known.push(series);
+    },
+    remove(series: Series): void {
+      const known = byObject.get(keyOf(series)) ?? [];
+      const index = known.indexOf(series);
+      if (index !== -1) known.splice(index, 1);
+    },
+    forget: (object: string): void => void byObject.delete(object),
+  };
+}
+
+function keyOf({ finding }: Pick<Series, 'finding'>): string {
+  return objectKey(finding.regarding);
+}
+
+function countPeer(slots: ObjectSlots, { finding: { details } }: Series, change: 1 | -1): void {
+  if (details.kind !== 'flow') return;
+  const { identity } = details.peer;
+  slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 0) + change };
 }

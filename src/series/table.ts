@@ -5,7 +5,7 @@ import { type Answers, createAnswers } from './answers.ts';
 import { createSeriesChanges } from './changes.ts';
 import { type Counter, createCounter } from './counter.ts';
 import { createOpenSeries, type SeriesLimits } from './open-series.ts';
-import { createPending, type Pending } from './pending.ts';
+import { createPending, type Pending, withdraw } from './pending.ts';
 import { dueAfter } from './schedule.ts';
 
 export const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
@@ -45,8 +45,8 @@ export interface SeriesTableOptions {
 export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable {
   const { limits = defaultSeriesLimits, restored, now, onEarlier, spread = () => 0 } = options;
   const changes = createSeriesChanges();
-  const open = createOpenSeries({ limits, restored, changes });
   const pending = createPending(restored ? [...restored.series, ...restored.past] : [], onEarlier);
+  const open = createOpenSeries({ limits, restored, changes, withdraw: (series) => withdraw(pending, series) });
   const counter = createCounter({ open, pending, restored, onCounted: schedule });
   const { held } = open;
 

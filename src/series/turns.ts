@@ -92,7 +92,7 @@ export function createTurns(restored: readonly Series[]) {
 
 function peerOf({ finding: { details } }: Series): string | undefined {
   if (details.kind === 'flow') return details.peer.identity;
-  return details.kind === 'scan' ? details.example.peer.identity : undefined;
+  return details.kind === 'scan' || details.kind === 'ports' ? details.example.peer.identity : undefined;
 }
 
 function heaviest(ready: ReadonlySet<Series>): Series {

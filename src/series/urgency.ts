@@ -38,5 +38,7 @@ export function byWeight(a: Series, b: Series): number {
 }
 
 function isJoined({ finding: { details } }: Series): boolean {
-  return details.kind === 'overflow' || (details.kind === 'scan' && details.of === 'target');
+  return (
+    details.kind === 'overflow' || details.kind === 'ports' || (details.kind === 'scan' && details.of === 'target')
+  );
 }

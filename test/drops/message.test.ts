@@ -239,6 +239,67 @@ const scan = (of: ScanDetails['of'], example: Partial<FlowDetails>, peers: strin
     }),
   );
 
+const manyPorts = (example: Partial<FlowDetails>, seen: string[], past = 0): string =>
+  messageOf(
+    series({
+      finding: finding({ details: { kind: 'ports', example: flow(example) } }),
+      ports: { ...distinct(seen), past },
+    }),
+  );
+
+describe('many ports of one peer', () => {
+  const netcheck = podEnd({ address: '10.65.9.9', object: podRef('netcheck', 'lab') });
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
+  const looks = 'looks like a port scan, or like FTP or RPC, which choose ports as they go.';
+
+  test.each<[string, string, string]>([
+    [
+      'of a Pod: who is to be looked at comes first',
+      manyPorts({ ...calico, peer: netcheck }, numbers(300)),
+      'Packet dropped when receiving traffic from lab/netcheck (10.65.9.9), on 300 ports: 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 295 more. ' +
+        `[node-a, "calico-drop"] Check what lab/netcheck runs: this ${looks}`,
+    ],
+    [
+      'of the Pod itself',
+      manyPorts({ ...calico, direction: 'sending', peer: netcheck }, numbers(16)),
+      'Packet dropped when sending traffic to lab/netcheck (10.65.9.9), on 16 ports: 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 11 more. ' +
+        `[node-a, "calico-drop"] Check what this Pod runs: this ${looks}`,
+    ],
+    [
+      'of an address outside',
+      manyPorts({}, numbers(512), 70),
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster), on over 512 ports: 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and over 507 more. ' +
+        `[node-a] This ${looks}`,
+    ],
+    [
+      'that are too few for a scan: what may be true of all of them is advised',
+      manyPorts({ ...calico, policy, refusedBy: 'sender', peer: netcheck, port: 53 }, ['111/UDP', '2049/TCP']),
+      'Packet dropped when receiving traffic from lab/netcheck (10.65.9.9), on 2 ports: 111/UDP, 2049/TCP. [node-a, "calico-drop"] ' +
+        'Denied by an ingress policy of this Pod or an egress policy of its peer. Check: kubectl -n shop describe networkpolicy; kubectl -n lab describe networkpolicy',
+    ],
+    [
+      'that are one, of several policies',
+      manyPorts({ ...calico, policy }, ['80/TCP']),
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster), on port 80/TCP. [node-a, "calico-drop"] ' +
+        'Denied by an ingress policy of this Pod. Check: kubectl -n shop describe networkpolicy',
+    ],
+    [
+      'that answer',
+      manyPorts({ reply: true, peer: netcheck }, numbers(20)).split(' Check')[0] ?? '',
+      'Packet dropped when receiving traffic from lab/netcheck (10.65.9.9): answers from 20 ports: 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 15 more. [node-a]',
+    ],
+    [
+      'from which the Pod answers',
+      manyPorts({ reply: true, direction: 'sending', verdict: 'rejected', peer: netcheck }, numbers(2)).split(
+        ' Check',
+      )[0] ?? '',
+      "Packet dropped when sending traffic to lab/netcheck (10.65.9.9): this Pod's answers from 2 ports: 1/TCP, 2/TCP. [node-a] Rejected.",
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(given).toBe(expected);
+  });
+});
+
 describe('a scan', () => {
   const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab') });
   const pods = Array.from({ length: 110 }, (_, number) => `shop/web-${number}`);

@@ -87,6 +87,18 @@ describe('annotations of an Event for many peers', () => {
     });
   });
 
+  test('of many ports: the peer, which way, and how many', () => {
+    const given = { peers: values(), ports: values('22/TCP', '80/TCP', '53/UDP') };
+    expect(annotated({ finding: finding({ details: { kind: 'ports', example } }), ...given })).toEqual({
+      schema: '1',
+      node: 'node-a',
+      direction: 'receiving',
+      verdict: 'dropped',
+      peer: 'external/203.0.113.9',
+      ports: '3',
+    });
+  });
+
   const ofScan = (of: ScanDetails['of']): Record<string, string> =>
     annotated({ finding: finding({ details: { kind: 'scan', of, example } }), peers: values('shop/a', 'shop/b') });
 

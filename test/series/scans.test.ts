@@ -119,6 +119,15 @@ describe('a peer that more than eight Pods of a node refuse', () => {
     expect(packets(table, 'scan of target')).toBe(109);
   });
 
+  test('and tries many ports of each at once: what no Event counts yet of them is counted with its scan, and every port is named', () => {
+    const table = createSeriesTable();
+    for (const pod of pods.slice(0, 20))
+      for (let port = 1; port <= 10; port++) table.count(refused(pod, stranger, port), at(0));
+    expect(kinds(table)).toEqual({ 'scan of target': 20, 'scan of stranger': 1 });
+    expect(packets(table)).toBe(400);
+    expect(all(table).map(({ ports }) => ports.seen.length)).toEqual(Array.from({ length: 21 }, () => 10));
+  });
+
   test('gives the places of an object back', () => {
     const table = createSeriesTable();
     scanBy(stranger, table, { ports: [1, 2, 3] });
@@ -193,7 +202,7 @@ describe('no scan', () => {
   test('a port scan of one Pod', () => {
     const table = createSeriesTable();
     for (let port = 1; port <= 300; port++) table.count(refused('web-0', stranger, port), at(0));
-    expect(kinds(table)).toEqual({ flow: 3, overflow: 1 });
+    expect(kinds(table)).toEqual({ ports: 1 });
   });
 });
 

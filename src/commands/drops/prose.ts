@@ -54,7 +54,7 @@ function firstOf(text: string, marks: readonly string[]): number {
 function portOf(sentence: string): string | undefined {
   const [, one] = / port (\d{1,5}\/\w{1,10})/.exec(sentence) ?? [];
   if (one !== undefined) return one;
-  const [, several] = / on ports (.{1,200})$/.exec(sentence) ?? [];
+  const [, several] = / (?:on|from) (?:over )?(?:\d{1,3} )?ports:? (.{1,200})$/.exec(sentence) ?? [];
   if (several !== undefined)
     return several
       .replaceAll(/ \([^()]{1,40}\)/g, '')

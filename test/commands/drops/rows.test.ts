@@ -46,7 +46,7 @@ test('each packet of a sample has a peer, a port or protocol, and a verdict', ()
   for (const event of drops.map(withoutAnnotations)) {
     const { from, to, port, verdict } = rowOf(event);
     if (event.message.startsWith('Packet dropped when')) expect([from, to]).not.toContain('-');
-    if (/ on ports? /.test(event.message)) expect(port).toMatch(/^\d+\//);
+    if (/ on (?:\d+ )?ports?:? /.test(event.message)) expect(port).toMatch(/^\d+\//);
     expect(['dropped', 'rejected', 'PacketDrop']).toContain(verdict);
   }
 });

@@ -1,0 +1,270 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Endpoint } from '../../src/model/endpoint.ts';
+import type { Finding, FlowDetails } from '../../src/model/finding.ts';
+import type { Series } from '../../src/model/series.ts';
+import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
+import { windowLength, windowOf } from '../../src/series/window.ts';
+import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
+import { stateOf } from './state-of.ts';
+
+const start = windowOf(nine, podRef().uid).end;
+const at = (seconds: number): number => start + seconds * 1000;
+
+const scanner = externalEnd({ address: '203.0.113.66', identity: '203.0.113.66' });
+const other = externalEnd({ address: '203.0.113.7', identity: '203.0.113.7' });
+
+/** A Pod of one Deployment. */
+const worker = (name: string): Endpoint =>
+  podEnd({
+    object: podRef(name, 'batch'),
+    workload: { kind: 'Deployment', namespace: 'batch', name: 'worker' },
+    identity: 'Deployment/batch/worker',
+  });
+
+/** A packet that the Pod of the tests refuses on a port. */
+function refused(port: number, peer: Endpoint = scanner, given: Partial<FlowDetails> = {}): Finding {
+  const details = flow({ port, peer, ...given });
+  const { direction, reply, verdict, enforcer } = details;
+  const identity = JSON.stringify([peer.identity, port, direction, reply, verdict, enforcer, given.policy?.name]);
+  return finding({ identity, related: peer.object, details });
+}
+
+function scan(table: SeriesTable, { peer = scanner, from = 1, count = 300, time = at(0) } = {}): void {
+  for (let port = from; port < from + count; port++) table.count(refused(port, peer), time);
+}
+
+const all = (table: SeriesTable): Series[] => [...stateOf(table).series, ...stateOf(table).past];
+const ofKind = (table: SeriesTable, kind: string): Series[] =>
+  all(table).filter(({ finding: { details } }) => details.kind === kind);
+const packets = (table: SeriesTable): number => all(table).reduce((sum, { count }) => sum + count, 0);
+
+function kinds(table: SeriesTable): Record<string, number> {
+  return Object.fromEntries(
+    ['flow', 'ports', 'overflow'].map((kind) => [kind, ofKind(table, kind).length] as const).filter(([, n]) => n > 0),
+  );
+}
+
+function publish(table: SeriesTable, series: Series, now: number): void {
+  const { count, suppressed, published } = series;
+  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+}
+
+function publishAll(table: SeriesTable, now: number): void {
+  for (const series of table.takeAll(now, () => true)) publish(table, series, now);
+}
+
+describe('the fourth port of a peer on one Pod', () => {
+  test('makes one Event of all that none counts yet', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 3 });
+    expect(kinds(table)).toEqual({ flow: 3 });
+    table.count(refused(4), at(0.5), 5);
+    expect(kinds(table)).toEqual({ ports: 1 });
+    const [one] = all(table);
+    expect(one).toMatchObject({ count: 8, first: at(0), last: at(0.5), finding: { reason: 'PacketDrop' } });
+    expect(one?.ports.seen).toEqual(['1/TCP', '2/TCP', '3/TCP', '4/TCP']);
+  });
+
+  test('leaves the Events that there are as they are, and their packets in them', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 2 });
+    publishAll(table, at(2));
+    scan(table, { from: 3, count: 298, time: at(3) });
+    expect(kinds(table)).toEqual({ flow: 2, ports: 1 });
+    table.count(refused(1), at(4));
+    expect(ofKind(table, 'flow').map(({ count }) => count)).toEqual([2, 1]);
+    expect(packets(table)).toBe(301);
+  });
+
+  test('does not take what is being written: the answer may be lost', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 3 });
+    const written = table.takeAll(at(2), () => true);
+    scan(table, { from: 4, count: 1, time: at(2) });
+    expect(kinds(table)).toEqual({ flow: 3, ports: 1 });
+    for (const series of written) table.retry(series, at(60));
+    scan(table, { from: 5, count: 5, time: at(3) });
+    expect(kinds(table)).toEqual({ flow: 3, ports: 1 });
+    expect(packets(table)).toBe(9);
+  });
+
+  test('is known after a restart', () => {
+    const before = createSeriesTable();
+    scan(before, { count: 3 });
+    const first = createSeriesTable({ restored: stateOf(before) });
+    scan(first, { from: 4, count: 1 });
+    // Whether they had been tried before it, the agent cannot know.
+    expect(kinds(first)).toEqual({ flow: 3, ports: 1 });
+    const second = createSeriesTable({ restored: stateOf(first) });
+    scan(second, { from: 5, count: 96 });
+    expect(kinds(second)).toEqual({ flow: 3, ports: 1 });
+    expect(packets(second)).toBe(100);
+  });
+
+  test('begins again in the next hour', () => {
+    const table = createSeriesTable();
+    scan(table);
+    publishAll(table, at(2));
+    table.count(refused(1), start + windowLength);
+    expect(kinds(table)).toEqual({ flow: 1 });
+    scan(table, { time: start + windowLength });
+    expect(kinds(table)).toEqual({ ports: 1 });
+    expect(packets(table)).toBe(301);
+  });
+
+  test('that lines were lost before it makes the count a lower bound', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 3 });
+    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(0.5));
+    table.count(refused(4), at(30));
+    expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
+  });
+
+  test('that lines were lost shortly before it, too', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 3 });
+    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(25));
+    table.count(refused(4), at(30));
+    expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
+  });
+
+  test('is that of another Pod of a workload: all of them are named', () => {
+    const table = createSeriesTable();
+    for (let port = 1; port <= 5; port++) table.count(refused(port, worker(`worker-${port % 2}`)), at(0));
+    expect(all(table)).toMatchObject([
+      { count: 5, peers: { seen: expect.toSatisfy((seen: string[]) => seen.length === 2) } },
+    ]);
+  });
+});
+
+describe('a scan hides no other peer', () => {
+  test('another peer has its own Event, which comes first', () => {
+    const table = createSeriesTable();
+    scan(table);
+    table.count(refused(5432, other), at(0));
+    expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
+    expect(table.next(at(5))?.series.finding.details.kind).toBe('flow');
+  });
+
+  test('it takes one place of eight: seven other peers have Events of their own', () => {
+    const table = createSeriesTable();
+    scan(table);
+    for (let peer = 1; peer <= 7; peer++) {
+      const address = `192.0.2.${peer}`;
+      table.count(refused(80, externalEnd({ address, identity: address })), at(1));
+    }
+    expect(kinds(table)).toEqual({ flow: 7, ports: 1 });
+  });
+
+  test('many that scan take the places of the object, and what comes after is counted with the rest', () => {
+    const table = createSeriesTable();
+    for (let peer = 1; peer <= 20; peer++) {
+      const address = `192.0.2.${peer}`;
+      scan(table, { peer: externalEnd({ address, identity: address }), count: 10 });
+    }
+    expect(kinds(table)).toEqual({ flow: 2, ports: 6, overflow: 1 });
+    expect(packets(table)).toBe(200);
+  });
+
+  test('memory is bounded: past the total, what has no Event yet is only counted', () => {
+    const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
+    scan(table);
+    expect(kinds(table)).toEqual({ ports: 1 });
+    for (let peer = 1; peer <= 20; peer++)
+      table.count(refused(80, externalEnd({ address: `${peer}`, identity: `${peer}` })), at(1));
+    expect(packets(table) + table.counts.uncounted).toBe(320);
+  });
+});
+
+describe('no part of it', () => {
+  test.each<[string, Partial<FlowDetails>]>([
+    ['what goes the other way', { direction: 'sending' }],
+    ['answers', { reply: true }],
+    ['what was rejected', { verdict: 'rejected' }],
+    ['what a firewall of the node dropped', { enforcer: 'host-firewall' }],
+    ['what has no port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
+    ['a packet from an impossible address', { martian: true }],
+    ['an ICMP error', { error: { reporter: other, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 } }],
+  ])('%s', (_, given) => {
+    const table = createSeriesTable();
+    scan(table, { count: 10 });
+    table.count(refused(99, scanner, { enforcer: 'network-policy', ...given }), at(0));
+    expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
+  });
+
+  test('three ports of many peers each', () => {
+    const table = createSeriesTable();
+    scan(table, { count: 3 });
+    scan(table, { count: 3, peer: other });
+    expect(kinds(table)).toEqual({ flow: 6 });
+  });
+
+  test('the same port in another policy of the same peer is a part', () => {
+    const table = createSeriesTable();
+    for (const name of ['a', 'b', 'c', 'd'])
+      table.count(
+        refused(80, scanner, { policy: { kind: 'NetworkPolicy', namespace: 'shop', name, tier: undefined } }),
+        at(0),
+      );
+    expect(all(table)).toMatchObject([{ count: 4, ports: { seen: ['80/TCP'] } }]);
+  });
+});
+
+test('each packet is in one Event, and a peer has four of a Pod in an hour at most, over restarts and writes in whatever order', () => {
+  const steps = fc.array(
+    fc.record({
+      peer: fc.integer({ min: 1, max: 3 }),
+      port: fc.integer({ min: 1, max: 12 }),
+      reply: fc.boolean(),
+      weight: fc.integer({ min: 1, max: 3 }),
+      next: fc.constantFrom('nothing', 'nothing', 'write', 'fail', 'restart', 'an hour'),
+    }),
+    { minLength: 20, maxLength: 120 },
+  );
+  fc.assert(
+    fc.property(steps, (list) => {
+      let table = createSeriesTable({ limits: { perObject: 8, total: 1000 } });
+      let time = at(0);
+      let counted = 0;
+      /** What the API server has, by the name of the Event. */
+      const events = new Map<string, { peer: string; hour: number; count: number }>();
+      for (const { peer, port, reply, weight, next } of list) {
+        time += 1000;
+        const address = `192.0.2.${peer}`;
+        table.count(refused(port, externalEnd({ address, identity: address }), { reply }), time, weight);
+        counted += weight;
+        if (next === 'an hour') time += windowLength / 2;
+        if (next === 'restart') table = createSeriesTable({ restored: stateOf(table) });
+        if (next === 'write' || next === 'fail') write(table, time + 2000, next === 'fail', events);
+      }
+      write(table, Infinity, false, events);
+      expect([...events.values()].reduce((sum, { count }) => sum + count, 0)).toBe(counted);
+      expect(table.counts.uncounted).toBe(0);
+      const pairs = Object.groupBy(
+        [...events.values()].filter(({ peer }) => peer !== ''),
+        ({ peer, hour }) => `${peer} ${hour}`,
+      );
+      for (const ofPair of Object.values(pairs)) expect(ofPair?.length).toBeLessThanOrEqual(4);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** One Event is written; `isLost`: the API server has it, and its answer does not come. */
+function write(
+  table: SeriesTable,
+  now: number,
+  isLost: boolean,
+  events: Map<string, { peer: string; hour: number; count: number }>,
+): void {
+  const isLast = now === Infinity;
+  for (const series of table.takeAll(now, () => true)) {
+    const { finding: of, window, count } = series;
+    const { details } = of;
+    const peer = details.kind === 'flow' ? details.peer : details.kind === 'ports' ? details.example.peer : undefined;
+    events.set(`${of.identity} ${window}`, { peer: peer?.identity ?? '', hour: window, count });
+    if (isLost) table.retry(series, now + 5000);
+    else publish(table, series, isLast ? series.last : now);
+  }
+}
