@@ -109,10 +109,22 @@ function reporterOf(details: FlowDetails): string {
   return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
 }
 
-function decidedBy({ verdict, policy }: FlowDetails): string {
-  const by = policy ? ` by ${policyText(policy)}` : '';
-  if (verdict === 'rejected') return `Rejected${by}.`;
-  return policy ? `Denied${by}.` : '';
+function decidedBy(details: FlowDetails): string {
+  const { verdict, policy } = details;
+  const whole = verdict === 'rejected' ? 'Rejected' : 'Denied';
+  if (policy === undefined) return verdict === 'rejected' ? `${whole}.` : '';
+  if (!namesMatchOnly(details)) return `${whole} by ${policyText(policy)}.`;
+  const rejected = verdict === 'rejected' ? 'Rejected. ' : '';
+  return `${rejected}A rule of ${policyText(policy)} matched this packet; the log does not show whether that policy denied it.`;
+}
+
+/**
+ * The LOG rule of a network policy is one of its own, and the next rule, or another policy, may admit the packet: so it is with Calico's
+ * action Log, and with kube-router (k3s 9032). Records without a prefix (Antrea, OVN) are of what denied it, and prefixes of host firewalls
+ * name the rule that dropped it.
+ */
+function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
+  return enforcer !== 'host-firewall' && prefix !== '';
 }
 
 /**

@@ -22,7 +22,7 @@ describe('in full', () => {
         '[node-a, "calico-drop"] Denied by an ingress policy of this Pod. Check: kubectl -n shop describe networkpolicy',
     ],
     [
-      'a Pod, by a policy with a name',
+      'a Pod, and a LOG prefix names a policy',
       {
         ...calico,
         direction: 'sending',
@@ -31,7 +31,7 @@ describe('in full', () => {
         policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined },
       },
       {},
-      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP. [node-a] Denied by NetworkPolicy shop/default-deny. ' +
+      'Packet dropped when sending traffic to shop/db-0 (10.65.2.9) on port 5432/TCP. [node-a] A rule of NetworkPolicy shop/default-deny matched this packet; the log does not show whether that policy denied it. ' +
         'Check: kubectl -n shop describe networkpolicy default-deny',
     ],
     [
@@ -208,6 +208,16 @@ describe('where it was seen', () => {
       { policy: { kind: undefined, namespace: undefined, name: 'deny', tier: 'platform' } },
       '',
       'Denied by policy deny (tier platform).',
+    ],
+    [
+      'a LOG prefix that names a policy, of a rejected packet',
+      {
+        verdict: 'rejected',
+        prefix: 'calico-drop knp shop/web',
+        policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined },
+      },
+      '',
+      'Rejected. A rule of NetworkPolicy shop/web matched this packet; the log does not show whether that policy denied it.',
     ],
   ])('%s', (_, details, node, expected) => {
     expect(messageOf(series({ finding: finding({ node, details: flow(details) }) })).endsWith(expected)).toBe(true);
