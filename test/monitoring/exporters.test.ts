@@ -1,10 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { expandEnv, readExporterConfig, readLokiConfig } from '../e2e/slack/exporter-config.ts';
 import { receiversOf } from '../e2e/slack/exporter-rules.ts';
 import { render } from '../e2e/slack/go-template.ts';
-import { type AlertRule, alerts, textOf } from './files.ts';
+import { type AlertRule, alerts, root, textOf } from './files.ts';
 import { readQuery } from './promql.ts';
 import { eventsOfSample } from './sample-events.ts';
 
@@ -32,6 +33,8 @@ describe('kubernetes-event-exporter', () => {
       'XtablesLockFree node-a',
     ]);
     expect(over.flatMap((event) => receiversOf(route, event))).toEqual([]);
+    const node = events.find(({ involvedObject }) => involvedObject.kind === 'Node');
+    expect(receiversOf(optional.route, { ...(node as CoreEvent), type: 'Normal', reason: 'TestEvent' })).toEqual([]);
   });
 
   test('Events of other components make no message', () => {
@@ -164,34 +167,76 @@ function alertsThatMatch(matcher: string): readonly AlertRule[] {
   return alerts.filter(({ alert }) => new RegExp(`^(?:${pattern})$`).test(alert));
 }
 
-test('Botkube: the reasons and messages that it matches are ours', () => {
-  const values = load(textOf('deploy/exporters/botkube-values.yaml')) as {
-    sources: Record<string, { 'botkube/kubernetes': { config: { event: Constraints } } }>;
-  };
-  const allowed = (source: string, { reason, message }: CoreEvent): boolean => {
-    const { event } = values.sources[source]?.['botkube/kubernetes'].config ?? {};
-    return allows(event?.reason, reason) && allows(event?.message, message);
-  };
-  const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
-  for (const source of ['kube-netfilter-tailer-drops', 'kube-netfilter-tailer-incidents'])
-    expect(allowed(source, { ...drop, message: '<!channel> [KN102]' })).toBe(false);
-  const drops = eventsOfSample('policy-deny');
-  expect(namesOf(drops.filter((event) => allowed('kube-netfilter-tailer-drops', event)))).toEqual([
-    'PacketDrop shop/postgres-0',
-  ]);
-  const lock = eventsOfSample('kube-proxy-lw8zd-lock');
-  expect(lock.some((event) => allowed('kube-netfilter-tailer-incidents', event))).toBe(true);
+describe('Botkube', () => {
+  const drops = 'kube-netfilter-tailer-drops';
+  const incidents = 'kube-netfilter-tailer-incidents';
+  const both = [drops, incidents];
+
+  test.each([
+    [drops, 'policy-deny', ['PacketDrop shop/postgres-0']],
+    [drops, 'egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
+    [drops, 'kube-proxy-lw8zd-lock', []],
+    [incidents, 'policy-deny', []],
+    [incidents, 'kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
+    [incidents, 'kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
+  ])('%s of %s', (source, sample, expected) => {
+    expect(namesOf(eventsOfSample(sample).filter((event) => isSentByBotkube(source, event)))).toEqual(expected);
+  });
+
+  test('an Event with a mention is left out', () => {
+    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+    const node = { ...drop.involvedObject, kind: 'Node' };
+    const sent = [drop, { ...drop, involvedObject: node }].map((event) =>
+      both.map((source) => isSentByBotkube(source, event)),
+    );
+    expect(sent).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+    const evil = { ...drop, message: '<!channel>' };
+    for (const event of [evil, { ...evil, involvedObject: node }])
+      expect(both.map((source) => isSentByBotkube(source, event))).toEqual([false, false]);
+  });
+
+  test('Events of other components, which have no such annotation, are left out', () => {
+    const lock = eventsOfSample('kube-proxy-lw8zd-lock').find((event) => isSentByBotkube(incidents, event));
+    const { annotations: _, ...bare } = (lock as CoreEvent).metadata;
+    expect(isSentByBotkube(incidents, { ...(lock as CoreEvent), metadata: bare })).toBe(false);
+  });
 });
 
-test('Robusta: what is compared is in our Events', () => {
-  const text = textOf('deploy/exporters/robusta-values.yaml');
-  expect(load(text)).toHaveProperty('customPlaybooks');
-  const lines = [...text.matchAll(/- (reportingController=.*)$/gm)].map(([, line = '']) => line);
-  expect(lines).toHaveLength(4);
-  for (const line of lines)
-    expect(line).toMatch(
-      /^reportingController=kube-netfilter-tailer, type=(Warning|Normal), (reason=PacketDrop, )?regarding\.kind=(Pod|Node|Service)$/,
-    );
+describe('Robusta', () => {
+  test.each([
+    ['policy-deny', ['PacketDrop shop/postgres-0']],
+    ['egress-denied', ['PacketDrop monitoring/syslog-relay-node-b', 'PacketDrop shop/cart-79d4c5b6c8-hp6rw']],
+    ['kube-proxy-lw8zd-lock', ['XtablesLockHeld node-a']],
+    ['kube-proxy-lw8zd-nftables', ['NftSyncFailed node-a', 'NftSyncFailed shop/cart']],
+  ])('%s: a message for each problem', (sample, expected) => {
+    expect(namesOf(eventsOfSample(sample).filter(isSentByRobusta))).toEqual(expected);
+  });
+
+  test('Events of other components make no message', () => {
+    const event = eventsOfSample('policy-deny').find(isSentByRobusta);
+    expect(isSentByRobusta({ ...(event as CoreEvent), reportingComponent: 'kubelet' })).toBe(false);
+  });
+});
+
+test('the three that read Events send the same drops, in every sample', () => {
+  const samples = readdirSync(new URL('samples', root))
+    .filter((name) => name.endsWith('.expected.json'))
+    .map((name) => name.replace('.expected.json', ''));
+  const events = samples.flatMap((sample) => eventsOfSample(sample)).filter(({ reason }) => reason === 'PacketDrop');
+  const sent = namesOf(events.filter((event) => receiversOf(route, event).length > 0));
+  expect(sent.length).toBeGreaterThan(10);
+  expect(sent.length).toBeLessThan(events.length);
+  expect(namesOf(events.filter((event) => isSentByBotkube('kube-netfilter-tailer-drops', event)))).toEqual(sent);
+  // What counts many drops together has neither a direction nor a peer, so Robusta sends both sides.
+  const single = events.filter(
+    ({ metadata }) => metadata.annotations?.['kube-netfilter-tailer/direction'] !== undefined,
+  );
+  expect(namesOf(single.filter(isSentByRobusta))).toEqual(
+    namesOf(single.filter((event) => receiversOf(route, event).length > 0)),
+  );
 });
 
 test('docs/slack.md shows messages as they are', () => {
@@ -207,6 +252,68 @@ test('docs/slack.md shows messages as they are', () => {
 });
 
 const recovery = { type: 'Normal', reason: 'XtablesLockFree', message: 'Resolved on node-a: done.' } as const;
+
+interface BotkubeSource {
+  event: Constraints;
+  annotations?: Readonly<Record<string, string>>;
+  resources: { type: string }[];
+}
+
+/** A Warning, by internal/source/kubernetes/registration.go of kubeshop/botkube. Annotations of the object are left out. */
+function isSentByBotkube(source: string, { reason, message, metadata, involvedObject, type }: CoreEvent): boolean {
+  const { sources } = load(textOf('deploy/exporters/botkube-values.yaml')) as {
+    sources: Record<string, { 'botkube/kubernetes': { config: BotkubeSource } }>;
+  };
+  const { config } = sources[source]?.['botkube/kubernetes'] ?? {};
+  if (config === undefined) throw new Error(`${source} is no source`);
+  return (
+    type === 'Warning' &&
+    config.resources.some((each) => each.type === `v1/${involvedObject.kind.toLowerCase()}s`) &&
+    allows(config.event.reason, reason) &&
+    allows(config.event.message, message) &&
+    Object.entries(config.annotations ?? {}).every(([key, value]) => metadata.annotations?.[key] === value)
+  );
+}
+
+interface RobustaScope {
+  include: Matcher[];
+  exclude?: Matcher[];
+}
+type Matcher = Partial<Record<'attributes' | 'annotations', string[]>>;
+
+/** By src/robusta/utils/scope.py and src/robusta/integrations/kubernetes/base_triggers.py of robusta-dev/robusta. */
+function isSentByRobusta(event: CoreEvent): boolean {
+  const { customPlaybooks } = load(textOf('deploy/exporters/robusta-values.yaml')) as {
+    customPlaybooks: { triggers: { on_event_create: { scope: RobustaScope } }[] }[];
+  };
+  const scopes = customPlaybooks.flatMap(({ triggers }) => triggers.map((each) => each.on_event_create.scope));
+  return scopes.some(
+    ({ include, exclude = [] }) =>
+      include.some((each) => isOfRobusta(each, event)) && !exclude.some((each) => isOfRobusta(each, event)),
+  );
+}
+
+function isEach(line: string, isEqual: (name: string, value: string) => boolean): boolean {
+  return line.split(',').every((part) => isEqual(...(part.trim().split(/=(.*)/) as [string, string])));
+}
+
+/** Of each kind of a matcher one line must match, and of that line all that stands between commas. */
+function isOfRobusta({ attributes, annotations }: Matcher, event: CoreEvent): boolean {
+  const fields: Record<string, string | undefined> = {
+    reportingController: event.reportingComponent,
+    type: event.type,
+    reason: event.reason,
+    'regarding.kind': event.involvedObject.kind,
+  };
+  return (
+    (attributes?.some((line) => isEach(line, (name, value) => fields[name]?.toLowerCase() === value.toLowerCase())) ??
+      true) &&
+    (annotations?.some((line) =>
+      isEach(line, (name, pattern) => new RegExp(`^(?:${pattern})$`).test(event.metadata.annotations?.[name] ?? '')),
+    ) ??
+      true)
+  );
+}
 
 interface Constraints {
   reason?: { include?: string[]; exclude?: string[] };
