@@ -2,8 +2,8 @@ import type { ConntrackHigh } from '../model/observation.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { ConnectionTracking } from '../incidents/facts.ts';
 
-/** The kernel makes room from 95 % on, by dropping flows without answers. */
-const highShare = 0.9;
+/** From there on it is an incident. The kernel makes room from 95 % on, by dropping flows without answers. */
+export const highShare = 0.9;
 /** Below it is no longer high: a table that stays around one share is one incident. */
 const lowShare = 0.8;
 /** Two files of /proc, a few bytes each. */

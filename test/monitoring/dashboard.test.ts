@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { highShare } from '../../src/agent/conntrack-level.ts';
 import { causes } from '../../src/incidents/catalogue/catalogue.ts';
 import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
 import { dashboard, queries, root, textOf } from './files.ts';
@@ -64,11 +65,17 @@ test('nearly all metrics are shown', () => {
   const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
   const lookups = ['pod_lookup_ways_total', 'directory_answers_total'];
   const audit = ['audit_attempts_total', 'audit_open_flows'];
-  // KN404 is shown with the incidents.
-  const conntrack = ['conntrack_entries', 'conntrack_limit'];
   expect(missing.map(({ name }) => name).toSorted()).toEqual(
-    [...left, ...lookups, ...audit, ...conntrack, 'state_saved_timestamp_seconds'].toSorted(),
+    [...left, ...lookups, ...audit, 'state_saved_timestamp_seconds'].toSorted(),
   );
+});
+
+test('connection tracking tables are shown with the share from which on they are an incident', () => {
+  const panel = panels.find(({ title }) => title === 'Connection tracking tables');
+  const { unit, thresholds, custom } = panel?.fieldConfig?.defaults ?? {};
+  expect(unit).toBe('percentunit');
+  expect(thresholds?.steps.map(({ value }) => value)).toEqual([null, highShare]);
+  expect(custom?.thresholdsStyle).toEqual({ mode: 'line' });
 });
 
 function isMissing(path: string): boolean {

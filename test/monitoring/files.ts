@@ -31,7 +31,13 @@ interface Panel {
   gridPos: { h: number; w: number; x: number; y: number };
   targets?: readonly { expr: string; datasource: { uid: string } }[];
   options?: { content?: string };
-  fieldConfig?: { defaults: { unit?: string } };
+  fieldConfig?: {
+    defaults: {
+      unit?: string;
+      thresholds?: { steps: readonly { value: number | null }[] };
+      custom?: { thresholdsStyle?: { mode: string } };
+    };
+  };
 }
 
 interface Variable {
