@@ -158,6 +158,26 @@ describe('Loki', () => {
   });
 });
 
+describe('Loki with the audit', () => {
+  const page = textOf('docs/audit.md');
+  const queries = Array.from(page.matchAll(/^```logql\n(.*?)^```$/gms), ([, text = '']) => text.trim());
+
+  test.each(queries)('%s is LogQL', (query) => {
+    expect(errorsIn(query)).toBe(0);
+    expect(query).toContain('{action=~"dropped|rejected"}');
+  });
+
+  test('both shippers set the labels cluster, namespace and action, and no others', () => {
+    const fluentBit = load(textOf('deploy/audit/fluent-bit.yaml')) as {
+      pipeline: { outputs: { name: string; labels?: string }[] };
+    };
+    const vector = load(textOf('deploy/audit/vector.yaml')) as { sinks: { loki: { labels: object } } };
+    const labels = fluentBit.pipeline.outputs.find(({ name }) => name === 'loki')?.labels?.split(', ');
+    expect(labels?.map((each) => each.split('=')[0])).toEqual(['cluster', 'namespace', 'action']);
+    expect(Object.keys(vector.sinks.loki.labels)).toEqual(['cluster', 'namespace', 'action']);
+  });
+});
+
 function errorsIn(query: string): number {
   let errors = 0;
   logql.parse(query).iterate({ enter: ({ type }) => void (errors += type.isError ? 1 : 0) });
