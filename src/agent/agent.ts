@@ -47,8 +47,8 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     onChange: () => void changes.emit('cluster'),
     clock,
   });
-  const policies =
-    config.policies === 'off' ? undefined : createPolicyAnswers({ connection: context.connection, log, clock });
+  const answers = { connection: context.connection, log, rateLimitedLog, clock };
+  const policies = config.policies === 'off' ? undefined : createPolicyAnswers(answers);
   const ingest = createIngest({
     config,
     context,

@@ -10,8 +10,8 @@ import {
   serviceNameLabel,
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
-import { listPolicies, type PolicyKind } from './policy-kinds.ts';
-import { RefusedError } from './refusal.ts';
+import { listPolicies, type OnListed, type PolicyKind } from './policy-kinds.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 
 /** What there is of one kind at most; where there is more, it is unknown. */
 const maxObjects = 5000;
@@ -36,7 +36,7 @@ export interface CalicoReader {
 
 const unreadAs: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
-export function createCalicoReader(connection: Pick<Connection, 'request'>): CalicoReader {
+export function createCalicoReader(connection: Pick<Connection, 'request'>, onListed: OnListed): CalicoReader {
   return {
     async cluster(kinds) {
       if (kinds.length === 0) return undefined;
@@ -84,12 +84,14 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>): Cal
   async function listed(policyKind: PolicyKind, namespace: string | undefined): Promise<Json[] | undefined> {
     const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
     const { apiVersion, kind } = policyKind;
+    const isLarge = answer.kind === 'refused' && isTooLarge(answer);
+    onListed({ plural: policyKind.plural, namespace, isTooLarge: isLarge });
     if (answer.kind === 'listed')
       return answer.items.length > maxObjects
         ? undefined
         : answer.items.map((item) => ({ apiVersion, kind, ...(item as object) }));
     if (answer.status === 404) return [];
-    if (answer.status === 403) return undefined;
+    if (answer.status === 403 || isLarge) return undefined;
     throw new RefusedError(answer);
   }
 

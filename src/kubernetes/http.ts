@@ -36,6 +36,10 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 /** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
 const largestAnswer = 16 * 1024 * 1024;
 
+export class TooLargeError extends Error {
+  override name = 'TooLargeError';
+}
+
 /**
  * One request over a connection that is kept. Resolves when the answer begins, whatever its status, and rejects when there is none.
  * By Node.js itself: the fetch of the client library takes 9 MB more (docs/decisions.md).
@@ -67,13 +71,13 @@ export async function send(access: Access, { method, path, headers, body, signal
   };
 }
 
-/** The whole body. Rejects where it is too large. */
+/** The whole body. Rejects with a `TooLargeError` where it is too large. */
 export async function textOf({ body }: HttpAnswer): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of body as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > largestAnswer) throw new Error(`the answer is larger than ${largestAnswer} bytes`);
+    if (size > largestAnswer) throw new TooLargeError(`the answer is larger than ${largestAnswer} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString();

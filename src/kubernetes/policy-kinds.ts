@@ -49,6 +49,9 @@ function kind(apiVersion: string, name: string, plural: string): PolicyKind {
   return { apiVersion, kind: name, plural };
 }
 
+/** A list, and whether it was larger than an answer may be. */
+export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
+
 /** `fromCache`: from the API server's cache, as the kubelet reads; else from etcd. Never rejects. */
 export async function listPolicies(
   { request }: Pick<Connection, 'request'>,

@@ -20,11 +20,12 @@ import {
   listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
+  type OnListed,
   type PolicyKind,
   servedKinds,
 } from './policy-kinds.ts';
 import { createSharedAnswers } from './pod-finders/shared-answers.ts';
-import { RefusedError } from './refusal.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
 /** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
@@ -63,9 +64,13 @@ export interface PolicyReader {
 /** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
 const kindsAge: Millis = 600_000;
 
-export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis): PolicyReader {
+export function createPolicyReader(
+  connection: Pick<Connection, 'request'>,
+  now: () => Millis,
+  onListed: OnListed,
+): PolicyReader {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
-  const calicoReader = createCalicoReader(connection);
+  const calicoReader = createCalicoReader(connection, onListed);
   const served = createSharedAnswers(() => servedKinds(connection, all), { entries: 1, now });
 
   return {
@@ -108,8 +113,11 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
     const any = (reason: string): Policy[] => [
       unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason),
     ];
+    const isLarge = answer.kind === 'refused' && isTooLarge(answer);
+    onListed({ plural, namespace, isTooLarge: isLarge });
     if (answer.kind === 'refused') {
       if (answer.status === 404) return [];
+      if (isLarge) return any(`the list of ${plural} is too large`);
       if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
       return any(`${plural} may not be listed`);
     }

@@ -1,7 +1,7 @@
 import type { Refusal } from '../events/event-store.ts';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
-import { type HttpAnswer, textOf } from './http.ts';
+import { type HttpAnswer, textOf, TooLargeError } from './http.ts';
 import { parsed } from '../platform/json.ts';
 
 /** A request that was refused, where its answer is no value. */
@@ -12,6 +12,13 @@ export class RefusedError extends Error {
     super(refusal.message);
     this.refusal = refusal;
   }
+}
+
+/** Reason of a refusal: the API server answers, with more than is read. No Status object has it. */
+const tooLarge = 'AnswerTooLarge';
+
+export function isTooLarge({ status, reason }: Refusal): boolean {
+  return status === 0 && reason === tooLarge;
 }
 
 /** Characters: whoever denies a request, or stands in between, may write any text. */
@@ -42,7 +49,8 @@ export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
 /** An error as an answer: of a `RefusedError` its own, else that there was none. */
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
-  return { kind: 'refused', status: 0, reason: '', message: messageOf(error), retryAfter: undefined };
+  const reason = error instanceof TooLargeError ? tooLarge : '';
+  return { kind: 'refused', status: 0, reason, message: messageOf(error), retryAfter: undefined };
 }
 
 /** Seconds, as the API server sends it; at most ten minutes, whoever asks. */

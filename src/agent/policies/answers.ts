@@ -12,12 +12,15 @@ import type { Clock } from '../../platform/clock.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
 import type { Requirements } from '../../policies/policies.ts';
 import type { Log } from '../../telemetry/logger.ts';
+import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
+import { createListReport } from './large-lists.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
 import { createPolicyRights } from './rights.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
   readonly log: Pick<Log, 'info'>;
+  readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
   /** How long an Event waits at most; what comes later is there for its next write. */
   readonly longestWait?: Millis;
@@ -48,11 +51,12 @@ const evaluations = { rate: 1000 / 60, burst: 1000 };
 export function createPolicyAnswers({
   connection,
   log,
+  rateLimitedLog,
   clock,
   longestWait = 2000,
 }: PolicyAnswersOptions): PolicyAnswers {
   const rights = createPolicyRights({ connection, log, now: clock.now });
-  const reader = createPolicyReader(connection, clock.now);
+  const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
   let hasFailed = false;

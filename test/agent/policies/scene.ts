@@ -43,6 +43,7 @@ export function setUp(given: Answers = {}, longestWait = 2000) {
       },
     },
     log: { info: () => void scene.logged++ },
+    rateLimitedLog: { report: () => {}, resolve: () => false },
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
   });

@@ -1,8 +1,11 @@
 /** The wording of what the agent logs of policies. */
 import { expect, test } from 'vitest';
+import { createListReport } from '../../../src/agent/policies/large-lists.ts';
 import { createPolicyRights } from '../../../src/agent/policies/rights.ts';
+import { createRateLimitedLog } from '../../../src/telemetry/rate-limited-log.ts';
 import { answered } from '../../commands/doctor/fake.ts';
 import { nine } from '../../builders.ts';
+import type { Log } from '../../../src/telemetry/logger.ts';
 
 test('a right that is missing, and then is there', async () => {
   const logged: string[] = [];
@@ -19,5 +22,19 @@ test('a right that is missing, and then is there', async () => {
   expect(logged).toStrictEqual([
     'Events do not say which policy denied a packet: the right to list networkpolicies is missing. Grant it with the component policies, or set POLICIES=off',
     'Policies can be listed now: Events say which one denied a packet',
+  ]);
+});
+
+test('a list of policies that is too large, and is read again', () => {
+  const logged: string[] = [];
+  const say = (...given: unknown[]): void => void logged.push(String(given.at(-1)));
+  const log = { error: say, warn: say, info: say } as unknown as Log;
+  const listed = createListReport(createRateLimitedLog(log, { now: () => nine }));
+  for (const isTooLarge of [true, true, false]) listed({ plural: 'networkpolicies', namespace: 'shop', isTooLarge });
+  listed({ plural: 'globalnetworkpolicies', namespace: undefined, isTooLarge: true });
+  expect(logged).toStrictEqual([
+    'The list of networkpolicies of Namespace shop is larger than 16 MiB and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off',
+    'The list of networkpolicies of Namespace shop is small enough to be read again',
+    'The list of globalnetworkpolicies is larger than 16 MiB and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off',
   ]);
 });
