@@ -1,14 +1,14 @@
 /** The least new NetworkPolicies that admit a connection, and deny nothing that was admitted. */
 import { isIPv6 } from '../platform/address.ts';
-import { LabelSubject } from './api/read.ts';
-import { type LabelSelector, readSelector, selects } from './clauses/label-selector.ts';
+import { readSelector, selects } from './clauses/label-selector.ts';
 import { createEvaluator } from './evaluate.ts';
-import type { Direction, End, Flow, Labels, Namespace, Pod, PolicyRef } from './model.ts';
+import type { Direction, End, Flow, Namespace, Pod, PolicyRef } from './model.ts';
 import { createNamespaces, namespaceNameLabel, podLabels } from './label-set.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { compilePolicy } from './compile.ts';
 import { createPolicySet } from './policy-set.ts';
 import type { Policy } from './policy.ts';
+import { isolating, lastingSelector, narrowed, type Owner } from './suggest-selector.ts';
 import { byTierOrder, isCalico, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
 
 export interface Suggested {
@@ -19,6 +19,8 @@ export interface Suggested {
   readonly peers: number | undefined;
   /** How many known Pods it selects. */
   readonly selected: number;
+  /** Whose labels select the Pod, and the peer; undefined where the peer is an address. */
+  readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
   /** It names a protocol that NetworkPolicies cannot name, and so admits all of them. */
   readonly anyPort: boolean;
 }
@@ -45,6 +47,8 @@ export interface SuggestOptions {
   readonly namespaces: readonly Namespace[];
   /** Those that are known, to count what is admitted beside. */
   readonly pods: readonly Pod[];
+  /** What a Pod belongs to; undefined: nothing, or it is not known. */
+  readonly ownerOf?: ((pod: Pod) => Owner | undefined) | undefined;
   /** What Calico has beside policies; undefined: not known. */
   readonly calico?: CalicoObjects | undefined;
 }
@@ -106,16 +110,17 @@ function confirmed(
   return { kind: 'unknown', missing: wrong.missing.length > 0 ? wrong.missing : ['a policy that would admit it'] };
 }
 
-function suggestOne({ flow, policies, pods }: SuggestOptions, direction: Direction): Suggested {
+function suggestOne({ flow, policies, pods, ownerOf }: SuggestOptions, direction: Direction): Suggested {
   const [own, peer] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const { pod } = own as End & { kind: 'pod' };
-  const selector = narrowed(stableLabels(pod), isolating(policies, pod, direction));
+  const lasting = lastingSelector(pod, ownerOf?.(pod));
+  const selector = narrowed(lasting.selector, isolating(policies, pod, direction));
   const selected = pods.filter(
     (each) => each.namespace === pod.namespace && selects(readSelector(selector), podLabels(each)) === true,
   );
   const { protocol, port } = flow;
   const anyPort = port === undefined;
-  const admitted = peerOf(peer, pods);
+  const admitted = peerOf(peer, pods, ownerOf);
   const rule = {
     [direction === 'ingress' ? 'from' : 'to']: [admitted.peer],
     ...(anyPort ? {} : { ports: [{ protocol, port }] }),
@@ -135,55 +140,24 @@ function suggestOne({ flow, policies, pods }: SuggestOptions, direction: Directi
     },
     peers: admitted.count,
     selected: selected.length,
+    labelsOf: { own: lasting.from, peer: admitted.labelsOf },
     anyPort,
   };
 }
 
-interface PlainSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: readonly string[] }[];
+interface Peer {
+  readonly peer: object;
+  readonly count: number | undefined;
+  readonly name: string;
+  readonly labelsOf: 'owner' | 'pod' | undefined;
 }
 
-/** Selector of a NetworkPolicy that isolates the Pod already. */
-function isolating(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
-  for (const { tier, ref, rules, subject, staged } of policies) {
-    if (
-      tier !== networkPolicyTier ||
-      staged !== undefined ||
-      ref.namespace !== pod.namespace ||
-      rules[direction] === undefined
-    )
-      continue;
-    if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;
-  }
-  return [];
-}
-
-/**
- * A new policy isolates each Pod that it selects. One that also has the requirements of a policy that isolates already selects no Pod,
- * present or future, that is not isolated without it.
- */
-function narrowed(labels: Labels, other: LabelSelector): PlainSelector {
-  const matchLabels: Record<string, string> = { ...labels };
-  const matchExpressions: NonNullable<PlainSelector['matchExpressions']> = [];
-  for (const { key, operator, values } of typeof other === 'string' ? [] : other) {
-    const [only] = values;
-    const isKnown = Object.hasOwn(matchLabels, key);
-    if (operator === 'In' && values.length === 1 && only !== undefined && !isKnown) matchLabels[key] = only;
-    else if (!isKnown || operator === 'DoesNotExist')
-      matchExpressions.push({ key, operator, ...(values.length === 0 ? {} : { values }) });
-  }
-  return {
-    ...(Object.keys(matchLabels).length === 0 ? {} : { matchLabels }),
-    ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
-  };
-}
-
-function peerOf(peer: End, pods: readonly Pod[]): { peer: object; count: number | undefined; name: string } {
+function peerOf(peer: End, pods: readonly Pod[], ownerOf: SuggestOptions['ownerOf']): Peer {
   if (peer.kind === 'pod' && !peer.pod.hostNetwork) {
     const { namespace } = peer.pod;
-    const matchLabels = stableLabels(peer.pod);
-    const podSelector = Object.keys(matchLabels).length === 0 ? {} : { matchLabels };
+    const owner = ownerOf?.(peer.pod);
+    const lasting = lastingSelector(peer.pod, owner);
+    const podSelector = narrowed(lasting.selector, []);
     const count = pods.filter(
       (each) =>
         each.namespace === namespace &&
@@ -192,22 +166,16 @@ function peerOf(peer: End, pods: readonly Pod[]): { peer: object; count: number 
         selects(readSelector(podSelector), podLabels(each)) === true,
     ).length;
     const namespaceSelector = { matchLabels: { [namespaceNameLabel]: namespace } };
-    return { peer: { namespaceSelector, podSelector }, count, name: `${namespace}-${baseName(peer.pod)}` };
+    const name = `${namespace}-${baseName(peer.pod, owner)}`;
+    return { peer: { namespaceSelector, podSelector }, count, name, labelsOf: lasting.from };
   }
   const address = peer.address ?? '';
-  return { peer: { ipBlock: { cidr: `${address}/${isIPv6(address) ? 128 : 32}` } }, count: undefined, name: address };
+  const ipBlock = { cidr: `${address}/${isIPv6(address) ? 128 : 32}` };
+  return { peer: { ipBlock }, count: undefined, name: address, labelsOf: undefined };
 }
 
-/** Labels that a Pod of the same workload will have too: not those of one Pod, one revision, or one release. */
-function stableLabels({ labels = {} }: Pod): Labels {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !passing.test(key)));
-}
-
-const passing =
-  /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid|job-name|version|chart|heritage|helm\.sh\/chart|app\.kubernetes\.io\/(?:version|managed-by)|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/.*)$/;
-
-function baseName({ name, labels = {} }: Pod): string {
-  return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? name;
+function baseName({ name, labels = {} }: Pod, owner: Owner | undefined): string {
+  return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? owner?.name ?? name;
 }
 
 function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {

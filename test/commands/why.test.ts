@@ -114,8 +114,27 @@ const calicoFiles = {
   'calico-no-tier.json': list([database('Allow')]),
 };
 
+const ownedBy = (pod: object, kind: string, name: string, labels: object): object => {
+  const { metadata } = pod as { metadata: { labels: object } };
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind, name, controller: true }];
+  return { ...pod, metadata: { ...metadata, labels: { ...metadata.labels, ...labels }, ownerReferences } };
+};
+const owned = [
+  ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres', { shard: 'a' }),
+  ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'ReplicaSet', 'worker-84f9', {
+    'pod-template-hash': '84f9',
+  }),
+  {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { namespace: 'shop', name: 'postgres' },
+    spec: { selector: { matchLabels: { app: 'postgres' } } },
+  },
+];
+
 beforeAll(() => {
   const files: Record<string, string> = {
+    'owners.json': list(owned),
     ...calicoFiles,
     'cluster.json': list(objects),
     'change.yaml': change,
@@ -241,6 +260,8 @@ test('the wording of verdicts and errors is as expected', async () => {
       '-',
       '--kubeconfig',
       'x',
+      '--context',
+      'x',
       '-o',
       'yaml',
     ],
@@ -268,6 +289,13 @@ test('the program reads saved objects from standard input, and ends with the ver
 test('what suggest prints is as expected', async () => {
   const calls: [title: string, ...Parameters<typeof ranSuggest>][] = [
     ['a Pod', worker, postgres, '5432', ['cluster.json']],
+    [
+      'a Pod of a StatefulSet, from one of a Deployment that is not known',
+      worker,
+      postgres,
+      '5432',
+      ['cluster.json', 'owners.json'],
+    ],
     ['a Pod, where Admin denies', worker, postgres, '5432', ['cluster.json', 'admin.yaml']],
     ['a Pod, where Baseline denies', postgres, worker, '5432', ['cluster.json', 'baseline.yaml']],
     ['a Pod, where Calico denies', worker, postgres, '5432', ['cluster.json', 'calico-deny.json']],

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { calico, networkPolicy } from '../policies/objects.ts';
@@ -7,6 +9,7 @@ import { type CommandResult, connect } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { makeAccount } from './granted.ts';
+import { createOwnFolder } from './own-folder.ts';
 
 /** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
 
@@ -49,11 +52,25 @@ let reader: string;
 beforeAll(async () => {
   await createObjects(controlPlane, {
     items: [
-      podOf(shop, 'postgres-0', 'postgres', `10.${net}.1.4`),
+      ofStatefulSet(podOf(shop, 'postgres-0', 'postgres', `10.${net}.1.4`)),
       podOf(batch, 'worker-7', 'worker', `10.${net}.2.9`),
     ],
   });
+  const labels = { app: 'postgres' };
+  const containers = [{ name: 'c', image: 'registry.example/c' }];
+  const statefulSet = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'postgres', namespace: shop },
+    spec: {
+      replicas: 0,
+      serviceName: 'x',
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
+  };
   const policies = [
+    statefulSet,
     networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny', shop),
     networkPolicy(
       {
@@ -77,6 +94,15 @@ function podOf(namespace: string, name: string, app: string, podIP: string): Kub
     spec: { containers: [{ name: 'c', image: 'registry.example/c', ports: [{ name: 'db', containerPort: 5432 }] }] },
     status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
   };
+}
+
+/** With a label that the selector of the StatefulSet does not have. */
+function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'postgres', uid: 'x', controller: true },
+  ];
+  const labels = { ...(pod.metadata['labels'] as object), shard: 'a' };
+  return { ...pod, metadata: { ...pod.metadata, labels, ownerReferences } };
 }
 
 /** Who may read these, and nothing of the whole cluster else. Returns its kubeconfig. */
@@ -198,6 +224,39 @@ describe('why, with Calico', () => {
     expect(stderr).toContain(`${shop}/closed`);
     expect(code).toBe(1);
   });
+});
+
+test('with --context the cluster is that of the context, and another name is refused', async () => {
+  const { users, contexts, clusters } = JSON.parse(
+    await kubectl(['config', 'view', '--raw', '-o', 'json', '--kubeconfig', controlPlane.adminKubeconfig], ''),
+  ) as { users: object[]; contexts: { name: string; context: object }[]; clusters: object[] };
+  const nowhere = { name: 'nowhere', cluster: { server: 'https://127.0.0.1:1' } };
+  const path = join(createOwnFolder('why'), 'two-contexts.json');
+  const named = contexts.map(({ context }) => ({ name: 'here', context }));
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    users,
+    clusters: [...clusters, nowhere],
+    contexts: [...named, { name: 'away', context: { cluster: 'nowhere', user: '' } }],
+    'current-context': 'away',
+  };
+  writeFileSync(path, JSON.stringify(config));
+  expect((await ask('why', path)).code).toBe(2);
+  expect((await ask('why', path, [...asked, '--context', 'here'])).code).toBe(1);
+  const { code, stderr } = await ask('why', path, [...asked, '--context', 'none']);
+  expect(stderr).toContain('--context none');
+  expect(code).toBe(2);
+});
+
+test('suggest takes labels that the StatefulSet selects by; those of the Pod where it may not be read', async () => {
+  const readable = await ask('suggest');
+  expect(readable.stdout).toContain(`StatefulSet ${shop}/postgres selects by`);
+  expect(readable.stdout).not.toContain('shard');
+  expect(await kubectl(['apply', '--dry-run=server', '-f', '-'], readable.stdout)).toContain('server dry run');
+  const unreadable = await ask('suggest', reader);
+  expect(unreadable.stdout).toContain(`StatefulSet ${shop}/postgres is not known`);
+  expect(unreadable.stdout).toContain('shard: a');
 });
 
 test('what suggest prints is a policy that the API server takes, and that admits the connection', async () => {

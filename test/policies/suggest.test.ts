@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compilePolicy, type Flow, type Pod, suggest, type Suggestion } from '../../src/policies/policies.ts';
+import {
+  compilePolicy,
+  type Flow,
+  type Owner,
+  type Pod,
+  suggest,
+  type SuggestOptions,
+  type Suggestion,
+} from '../../src/policies/policies.ts';
 import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { literalVerdict } from './literal.ts';
 import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
@@ -22,8 +30,13 @@ const flow: Flow = {
   port: 5432,
 };
 
-function suggestFor(policies: readonly object[], changes: Partial<Flow> = {}): Suggestion {
+function suggestFor(
+  policies: readonly object[],
+  changes: Partial<Flow> = {},
+  ownerOf?: SuggestOptions['ownerOf'],
+): Suggestion {
   return suggest({
+    ownerOf,
     flow: { ...flow, ...changes },
     policies: policies.map(compilePolicy).filter((policy) => policy !== undefined),
     namespaces: [namespace('shop'), namespace('batch')],
@@ -44,6 +57,7 @@ test('a suggestion has one peer and one port, by labels that outlive a Pod', () 
         direction: 'ingress',
         peers: 2,
         selected: 1,
+        labelsOf: { own: 'pod', peer: 'pod' },
         anyPort: false,
         policy: {
           apiVersion: 'networking.k8s.io/v1',
@@ -145,12 +159,84 @@ describe('a suggestion', () => {
   });
 });
 
+/** Each Pod has an owner of that selector. */
+const byName = (selector: object) => (): Owner => ({ name: 'the-owner', selector });
+
+/** Of whom the policy selects, and of the peer. */
+const selectorsOf = (selector: object, changes: Partial<Flow> = {}): unknown[] =>
+  (
+    specs(suggestFor([isolated], changes, byName(selector))) as {
+      podSelector: object;
+      ingress: { from: { podSelector: object }[] }[];
+    }[]
+  ).flatMap(({ podSelector, ingress }) => [podSelector, ingress[0]?.from[0]?.podSelector]);
+
+describe('labels of a suggestion', () => {
+  test('are those that the owner of each Pod selects by', () => {
+    const found = suggestFor([isolated], {}, (of) => ({
+      name: of.name,
+      selector: { matchLabels: { app: of.labels?.['app'] ?? '' } },
+    }));
+    expect(found).toMatchObject({ policies: [{ labelsOf: { own: 'owner', peer: 'owner' } }] });
+    expect(specs(found)).toMatchObject([
+      {
+        podSelector: { matchLabels: { app: 'postgres' } },
+        ingress: [{ from: [{ podSelector: { matchLabels: { app: 'worker' } } }] }],
+      },
+    ]);
+  });
+
+  test('are its expressions, too', () => {
+    const expression = { key: 'app', operator: 'In', values: ['postgres', 'worker'] };
+    expect(selectorsOf({ matchExpressions: [expression] })).toEqual([
+      { matchExpressions: [expression] },
+      { matchExpressions: [expression] },
+    ]);
+  });
+
+  test('are those of a ReplicaSet without the hash of its revision', () => {
+    const source = { kind: 'pod', pod: { ...worker, labels: { 'pod-template-hash': '84f9', tier: 'x' } } } as const;
+    const ofReplicaSet = { matchLabels: { tier: 'x', 'pod-template-hash': '84f9' } };
+    expect(selectorsOf(ofReplicaSet, { source: { ...source, address: '10.65.2.9' } })[1]).toEqual({
+      matchLabels: { tier: 'x' },
+    });
+  });
+
+  test.each<[string, object]>([
+    ['does not select the Pod', { matchLabels: { app: 'another' } }],
+    ['is empty', {}],
+    ['is none', { matchLabels: { app: 5 } }],
+    ['is of an unknown form', { app: 'postgres' }],
+    ['has the hash of a revision only', { matchLabels: { 'pod-template-hash': '84f9' } }],
+  ])('are those of the Pod where the selector of its owner %s', (_, selector) => {
+    expect(suggestFor([isolated], {}, byName(selector))).toMatchObject({
+      policies: [{ labelsOf: { own: 'pod', peer: 'pod' } }],
+    });
+    expect(selectorsOf(selector)).toEqual([{ matchLabels: { app: 'postgres' } }, { matchLabels: { app: 'worker' } }]);
+  });
+
+  test('of a Pod without a label of its name: the policy is named after the owner', () => {
+    const source = { kind: 'pod', pod: { ...worker, labels: { tier: 'x' } }, address: '10.65.2.9' } as const;
+    expect(suggestFor([isolated], { source }, byName({ matchLabels: { tier: 'x' } }))).toMatchObject({
+      policies: [{ policy: { metadata: { name: 'allow-batch-the-owner-5432' } } }],
+    });
+  });
+});
+
 const machines = [
   { namespace: 'x', name: 'one', addresses: ['10.0.0.1'] },
   { namespace: 'x', name: 'two', addresses: ['10.0.0.2'] },
   { namespace: 'y', name: 'one', addresses: ['10.0.0.9'] },
 ];
 const details = fc.tuple(...machines.map(() => fc.record({ labels: labelSets, ports: namedPorts })));
+/** Some select their Pod, some do not. */
+const owners = fc.array(
+  fc.option(
+    labelSets.map((matchLabels): Owner => ({ name: 'owner', selector: { matchLabels } })),
+    { nil: undefined },
+  ),
+  { minLength: 2, maxLength: 3 },
+);
 const policies = fc.array(
   fc.oneof({ arbitrary: networkPolicies, weight: 4 }, { arbitrary: clusterPolicies, weight: 1 }),
   { minLength: 1, maxLength: 5 },
@@ -159,13 +245,14 @@ const policies = fc.array(
 test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
   let [runs, suggested] = [0, 0];
   fc.assert(
-    fc.property(policies, namespaceLists, details, fc.nat(), (given, namespaces, found, pick) => {
+    fc.property(policies, namespaceLists, details, owners, fc.nat(), (given, namespaces, found, owning, pick) => {
       const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
       const flows = allFlows(pods);
       const asked = flows[pick % flows.length] as Flow;
       runs += 1;
       const compiled = given.map(compilePolicy).filter((policy) => policy !== undefined);
-      const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods });
+      const ownerOf = (of: Pod): Owner | undefined => owning[pods.findIndex((each) => each.name === of.name)];
+      const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods, ownerOf });
       if (suggestion.kind !== 'policies') return;
       suggested += 1;
       const before = { policies: given, namespaces };

@@ -17,6 +17,8 @@ export interface WhyOptions {
   /** Saved objects; none: the cluster of the kubeconfig. */
   files: string[];
   kubeconfig: string | undefined;
+  /** Of the kubeconfig; undefined: the current one. */
+  context?: string | undefined;
   /** The cluster, and who asks, where that is known already. */
   load?: (() => Access) | undefined;
   output: 'text' | 'json';
@@ -26,7 +28,8 @@ const connection = `  --from END             NAMESPACE/POD, or an address
   --to END               NAMESPACE/POD, or an address: not that of a Service, but of the Pod behind it
   --port PORT            as 5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port
   --policies FILE        saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts
-  --kubeconfig FILE      the cluster, and who asks. Default: as kubectl`;
+  --kubeconfig FILE      the cluster, and who asks. Default: as kubectl
+  --context NAME         of the kubeconfig. Default: the current one`;
 
 export const whyHelp = `Usage: kube-netfilter-tailer why --from END --to END --port PORT [--policies FILE]...
 
@@ -69,8 +72,8 @@ export function readWhyOptions(args: readonly string[], command: 'why' | 'sugges
   if (output !== 'text' && output !== 'json') problems.push(`--output ${output}: must be text or json`);
   const files = [...(values['policies'] ?? [])];
   if (files.filter((file) => file === '-').length > 1) problems.push('standard input (-) can be read only once');
-  if (files.length > 0 && last('kubeconfig') !== undefined)
-    problems.push('--policies and --kubeconfig exclude each other');
+  for (const name of ['kubeconfig', 'context'] as const)
+    if (files.length > 0 && last(name) !== undefined) problems.push(`--policies and --${name} exclude each other`);
   if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
     problems.push('--from and --to: are addresses of two families');
   if (problems.length > 0 || from === undefined || to === undefined) throw new UsageError(problems, command);
@@ -81,6 +84,7 @@ export function readWhyOptions(args: readonly string[], command: 'why' | 'sugges
     protocol,
     files,
     kubeconfig: last('kubeconfig'),
+    context: last('context'),
     output: output === 'json' ? 'json' : 'text',
   };
 }
@@ -91,6 +95,7 @@ const suggestForms = {
   port: { type: 'string' },
   policies: { type: 'string' },
   kubeconfig: { type: 'string' },
+  context: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 

@@ -1,25 +1,28 @@
 /** What a verdict needs of a cluster, read with the rights of who asks. What may not be read is unknown. */
 import { version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
+import type { Access } from '../../kubernetes/http.ts';
+import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { clusterPolicyKinds, namespacedPolicyKinds, type PolicyKind } from '../../kubernetes/policy-kinds.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import { isCalico, type Requirements } from '../../policies/policies.ts';
+import { isCalico, type Pod, type Requirements } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { readCalico, readRequired } from './calico-cluster.ts';
 import { findFlow } from './find-end.ts';
 import { type Collector, collectObjects, evaluatorOf, type KnownObjects } from './known-objects.ts';
 import { ClusterError, get, readKind, refused } from './listing.ts';
+import { workloadKinds } from './owners.ts';
 
 /** Those of Calico are read with what they depend on. */
 const isOther = (kind: PolicyKind): boolean => !isCalico(kind);
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
-  const { from, to, kubeconfig, load } = options;
-  const connection = await connect(kubeconfig, load);
+  const { from, to } = options;
+  const connection = await connect(options);
   const collector = collectObjects();
   const ends = [from, to];
   await Promise.all(ends.map((end) => readEnd(connection, end, collector)));
@@ -30,6 +33,7 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   await Promise.all([
     calico,
     ...(wholeNamespaces ? [...namespaces].map((name) => readPods(connection, name, collector)) : []),
+    ...(wholeNamespaces ? pods.map((pod) => readOwner(connection, pod, collector)) : []),
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
     ),
@@ -50,10 +54,15 @@ function requirementsOf(options: WhyOptions, objects: KnownObjects): Requirement
   return (['ingress', 'egress'] as const).map((direction) => requirements(flow, direction));
 }
 
-async function connect(kubeconfig: string | undefined, load: WhyOptions['load']): Promise<Connection> {
+async function connect({ kubeconfig, context, load }: WhyOptions): Promise<Connection> {
   try {
+    const find = async (): Promise<() => Access> => {
+      if (context === undefined) return await findAccess(kubeconfig);
+      const access = readUserAccess({ kubeconfig, context });
+      return () => access;
+    };
     return createConnection({
-      load: load ?? (await findAccess(kubeconfig)),
+      load: load ?? (await find()),
       userAgent: `kube-netfilter-tailer/${version} why`,
       onRequest: () => {},
       clock: createSteadyClock(),
@@ -80,6 +89,14 @@ async function readEnd(connection: Connection, end: NamedEnd, collector: Collect
   collector.complete('pods');
   const services = await connection.request('GET', '/api/v1/services', {});
   if (services.kind === 'answered') collector.add(services.body, { apiVersion: 'v1', kind: 'Service' });
+}
+
+/** That of another kind, and what may not be read, is left out: the labels of the Pod stand for it. */
+async function readOwner(connection: Connection, pod: Pod, collector: Collector): Promise<void> {
+  const owner = collector.objects().ownerOf(pod);
+  if (owner === undefined) return;
+  const path = `/apis/apps/v1/namespaces/${pod.namespace}/${workloadKinds[owner.kind]}/${owner.name}`;
+  await get(connection, path, { apiVersion: 'apps/v1', kind: owner.kind }, collector);
 }
 
 async function readNodes(connection: Connection, { add, complete }: Collector): Promise<void> {

@@ -20,6 +20,7 @@ import {
 } from '../../policies/policies.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { at, type Json, list, text } from '../../platform/json.ts';
+import { createOwners, type Owners } from './owners.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
@@ -32,6 +33,7 @@ export interface KnownObjects {
   readonly complete: { pods: boolean; nodes: boolean };
   /** What Calico has beside policies. */
   readonly calico: CalicoObjects;
+  readonly ownerOf: Owners['of'];
 }
 
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects): Evaluator {
@@ -62,6 +64,7 @@ export function collectObjects(): Collector {
   const policies = new Map<string, Policy>();
   const services = new Map<string, string>();
   const calico = collectCalicoObjects();
+  const owners = createOwners();
   const isComplete = { pods: false, nodes: false };
   return {
     add,
@@ -77,6 +80,7 @@ export function collectObjects(): Collector {
       services,
       complete: { ...isComplete },
       calico: calico.read(),
+      ownerOf: owners.of,
     }),
   };
 
@@ -97,15 +101,16 @@ export function collectObjects(): Collector {
     const whole: Json = text(at(object, 'kind')) === undefined ? { ...itemKind, ...object } : object;
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
+        owners.addPod(whole);
         return keep(pods, readPod(whole), ({ namespace, name }) => `${namespace}/${name}`);
       case 'v1/Namespace':
         return keep(namespaces, readNamespace(whole), ({ name }) => name);
       case 'v1/Node':
         return keep(nodes, readNode(whole), ({ name }) => name);
       case 'v1/Service':
-        return takeService(whole);
+        return takeService(whole, services);
       default: {
-        if (calico.add(whole)) return 1;
+        if (calico.add(whole) || owners.addWorkload(whole)) return 1;
         const policy = compilePolicy(whole);
         return policy === undefined ? 0 : keepPolicy(policy);
       }
@@ -119,19 +124,16 @@ export function collectObjects(): Collector {
     if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
     return 1;
   }
+}
 
-  function takeService(service: Json): 1 {
-    const spec = at(service, 'spec');
-    for (const each of [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))]) {
-      const address = canonicalAddress(text(each) ?? '');
-      if (address !== '')
-        services.set(
-          address,
-          `${text(at(service, 'metadata', 'namespace')) ?? 'default'}/${text(at(service, 'metadata', 'name')) ?? ''}`,
-        );
-    }
-    return 1;
+function takeService(service: Json, services: Map<string, string>): 1 {
+  const spec = at(service, 'spec');
+  const name = `${text(at(service, 'metadata', 'namespace')) ?? 'default'}/${text(at(service, 'metadata', 'name')) ?? ''}`;
+  for (const each of [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))]) {
+    const address = canonicalAddress(text(each) ?? '');
+    if (address !== '') services.set(address, name);
   }
+  return 1;
 }
 
 /** Of two versions of one kind the later counts, as of two states of one object. Calico stores policies with their tier before the name. */

@@ -1,11 +1,12 @@
 /** `suggest`: the least new NetworkPolicies that admit a connection. */
 import { dump } from 'js-yaml';
-import { type Flow, policyText, suggest, type Suggested, type Suggestion } from '../../policies/policies.ts';
+import { type End, type Flow, policyText, suggest, type Suggested, type Suggestion } from '../../policies/policies.ts';
 import { printable } from '../../platform/printable.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';
+import type { Owners } from './owners.ts';
 import { endText } from './report.ts';
 
 /** Resolves to the exit status. */
@@ -18,10 +19,12 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
       policies: [...policies.values()],
       namespaces: [...namespaces.values()],
       pods: [...pods.values()],
+      ownerOf: known.ownerOf,
       calico: known.calico,
     });
     if (suggestion.kind === 'policies') {
-      return { status: 0, text: suggestion.policies.map((each) => policyYaml(each, flow)).join('---\n') };
+      const text = suggestion.policies.map((each) => policyYaml(each, flow, known.ownerOf)).join('---\n');
+      return { status: 0, text };
     }
     streams.err(`kube-netfilter-tailer: ${printable(reasonOf(suggestion))}\n`);
     return { status: statuses[suggestion.kind], text: '' };
@@ -49,13 +52,35 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-function policyYaml({ policy, peers, selected, anyPort, direction }: Suggested, { source, destination }: Flow): string {
-  const peer = endText(direction === 'ingress' ? source : destination);
+function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): string {
+  const { policy, peers, selected, anyPort, direction } = suggested;
+  const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
+  const peer = endText(other);
   const who = peers === undefined ? peer : `${count(peers)} (as ${peer})`;
   const counts =
     direction === 'ingress' ? `admits ${who} to ${count(selected)}` : `admits ${count(selected)} to ${who}`;
-  const ports = anyPort ? '# a NetworkPolicy cannot name this protocol: it admits all protocols and ports\n' : '';
-  return `# ${printable(counts)}; isolates no Pod that is not isolated already\n${ports}${dump(policy, { lineWidth: -1 })}`;
+  const { labelsOf } = suggested;
+  const comments = [
+    `${counts}; isolates no Pod that is not isolated already`,
+    labelsText(own, labelsOf.own, ownerOf),
+    labelsText(other, labelsOf.peer, ownerOf),
+    anyPort ? 'a NetworkPolicy cannot name this protocol: it admits all protocols and ports' : '',
+  ];
+  const lines = comments.filter((comment) => comment !== '').map((comment) => `# ${printable(comment)}\n`);
+  return `${lines.join('')}${dump(policy, { lineWidth: -1 })}`;
+}
+
+/** Whose labels stand for an end; '' where it is no Pod. */
+function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: Owners['of']): string {
+  if (end.kind !== 'pod' || from === undefined) return '';
+  const owner = ownerOf(end.pod);
+  const name = owner && `${owner.kind} ${end.pod.namespace}/${owner.name}`;
+  if (from === 'owner') return `labels of ${endText(end)}: those that its ${name} selects by`;
+  const reason = (): string => {
+    if (name === undefined) return 'no Deployment, StatefulSet or DaemonSet of it is known';
+    return owner?.selector === undefined ? `its ${name} is not known` : `its ${name} does not select it by labels`;
+  };
+  return `labels of ${endText(end)}: its own, without those of a revision; ${reason()}`;
 }
 
 function count(pods: number): string {
