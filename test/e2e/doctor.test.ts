@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Check } from '../../src/commands/doctor/check.ts';
-import { rights } from '../../src/commands/doctor/rights.ts';
+import { conditionRight, rights } from '../../src/commands/doctor/rights.ts';
 import {
   accountWith,
   type AgentRig,
@@ -99,6 +99,21 @@ test('an account that lacks a right', async () => {
   const { status, out } = await doctor([], { KUBECONFIG });
   expect(status).toBe(1);
   expect(out).toMatch(/^problem {2}rights +missing: patch events\n +→ /m);
+});
+
+test('the right on the status of Nodes is asked for where the Node is to have a condition', async () => {
+  const NODE_CONDITION = 'true';
+  const without = await checks([], { NODE_CONDITION });
+  expect(without['rights']).toMatchObject({ status: 'warning', finding: 'missing: patch nodes/status' });
+  const rules = [...rights, conditionRight].map(({ group, resource, verbs }) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: [...verbs],
+  }));
+  const token = await accountWith(controlPlane, 'doctor-condition', rules);
+  const KUBECONFIG = await controlPlane.writeKubeconfig('doctor-condition', token);
+  const granted = await checks([], { NODE_CONDITION, KUBECONFIG });
+  expect(granted['rights']).toMatchObject({ status: 'ok', finding: 'all 14 are granted' });
 });
 
 test('a Node that there is not, and an API server that does not answer', async () => {

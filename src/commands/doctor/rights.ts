@@ -1,6 +1,7 @@
 /** A kind of API object and what the agent does with it. */
 export interface Right {
   group: string;
+  /** `pods`, or with a subresource `nodes/status`. */
   resource: string;
   verbs: readonly string[];
   /** What goes wrong without it. */
@@ -29,6 +30,9 @@ export const rights: readonly Right[] = [
 
 /** What `auditOptOut` asks for beside them; deploy/components/audit-opt-out grants it. */
 export const optOutRight = right('', 'namespaces', ['list', 'watch'], 'the audit names no Pod', true);
+
+/** What `nodeCondition` asks for beside them; deploy/components/node-condition grants it. */
+export const conditionRight = right('', 'nodes/status', ['patch'], 'the Node does not get its condition', false);
 
 function right(group: string, resource: string, verbs: readonly string[], without: string, required: boolean): Right {
   return { group, resource, verbs, without, required };

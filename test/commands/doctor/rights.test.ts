@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
-import { optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
+import { conditionRight, optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
 import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 
@@ -14,11 +14,12 @@ interface Rule {
 
 const root = new URL('../../../', import.meta.url);
 
-const noAudit = { audit: [], auditOptOut: false };
+const base = { audit: [], auditOptOut: false, nodeCondition: false };
 
 test.each([
   ['the agent', rightsFile, rights],
   ['a setting of the audit', 'deploy/components/audit-opt-out/rbac.yaml', [optOutRight]],
+  ['the condition of the Node', 'deploy/components/node-condition/rbac.yaml', [conditionRight]],
 ])('those of %s are those of the file that grants them', (_, file, expected) => {
   const text = readFileSync(new URL(file, root), 'utf8');
   const role = (loadAllYaml(text) as { kind: string; rules?: Rule[] }[]).find(({ kind }) => kind === 'ClusterRole');
@@ -32,16 +33,17 @@ test.each([
 /** An API server that grants all but these. */
 function lacking(...denied: string[]): ReturnType<typeof fakeApi> {
   return fakeApi(({ body }) => {
-    const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string; verb: string } } };
-    const { resource, verb } = spec.resourceAttributes;
-    return answered({ status: { allowed: !denied.includes(`${verb} ${resource}`) } });
+    const { spec } = body as { spec: { resourceAttributes: { resource: string; subresource?: string; verb: string } } };
+    const { resource, subresource, verb } = spec.resourceAttributes;
+    const name = subresource === undefined ? resource : `${resource}/${subresource}`;
+    return answered({ status: { allowed: !denied.includes(`${verb} ${name}`) } });
   });
 }
 
 describe('each is asked for', () => {
   test('all are granted', async () => {
     const api = lacking();
-    await expect(checkRights(api, noAudit)).resolves.toMatchObject({ status: 'ok' });
+    await expect(checkRights(api, base)).resolves.toMatchObject({ status: 'ok' });
     expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
       new Set(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']),
     );
@@ -49,7 +51,7 @@ describe('each is asked for', () => {
   });
 
   test('what is missing is named, and what it costs', async () => {
-    await expect(checkRights(lacking('patch events', 'watch pods'), noAudit)).resolves.toEqual({
+    await expect(checkRights(lacking('patch events', 'watch pods'), base)).resolves.toEqual({
       name: 'rights',
       status: 'problem',
       finding: 'missing: watch pods, patch events',
@@ -58,17 +60,27 @@ describe('each is asked for', () => {
   });
 
   test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
-    const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true };
+    const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: false };
     await expect(checkRights(lacking('watch namespaces'), optOut)).resolves.toMatchObject({
       status: 'problem',
       finding: 'missing: watch namespaces',
     });
-    for (const settings of [noAudit, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
+    for (const settings of [base, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
       await expect(checkRights(lacking('watch namespaces'), settings)).resolves.toMatchObject({ status: 'ok' });
   });
 
+  test('the one on the status of Nodes only where the Node is to have a condition', async () => {
+    const api = lacking('patch nodes/status');
+    await expect(checkRights(api, { ...base, nodeCondition: true })).resolves.toMatchObject({
+      status: 'warning',
+      finding: 'missing: patch nodes/status',
+    });
+    expect(api.asked).toHaveLength(14);
+    await expect(checkRights(lacking('patch nodes/status'), base)).resolves.toMatchObject({ status: 'ok' });
+  });
+
   test('without some the agent only reports less', async () => {
-    await expect(checkRights(lacking('get felixconfigurations'), noAudit)).resolves.toMatchObject({
+    await expect(checkRights(lacking('get felixconfigurations'), base)).resolves.toMatchObject({
       status: 'warning',
       finding: 'missing: get felixconfigurations.crd.projectcalico.org, get felixconfigurations.projectcalico.org',
     });
@@ -78,7 +90,7 @@ describe('each is asked for', () => {
     await expect(
       checkRights(
         fakeApi(() => answered(body)),
-        noAudit,
+        base,
       ),
     ).resolves.toMatchObject({
       status: 'unknown',
@@ -89,7 +101,7 @@ describe('each is asked for', () => {
     await expect(
       checkRights(
         fakeApi(() => refused(0)),
-        noAudit,
+        base,
       ),
     ).resolves.toMatchObject({
       status: 'unknown',

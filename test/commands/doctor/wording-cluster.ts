@@ -10,7 +10,7 @@ import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
 import { checkSettings } from '../../../src/commands/doctor/checks/settings.ts';
 import { findNode } from '../../../src/commands/doctor/cluster-look.ts';
 import { lookAtFelix } from '../../../src/commands/doctor/felix.ts';
-import { optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
+import { conditionRight, optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
@@ -75,37 +75,38 @@ const lacking = (isMissing: (resource: string, group: string) => boolean): FakeA
   fakeApi(({ body }) => reviewed(body, isMissing));
 
 function reviewed(body: unknown, isMissing: (resource: string, group: string) => boolean): Answer {
-  const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string } } };
-  const { group, resource } = spec.resourceAttributes;
-  return answered({ status: { allowed: !isMissing(resource, group) } });
+  const { spec } = body as { spec: { resourceAttributes: { group: string; resource: string; subresource?: string } } };
+  const { group, resource, subresource } = spec.resourceAttributes;
+  const name = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return answered({ status: { allowed: !isMissing(name, group) } });
 }
 
 async function granted(): Promise<Check[]> {
-  const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true };
-  const asked = [...rights, optOutRight];
+  const everything = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: true };
+  const asked = [...rights, optOutRight, conditionRight];
   return await Promise.all([
     checkRights(
       lacking(() => false),
-      { audit: [], auditOptOut: false },
+      { audit: [], auditOptOut: false, nodeCondition: false },
     ),
     ...asked.map((right) =>
       checkRights(
         lacking((resource, group) => resource === right.resource && group === right.group),
-        optOut,
+        everything,
       ),
     ),
     checkRights(
       lacking((resource) => resource === 'events' || resource === 'namespaces'),
-      optOut,
+      everything,
     ),
     checkRights(
       fakeApi(() => answered(null)),
-      optOut,
+      everything,
     ),
     ...[0, 403, 500].map((status) =>
       checkRights(
         fakeApi(() => refused(status, '(its message)')),
-        optOut,
+        everything,
       ),
     ),
   ]);

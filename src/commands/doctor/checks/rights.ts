@@ -2,7 +2,7 @@ import { grantRightTo } from '../../../kubernetes/rights-file.ts';
 import { type Api, refusalText, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
 import type { Config } from '../../../config/config.ts';
-import { optOutRight, resourceName, type Right, rights } from '../rights.ts';
+import { conditionRight, optOutRight, resourceName, type Right, rights } from '../rights.ts';
 
 interface Review {
   right: Right;
@@ -15,10 +15,14 @@ interface Review {
 /** Asks the API server for each right whether it is granted (SelfSubjectAccessReview, which everybody may create). */
 export async function checkRights(
   api: Pick<Api, 'request'>,
-  { audit, auditOptOut }: Pick<Config, 'audit' | 'auditOptOut'>,
+  { audit, auditOptOut, nodeCondition }: Pick<Config, 'audit' | 'auditOptOut' | 'nodeCondition'>,
 ): Promise<Check> {
   const { ok, problem, unknown, warning } = answersOf('rights');
-  const asked = audit.length > 0 && auditOptOut ? [...rights, optOutRight] : rights;
+  const asked = [
+    ...rights,
+    ...(audit.length > 0 && auditOptOut ? [optOutRight] : []),
+    ...(nodeCondition ? [conditionRight] : []),
+  ];
   const reviews = await Promise.all(asked.flatMap((right) => right.verbs.map((verb) => review(api, right, verb))));
   const missing = reviews.filter(({ allowed }) => allowed === false);
   if (missing.length > 0) return (missing.some(({ right }) => right.required) ? problem : warning)(...lacking(missing));
@@ -28,13 +32,14 @@ export async function checkRights(
 }
 
 async function review({ request }: Pick<Api, 'request'>, right: Right, verb: string): Promise<Review> {
-  const { group, resource } = right;
+  const { group } = right;
+  const [resource, subresource] = right.resource.split('/');
   const answer = await request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
     body: {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
       // Without a namespace: in all of them.
-      spec: { resourceAttributes: { group, resource, verb } },
+      spec: { resourceAttributes: { group, resource, subresource, verb } },
     },
   });
   if (answer.kind === 'refused') return { right, verb, allowed: undefined, why: refusalText(answer) };
