@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { DoctorOptions } from '../options/doctor-options.ts';
 import { type Config, version } from '../../config/config.ts';
 import { findAccess } from '../../kubernetes/config.ts';
@@ -8,6 +7,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
 import { schedule } from '../../platform/schedule.ts';
+import { paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
 import type { Status } from './check.ts';
 import { enableLogging } from './enable-logging/enable-logging.ts';
@@ -52,8 +52,7 @@ export async function doctor(
   return statusOf(checks) === 'problem' ? 1 : 0;
 }
 
-/** Colours only where standard output is a terminal that has them, and NO_COLOR is not set. */
-const paint: Paint = (status, text) => styleText(colours[status], text, { stream: process.stdout });
+const paint: Paint = (status, text) => paintTerminal(colours[status], text);
 
 async function reach({ kubeconfig, node }: Config): Promise<Api> {
   try {

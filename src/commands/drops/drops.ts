@@ -3,9 +3,10 @@ import { printable } from '../../platform/printable.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
 import type { Streams } from '../streams.ts';
+import { type Paint, paintTerminal } from '../terminal.ts';
 import { AccessError, type Cluster, connectAsUser } from './cluster.ts';
 import { type Listed, listDrops, watchDrops } from './events.ts';
-import { createTable, type Paint, paintTerminal, printList, printOne } from './print.ts';
+import { createTable, printList, printOne } from './print.ts';
 import { type IsSelected, selectedPods } from './selected-pods.ts';
 
 /** `program`: what the user typed, for messages. Resolves to the exit status; with `watch` only on an error. */

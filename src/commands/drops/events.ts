@@ -5,6 +5,7 @@ import { RefusedError, refusalOfError } from '../../kubernetes/refusal.ts';
 import { watchEvents } from '../../kubernetes/watch.ts';
 import { component } from '../../events/event.ts';
 import type { Millis } from '../../model/log-line.ts';
+import { createBackOff } from '../../platform/back-off.ts';
 import { at, type Json, text } from '../../platform/json.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
 import { type Cluster, pathOf } from './cluster.ts';
@@ -21,7 +22,6 @@ export interface Listed {
 const pageSize = 500;
 /** How long one watch lasts: the API server ends it, and a connection that died is noticed. */
 const watchFor: Millis = 240_000;
-const pauses = { first: 1000, longest: 30_000 };
 
 /** Rejects with a `RefusedError`. */
 export async function listDrops(
@@ -49,7 +49,8 @@ export async function* watchDrops(
 ): AsyncGenerator<Json, void> {
   const shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
   let position: string | undefined = begun;
-  for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
+  const pauses = createBackOff({ first: 1000, longest: 30_000 }, Math.random);
+  for (;;) {
     try {
       if (position === undefined) {
         const again = await listDrops(cluster, options, isSelected);
@@ -57,7 +58,7 @@ export async function* watchDrops(
         position = again.resourceVersion;
       }
       for await (const { type, object } of changes(cluster, options, position)) {
-        pause = pauses.first;
+        pauses.reset();
         position = text(at(object, 'metadata', 'resourceVersion')) ?? position;
         if (type === 'DELETED') shown.delete(keyOf(object));
         else if (type !== 'BOOKMARK' && (await isAskedFor(object, options, isSelected)) && isUnseen(object))
@@ -69,7 +70,7 @@ export async function* watchDrops(
       // What is too old is listed again.
       if (refusal.status === 410) position = undefined;
     }
-    await delay(pause);
+    await delay(pauses.next());
   }
 
   /** An Event that is listed again after a break is not shown twice. */

@@ -1,26 +1,20 @@
 /** Rows as a table, and Events as kubectl prints objects. Control characters are shown, not sent to a terminal. */
-import { styleText } from 'node:util';
 import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { at, type Json } from '../../platform/json.ts';
-import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
+import { printable, printableJson } from '../../platform/printable.ts';
 import type { DropsFormat } from '../options/drops-options.ts';
+import { cell, type Paint } from '../terminal.ts';
 import { type DropRow, rowOf } from './row.ts';
 
-/** Bytes of a cell: the longest name of an object, with that of its namespace. */
-const longestCell = 320;
+/** In bytes. */
 const longestMessage = 1100;
 
 const header = ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT'];
 const wideHeader = [...header, 'NODE', 'POLICY', 'MESSAGE'];
 const count = 3;
 const verdict = 5;
-
-/** Puts colour around a text; leaves it alone where there is no terminal, and where NO_COLOR is set. */
-export type Paint = (colour: 'red' | 'yellow' | 'magenta' | 'bold', text: string) => string;
-
-export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
 export interface Table {
   /** Lines for rows; columns keep the widths of all that was shown. */
@@ -36,22 +30,22 @@ export function createTable(isWide: boolean, paint: Paint): Table {
     const { from, to, port, last } = row;
     const age = last === undefined ? '-' : humanDuration(now - last);
     const own = [from, to, port, String(row.count), age, row.verdict];
-    return [...own, ...(isWide ? [row.node, row.policy, row.message.trim()] : [])].map((cell, column) =>
-      cutBytes(printable(cell), column === wideHeader.length - 1 ? longestMessage : longestCell),
+    return [...own, ...(isWide ? [row.node, row.policy, row.message.trim()] : [])].map((text, column) =>
+      cell(text, column === wideHeader.length - 1 ? longestMessage : undefined),
     );
   }
 
   function grown(events: readonly Json[], now: Millis): { row: DropRow; cells: string[] }[] {
     const rows = events.map(rowOf).map((row) => ({ row, cells: cellsOf(row, now) }));
     for (const { cells } of rows)
-      for (const [column, cell] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
+      for (const [column, text] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(text));
     return rows;
   }
 
-  function lineOf(cells: readonly string[], painted: (cell: string, column: number) => string): string {
-    const padded = cells.map((cell, column) => {
-      const space = ' '.repeat((widths[column] ?? 0) - widthOf(cell));
-      const text = painted(cell, column);
+  function lineOf(cells: readonly string[], painted: (text: string, column: number) => string): string {
+    const padded = cells.map((plain, column) => {
+      const space = ' '.repeat((widths[column] ?? 0) - widthOf(plain));
+      const text = painted(plain, column);
       if (column === count) return space + text;
       return column === cells.length - 1 ? text : text + space;
     });
@@ -61,12 +55,12 @@ export function createTable(isWide: boolean, paint: Paint): Table {
   return {
     title(events, now) {
       grown(events, now);
-      return lineOf(titles, (cell) => paint('bold', cell));
+      return lineOf(titles, (text) => paint('bold', text));
     },
     lines: (events, now) =>
       grown(events, now)
         .map(({ row, cells }) =>
-          lineOf(cells, (cell, column) => (column === verdict ? paint(colourOf(row), cell) : cell)),
+          lineOf(cells, (text, column) => (column === verdict ? paint(colourOf(row), text) : text)),
         )
         .join(''),
   };
@@ -78,9 +72,9 @@ function colourOf({ verdict: word }: DropRow): 'red' | 'yellow' | 'magenta' {
 }
 
 /** In code points. */
-function widthOf(cell: string): number {
+function widthOf(text: string): number {
   let width = 0;
-  for (const _ of cell) width++;
+  for (const _ of text) width++;
   return width;
 }
 

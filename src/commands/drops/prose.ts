@@ -1,8 +1,9 @@
 /** Who, whom and what, of the message of an Event of a lost packet (src/drops/message.ts). Whoever may write Events may write any text. */
+import { endText } from '../terminal.ts';
 
 export interface ReadDrop {
   readonly direction: 'receiving' | 'sending';
-  /** `Deployment batch/worker`, `shop/db-0`, `203.0.113.9`; undefined where the message does not say it. */
+  /** `batch/worker (Deployment)`, `shop/db-0`, `203.0.113.9`; undefined where the message does not say it. */
   readonly peer: string | undefined;
   /** The address behind its name. */
   readonly address: string | undefined;
@@ -36,7 +37,7 @@ export function readProse(message: string): ReadDrop | undefined {
   const policy = /(?:^|[.\]] )(Denied|Rejected) by (.{1,400}?)\.(?: |$)/.exec(text.slice(words.length));
   return {
     direction,
-    peer: peer === '' ? undefined : peer,
+    peer: peer === '' ? undefined : peerOf(peer),
     address,
     port: portOf(sentence),
     verdict: /[.\]] Rejected(?: by |\.)/.test(text) ? 'rejected' : 'dropped',
@@ -44,6 +45,12 @@ export function readProse(message: string): ReadDrop | undefined {
     policy: policy?.[2]?.startsWith('an ') === true ? undefined : policy?.[2],
     isOther: / (?:answers from|which reports the) /.test(sentence),
   };
+}
+
+/** Of `Deployment batch/worker`, `node node-a`. */
+function peerOf(text: string): string {
+  const [, kind, name] = /^([A-Za-z]{1,63}) (\S+)$/.exec(text) ?? [];
+  return name === undefined ? text : endText(kind === 'node' ? 'Node' : kind, name);
 }
 
 function firstOf(text: string, marks: readonly string[]): number {

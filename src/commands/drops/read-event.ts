@@ -1,6 +1,7 @@
 /** What an Event says of lost packets: by its annotations (docs/events.md), and where it has none, by its message. */
 import { annotationPrefix, annotationSchema } from '../../events/annotations.ts';
 import { at, type Json, text } from '../../platform/json.ts';
+import { endText } from '../terminal.ts';
 import { readProse, type ReadDrop } from './prose.ts';
 
 /** Undefined for an Event of something else. */
@@ -23,11 +24,11 @@ export function readDrop(event: Json): ReadDrop | undefined {
   };
 }
 
-/** `Deployment/batch/worker` as the messages name a peer: a Pod and an address without their kind. */
+/** Of `Deployment/batch/worker`. */
 function peerOf(annotation: string): string {
   const [kind = '', ...name] = annotation.split('/');
   // The kind of what is no object is a word of this program: external, unknown.
-  return kind === 'Pod' || !/^[A-Z]/.test(kind) ? name.join('/') : `${kind} ${name.join('/')}`;
+  return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
 }
 
 function policyOf(annotation: string): string {

@@ -1,6 +1,7 @@
 /** One row of the list: what an Event says of lost packets. Each of its texts may be a stranger's. */
 import type { Millis } from '../../model/log-line.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';
+import { endText } from '../terminal.ts';
 import { readDrop } from './read-event.ts';
 
 export interface DropRow {
@@ -28,7 +29,7 @@ export function rowOf(event: Json): DropRow {
   const name = text(at(event, 'involvedObject', 'name')) ?? '';
   const namespace = text(at(event, 'involvedObject', 'namespace')) ?? '';
   const message = text(at(event, 'message')) ?? '';
-  const own = `${kind === 'Pod' ? '' : `${kind} `}${namespace === '' ? name : `${namespace}/${name}`}`;
+  const own = endText(kind, namespace === '' ? name : `${namespace}/${name}`);
   const drop = readDrop(event);
   const peer = drop?.peer ?? none;
   const count = at(event, 'count');

@@ -1,7 +1,7 @@
 /** Flows of all agents as rows: what each lost in a second is the difference of two looks. */
 import type { Millis } from '../../model/log-line.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';
-import { cutBytes, printable } from '../../platform/printable.ts';
+import { cell, endText } from '../terminal.ts';
 
 export interface TopRow {
   readonly from: string;
@@ -21,9 +21,6 @@ export interface Rates {
   /** Rows of this look. `now`: of a clock that only goes forward. */
   readonly take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis) => TopRow[];
 }
-
-/** Bytes of a cell. */
-const longest = 320;
 
 export function createRates(): Rates {
   /** Of each agent's flows at its last look. */
@@ -86,13 +83,13 @@ function rowOf(flow: Json): TopRow {
   };
 }
 
-/** `shop/web (Deployment)`, `shop/web-0`, `203.0.113.9`: where a narrow screen cuts it, the name is still there. */
+/** A workload goes before its Pods. */
 function endOf(flow: Json, end: 'source' | 'destination'): string {
   const of = (name: string): string | undefined => text(at(flow, `${end}.${name}`));
   const namespace = of('k8s.namespace.name');
   const inNamespace = (name: string): string => (namespace === undefined ? name : `${namespace}/${name}`);
   const [kind, owner, pod] = [of('k8s.owner.kind'), of('k8s.owner.name'), of('k8s.pod.name')];
-  if (owner !== undefined) return cell(kind === undefined ? inNamespace(owner) : `${inNamespace(owner)} (${kind})`);
+  if (owner !== undefined) return cell(endText(kind, inNamespace(owner)));
   if (pod !== undefined) return cell(inNamespace(pod));
   return cell(of('address') ?? of('kind') ?? '-');
 }
@@ -101,8 +98,4 @@ function policyOf(flow: Json): string {
   const [name, namespace] = [text(at(flow, 'security_rule.name')), text(at(flow, 'policy.namespace'))];
   if (name === undefined) return '-';
   return cell(namespace === undefined ? name : `${namespace}/${name}`);
-}
-
-function cell(given: string): string {
-  return cutBytes(printable(given), longest);
 }

@@ -1,22 +1,20 @@
 /** `kubectl drops top`: what is dropped now, as a live table. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { styleText } from 'node:util';
 import type { Millis } from '../../model/log-line.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import { connectAsUser } from '../drops/cluster.ts';
 import { withStatus } from '../drops/drops.ts';
 import type { TopOptions } from '../options/top-options.ts';
 import type { Streams } from '../streams.ts';
+import { paintTerminal } from '../terminal.ts';
 import { askAgents, listAgents, type Look } from './agents.ts';
 import { press } from './keys.ts';
 import { createRates } from './rows.ts';
 import { openScreen } from './screen.ts';
-import { type Paint, plainText, viewLines, type ViewState } from './view.ts';
+import { plainText, viewLines, type ViewState } from './view.ts';
 
 /** One agent that hangs must not hold up the others for long. */
 const longestAnswer: Millis = 5000;
-
-const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
 
 /** Resolves to the exit status. `program`: what the user typed. */
 export async function top(

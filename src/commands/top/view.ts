@@ -3,10 +3,8 @@ import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
 import { printable } from '../../platform/printable.ts';
 import type { SortKey } from '../options/top-options.ts';
+import type { Paint } from '../terminal.ts';
 import type { TopRow } from './rows.ts';
-
-export type Colour = 'red' | 'yellow' | 'bold' | 'dim' | 'inverse';
-export type Paint = (colour: Colour, text: string) => string;
 
 export interface Size {
   readonly columns: number;

@@ -1,7 +1,7 @@
 /** `why`: whether policies admit a connection, and by which rule. */
-import { styleText } from 'node:util';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
+import { paintTerminal } from '../terminal.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';
 import { evaluatorOf } from './known-objects.ts';
@@ -10,8 +10,7 @@ import { jsonAnswer, outcomeOf, type Paint, textAnswer } from './report.ts';
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 
-/** Colours only where standard output is a terminal that has them, and NO_COLOR is not set. */
-const paint: Paint = (outcome, text) => styleText(colours[outcome], text, { stream: process.stdout });
+const paint: Paint = (outcome, text) => paintTerminal(colours[outcome], text);
 
 /** Resolves to the exit status. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {

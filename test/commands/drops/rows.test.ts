@@ -3,9 +3,11 @@ import { expect, test } from 'vitest';
 import { openings } from '../../../src/commands/drops/prose.ts';
 import { createTable } from '../../../src/commands/drops/print.ts';
 import { rowOf } from '../../../src/commands/drops/row.ts';
+import { createRates } from '../../../src/commands/top/rows.ts';
 import type { CoreEvent } from '../../../src/events/event.ts';
 import { expectLines } from '../../expected-file.ts';
 import { eventsOfSample } from '../../monitoring/sample-events.ts';
+import { flow } from '../top/flows.ts';
 
 /** What `kubectl drops` shows of Events. */
 
@@ -64,7 +66,7 @@ test('annotations go over the message', () => {
   const { namespace = '', name } = example.involvedObject;
   expect(rowOf(withAnnotations(example, annotations))).toMatchObject({
     from: `${namespace}/${name}`,
-    to: 'Deployment kube-system/coredns',
+    to: 'kube-system/coredns (Deployment)',
     port: '53/UDP',
     verdict: 'rejected',
     policy: 'NetworkPolicy shop/no-dns',
@@ -82,12 +84,18 @@ test.each<[Record<string, string>, string]>([
 
 test.each([
   ['Pod/shop/web-0', 'shop/web-0'],
-  ['Node/node-b', 'Node node-b'],
+  ['Node/node-b', 'node-b (Node)'],
   ['external/203.0.113.9', '203.0.113.9'],
   ['unknown/fd00::1', 'fd00::1'],
-  ['StatefulSet/shop/db', 'StatefulSet shop/db'],
+  ['StatefulSet/shop/db', 'shop/db (StatefulSet)'],
 ])('the peer %s', (peer, shown) => {
   expect(rowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from).toBe(shown);
+});
+
+test('a workload is spelled as in the live table', () => {
+  const [live] = createRates().take(new Map([['node-a', [flow()]]]), 0);
+  const annotations = { schema: '1', direction: 'receiving', peer: 'Deployment/batch/worker' };
+  expect(rowOf(withAnnotations(example, annotations)).from).toBe(live?.from);
 });
 
 test('the Events of all samples have the same ports, verdicts and ends by their annotations, where a workload stands for its Pod', () => {
@@ -97,7 +105,7 @@ test('the Events of all samples have the same ports, verdicts and ends by their 
     // The message of an ICMP error begins with who reports it.
     if (event.message.includes(', which reports')) continue;
     for (const end of ['from', 'to'] as const)
-      if (!/^[A-Z]/.test(own[end])) expect(own[end].replace(/^node /, '')).toBe(prose[end].replace(/^node /, ''));
+      if (!/ \((?!Node|Service)/.test(own[end])) expect(own[end]).toBe(prose[end]);
   }
 });
 

@@ -1,0 +1,22 @@
+/** What commands that print tables share. */
+import { styleText } from 'node:util';
+import { cutBytes, printable } from '../platform/printable.ts';
+
+/** Puts colour around a text. */
+export type Paint = (
+  colour: 'red' | 'yellow' | 'green' | 'magenta' | 'cyan' | 'bold' | 'dim' | 'inverse',
+  text: string,
+) => string;
+
+/** Only where standard output is a terminal that has colours, and NO_COLOR is not set. */
+export const paintTerminal: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout });
+
+/** Printable, and cut to so many bytes: by default the longest name of an object, with that of its namespace. */
+export function cell(text: string, longest = 320): string {
+  return cutBytes(printable(text), longest);
+}
+
+/** `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod: where a narrow screen cuts it, the name is still there. */
+export function endText(kind: string | undefined, name: string): string {
+  return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
+}
