@@ -1,9 +1,11 @@
 // The kubectl plugin as krew installs it (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/): for Linux the executables of the
-// release, for macOS the bundle, which needs Node.js there. krew makes the link `kubectl-drops`, and the program looks at that name.
+// release, for macOS what the npm package has: the bundle, and what says which Node.js it needs where there is an older one. krew makes the link
+// `kubectl-drops`, and the program looks at that name.
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { dump } from 'js-yaml';
+import { manifestOf as manifestOfPackage } from './npm-package.ts';
 import { type Project, root } from './project.ts';
 import { pack } from './run.ts';
 
@@ -15,15 +17,20 @@ export interface PluginParts {
   readonly executables: readonly { readonly processor: string; readonly archive: string }[];
 }
 
+/** Of the archive for macOS. The last one is what kubectl starts. */
+const bundled = ['dist/kube-netfilter-tailer.cjs', 'bin/kube-netfilter-tailer.cjs', 'bin/kubectl-drops.cjs'] as const;
+
 /** Writes the archive for macOS and `drops.yaml` into a folder. Returns their paths. */
 export function makePlugin(project: Project, { output, notices, executables }: PluginParts): string[] {
   const name = `kubectl-drops-${project.version}`;
   const folder = join(output, name);
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-  copyFileSync(join(root, 'dist/kube-netfilter-tailer.cjs'), join(folder, 'kubectl-drops'));
-  chmodSync(join(folder, 'kubectl-drops'), 0o755);
-  copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  for (const file of [...bundled, 'LICENSE']) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    copyFileSync(join(root, file), join(folder, file));
+  }
+  chmodSync(join(folder, bundled[2]), 0o755);
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOfPackage(project), undefined, 2)}\n`);
   copyFileSync(notices, join(folder, 'THIRD-PARTY-LICENCES.txt'));
   const archive = join(output, `${name}.tar.gz`);
   pack(output, name, archive);
@@ -32,23 +39,23 @@ export function makePlugin(project: Project, { output, notices, executables }: P
   const platforms = [
     ...executables.map(({ processor, archive: file }) => ({
       selector: { matchLabels: { os: 'linux', arch: processor === 'x64' ? 'amd64' : processor } },
-      ...placeOf(project, file, project.name),
+      ...placeOf(project, file, project.name, [project.name, 'LICENSE', 'THIRD-PARTY-LICENCES.txt']),
     })),
-    { selector: { matchLabels: { os: 'darwin' } }, ...placeOf(project, archive, 'kubectl-drops') },
+    { selector: { matchLabels: { os: 'darwin' } }, ...placeOf(project, archive, bundled[2], ['*']) },
   ];
   writeFileSync(manifest, dump(manifestOf(project, platforms), { lineWidth: -1 }));
   return [archive, manifest];
 }
 
-/** Where krew gets an archive, and which of its files kubectl starts. */
-function placeOf({ version, homepage }: Project, archive: string, program: string): object {
+/** Where krew gets an archive, which of its files it keeps (krew moves a folder, but makes none), and which of them kubectl starts. */
+function placeOf({ version, homepage }: Project, archive: string, bin: string, files: readonly string[]): object {
   const file = basename(archive);
   const folder = file.replace(/\.tar\.gz$/, '');
   return {
     uri: `${homepage}/releases/download/v${version}/${file}`,
     sha256: sha256Of(archive),
-    files: [program, 'LICENSE', 'THIRD-PARTY-LICENCES.txt'].map((name) => ({ from: `${folder}/${name}`, to: '.' })),
-    bin: program,
+    files: files.map((name) => ({ from: `${folder}/${name}`, to: '.' })),
+    bin,
   };
 }
 

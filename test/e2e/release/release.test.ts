@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,6 +17,8 @@ const start = promisify(execFile);
 const project = readProject();
 let helm: Helm;
 let folder: string;
+/** What is in the archives of the executable and of the plugin. */
+let unpacked: string;
 let printed: string;
 
 beforeAll(async () => {
@@ -24,6 +26,10 @@ beforeAll(async () => {
   folder = join(helm.folder, 'release');
   const args = ['scripts/release/release.ts', '--dry', '--processor', process.arch, '--output', folder];
   ({ stdout: printed } = await start(process.execPath, args, { cwd: root }));
+  unpacked = join(helm.folder, 'unpacked');
+  mkdirSync(unpacked);
+  for (const part of ['linux', 'kubectl-drops'])
+    await start('tar', ['-xzf', named('.tar.gz', part)], { cwd: unpacked });
 }, HELM_WITHIN_MS);
 afterAll(() => helm.remove());
 
@@ -57,8 +63,7 @@ test('the npm package replays every sample with the oldest Node.js that package.
 });
 
 test('the executable runs without Node.js, in a folder of its own', async () => {
-  await start('tar', ['-xzf', named('.tar.gz', 'linux')], { cwd: folder });
-  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const samples = join(root, 'samples');
   const args = ['replay', '--pods', join(samples, 'cluster.json'), '--now', '2026-11-21T20:00:00Z', '--output', 'json'];
   const { stdout } = await start(program, [...args, join(samples, 'policy-deny.log')], { cwd: '/', env: {} });
@@ -74,7 +79,7 @@ test('the executable runs without Node.js, in a folder of its own', async () => 
 });
 
 test('the executable runs no file that lies about by the name of one of its parts, and has no path of its builder in it', async () => {
-  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const foreign = join(helm.folder, 'foreign');
   mkdirSync(foreign);
   writeFileSync(join(foreign, 'kube-netfilter-tailer-report.cjs'), 'console.log("run")');
@@ -108,19 +113,31 @@ test('the manifest of krew names archives that were made, and what is in each', 
     expect(sha256).toBe(sha256Of(archive));
     const { stdout } = await start('tar', ['-tzf', archive]);
     const from = files.map((file) => file.from);
-    expect(stdout.split('\n')).toEqual(expect.arrayContaining(from));
-    expect(from.map((path) => basename(path))).toContain(bin);
+    const inArchive = stdout.split('\n');
+    expect(inArchive).toEqual(expect.arrayContaining(from.filter((path) => !path.endsWith('/*'))));
+    const [kept = ''] = from.map((path) => dirname(path));
+    expect(inArchive).toContain(`${kept}/${bin}`);
+    expect(from.some((path) => path === `${kept}/*` || path === `${kept}/${bin}`)).toBe(true);
   }
 });
 
 test('the executable by the name that krew gives it, and the plugin for macOS with Node.js, are kubectl drops', async () => {
-  const program = join(named('.tar.gz', 'linux').replace('.tar.gz', ''), 'kube-netfilter-tailer');
+  const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const link = join(helm.folder, 'kubectl-drops');
   symlinkSync(program, link);
   expect((await start(link, ['--help'], { env: {} })).stdout).toMatch(/^Usage: kubectl drops /);
-  await start('tar', ['-xzf', named('.tar.gz', 'kubectl-drops')], { cwd: folder });
-  const bundled = join(named('.tar.gz', 'kubectl-drops').replace('.tar.gz', ''), 'kubectl-drops');
-  expect((await start(process.execPath, [bundled, '--help'], { env: {} })).stdout).toMatch(/^Usage: kubectl drops /);
+  const bundled = join(helm.folder, 'kubectl-drops-of-node');
+  mkdirSync(bundled);
+  symlinkSync(join(contentOf('kubectl-drops'), 'bin/kubectl-drops.cjs'), join(bundled, 'kubectl-drops'));
+  const byNode = [join(bundled, 'kubectl-drops'), '--help'];
+  expect((await start(process.execPath, byNode, { env: {} })).stdout).toMatch(/^Usage: kubectl drops /);
+  const older = join(bundled, 'older.cjs');
+  writeFileSync(older, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });");
+  await expect(start(process.execPath, ['--require', older, ...byNode], { env: {} })).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('20.20.2') as string,
+  });
 });
 
 async function tried(node?: string): Promise<string> {
@@ -135,4 +152,8 @@ async function tried(node?: string): Promise<string> {
 
 function named(ending: string, part: string): string {
   return join(folder, readdirSync(folder).find((name) => name.endsWith(ending) && name.includes(part)) ?? '');
+}
+
+function contentOf(part: string): string {
+  return join(unpacked, basename(named('.tar.gz', part), '.tar.gz'));
 }
