@@ -100,6 +100,15 @@ test('the manual page has a section for each command, and no line of help is tak
   expect(instructions).toEqual([]);
 });
 
+test('the manual page has no line that a terminal of 80 columns breaks, and every word of the help', () => {
+  const lines = manual()
+    .replaceAll(String.raw`\-`, '-')
+    .split('\n');
+  const long = lines.filter((line) => line.length > 71 && !line.startsWith('.'));
+  expect(long.filter((line) => line.trim().includes(' '))).toEqual([]);
+  expect(lines.join(' ').split(/\s+/)).toEqual(expect.arrayContaining(runHelp.trim().split(/\s+/)));
+});
+
 describe('help on a terminal', () => {
   test.each([40, 60, 80, 100])('has no line past %i columns that could be broken, and every word', (columns) => {
     for (const help of [runHelp, replayHelp]) {

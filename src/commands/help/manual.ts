@@ -1,7 +1,11 @@
 /** The manual page, section 1, as roff. */
 import type { CommandHelp } from './read-help.ts';
+import { wrapped } from './wrap.ts';
 
 const program = 'kube-netfilter-tailer';
+
+/** Of a terminal of 80 columns, `man` leaves so many beside its margins. */
+const columns = 71;
 
 /** `summary`: the help without a command. `version`: of this program. */
 export function manualPage(summary: string, commands: readonly CommandHelp[], version: string): string {
@@ -18,10 +22,9 @@ ${commands.map(({ name, text }) => `.SH ${name.toUpperCase()}\n${verbatim(text)}
 `;
 }
 
-/** As it stands: columns and examples are laid out. */
+/** As it stands: columns and examples are laid out, and roff would not wrap them. */
 function verbatim(text: string): string {
-  const lines = text
-    .trimEnd()
+  const lines = wrapped(text.trimEnd(), columns)
     .split('\n')
     .map((line) => line.replaceAll('\\', String.raw`\e`).replaceAll('-', String.raw`\-`))
     // A line that begins with one of them would be an instruction.
