@@ -142,17 +142,19 @@ export interface PodObjectOptions {
   annotations?: Readonly<Record<string, string>>;
   labels?: Readonly<Record<string, string>>;
   startTime?: string;
+  /** Of its container. */
+  ports?: { name: string; containerPort: number }[];
 }
 
 /** A Pod that runs. */
 export function podObject(options: PodObjectOptions): KubernetesObject {
-  const { namespace: place, name, node, addresses, annotations = {}, labels = {} } = options;
+  const { namespace: place, name, node, addresses, annotations = {}, labels = {}, ports = [] } = options;
   const startTime = options.startTime ?? new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: place, annotations, labels },
-    spec: { nodeName: node, containers: [{ name: 'main', image: 'main:1' }] },
+    spec: { nodeName: node, containers: [{ name: 'main', image: 'main:1', ports }] },
     status: {
       phase: 'Running',
       podIP: addresses[0],

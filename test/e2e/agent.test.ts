@@ -45,16 +45,17 @@ afterAll(() => rig.killAll());
 
 test('a drop between Pods of two nodes has Events on both, the remote Pod being looked up', async () => {
   const { namespace, log } = await scene('remote', { web: ['10.80.1.1', 'fd00:80::1'] });
+  const ports = [{ name: 'postgres', containerPort: 5432 }];
   await createObjects(controlPlane, {
-    items: [podObject({ namespace, name: 'db', node: 'other-node', addresses: ['10.80.2.1', 'fd00:80::2'] })],
+    items: [podObject({ namespace, name: 'db', node: 'other-node', addresses: ['10.80.2.1', 'fd00:80::2'], ports })],
   });
   const agent = rig.start({ NODE_NAME: node, SOURCES: `file:${log}` });
   await agent.untilReady();
   appendFileSync(log, dropLine('10.80.1.1', '10.80.2.1', 5432));
   const events = await rig.untilEvents(namespace, (all) => all.length === 2);
   expect(messagesOf(events)).toEqual({
-    db: [expect.stringContaining(` ${namespace}/web (10.80.1.1) on port 5432/TCP`)],
-    web: [expect.stringContaining(` ${namespace}/db (10.80.2.1) on port 5432/TCP`)],
+    db: [expect.stringContaining(` ${namespace}/web (10.80.1.1) on port 5432/TCP (postgres).`)],
+    web: [expect.stringContaining(` ${namespace}/db (10.80.2.1) on port 5432/TCP (postgres).`)],
   });
   expect(events[0]).toMatchObject({
     source: { component: 'kube-netfilter-tailer', host: node },
@@ -76,7 +77,7 @@ test('a drop between Pods of two nodes has Events on both, the remote Pod being 
   // Its second address cannot be looked up, but came along with the first.
   appendFileSync(log, dropLine('fd00:80::1', 'fd00:80::2', 5433));
   const more = await rig.untilEvents(namespace, (all) => all.length === 4);
-  expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP'));
+  expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP.'));
 });
 
 test('a static Pod has its Events where kubectl describe looks for them', async () => {

@@ -21,6 +21,8 @@ const node = 'directory-node';
 let rig: AgentRig;
 let kubeconfig: string;
 const replicas: AgentProcess[] = [];
+/** Of the Pods that are looked up. */
+const postgres = { name: 'postgres', containerPort: 5432 };
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
@@ -46,6 +48,7 @@ test('the Pod of another node is found without a question to the API server', as
   expect(events.find(({ involvedObject }) => involvedObject.name === 'db')?.involvedObject.uid).toBe(
     (pod as { metadata: { uid: string } }).metadata.uid,
   );
+  expect(events.map(({ message }) => message)).toContainEqual(expect.stringContaining('on port 5432/TCP (postgres).'));
   await untilMetric(agent, /pod_lookup_ways_total\{way="directory",result="hit"\} 1$/m);
   const { body } = await agent.get('/metrics');
   // The informer's own list.
@@ -193,7 +196,7 @@ async function scene(
   const log = join(rig.newFolder(), 'kern.log');
   writeFileSync(log, '');
   const pods = Object.entries(there).map(([each, addresses]) =>
-    podObject({ namespace: place, name: each, node: 'directory-other', addresses }),
+    podObject({ namespace: place, name: each, node: 'directory-other', addresses, ports: [postgres] }),
   );
   await createObjects(controlPlane, {
     items: [podObject({ namespace: place, name: 'web', node, addresses: [here] }), ...pods],
