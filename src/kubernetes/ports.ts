@@ -13,12 +13,15 @@ export function slimPorts(value: Json): readonly ServicePort[] {
 
 const internPorts = createInterner<readonly ServicePort[]>();
 
+/** Ports of one Pod that are looked at: whoever may make a Pod may give it thousands. */
+const most = 128;
+
 /** v1 Pod → the named ports of the containers that run as long as it does, packed. A saved list may have any text for a name. */
 export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
-  const ports = containers.flatMap((each) => portsIn(at(each, 'ports'), 'containerPort', isPortName));
-  return packPorts(ports.filter(({ name }) => name !== ''));
+  const ports = containers.flatMap((each) => list(at(each, 'ports'))).slice(0, most);
+  return packPorts(portsIn(ports, 'containerPort', isPortName).filter(({ name }) => name !== ''));
 }
 
 function portsIn(value: Json, number: string, isName: (text: string) => boolean): ServicePort[] {

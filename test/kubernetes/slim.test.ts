@@ -134,6 +134,11 @@ describe('slimPod', () => {
       ['none that Kubernetes would not take: a line', named('a\nb'), undefined],
       ['none that Kubernetes would not take: a number', named(5), undefined],
       ['none whose number is text', { containers: [{ ports: [{ ...http, containerPort: '80' }] }] }, undefined],
+      [
+        'none past the 128th',
+        { containers: [{ ports: [...Array.from({ length: 128 }, () => ({ containerPort: 80 })), http] }] },
+        undefined,
+      ],
       ['none where ports are no list', { containers: [{ ports: http }] }, undefined],
     ])('%s', (_, spec, expected) => {
       expect(slimPod(savedPod({ spec })).ports).toBe(expected);
