@@ -22,6 +22,8 @@ export interface WhyOptions {
   /** The cluster, and who asks, where that is known already. */
   load?: (() => Access) | undefined;
   output: 'text' | 'json';
+  /** Rows of the audit, of which `suggest` counts what it would newly admit. */
+  audit?: readonly string[];
 }
 
 const connection = `  --from END             NAMESPACE/POD, or an address
@@ -53,6 +55,8 @@ export const suggestHelp = `Usage: kube-netfilter-tailer suggest --from END --to
 Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.
 
 ${connection}
+  --audit ROWS           rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted;
+                         may be repeated
 
 Exit status
   0  the policies are printed, or none is needed
@@ -71,7 +75,8 @@ export function readWhyOptions(args: readonly string[], command: 'why' | 'sugges
   const output = last('output') ?? 'text';
   if (output !== 'text' && output !== 'json') problems.push(`--output ${output}: must be text or json`);
   const files = [...(values['policies'] ?? [])];
-  if (files.filter((file) => file === '-').length > 1) problems.push('standard input (-) can be read only once');
+  if ([...files, ...(values['audit'] ?? [])].filter((file) => file === '-').length > 1)
+    problems.push('standard input (-) can be read only once');
   for (const name of ['kubeconfig', 'context'] as const)
     if (files.length > 0 && last(name) !== undefined) problems.push(`--policies and --${name} exclude each other`);
   if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
@@ -85,11 +90,12 @@ export function readWhyOptions(args: readonly string[], command: 'why' | 'sugges
     files,
     kubeconfig: last('kubeconfig'),
     context: last('context'),
+    audit: [...(values['audit'] ?? [])],
     output: output === 'json' ? 'json' : 'text',
   };
 }
 
-const suggestForms = {
+const connectionForms = {
   from: { type: 'string' },
   to: { type: 'string' },
   port: { type: 'string' },
@@ -99,7 +105,9 @@ const suggestForms = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-const whyForms = { ...suggestForms, output: { type: 'string', short: 'o' } } as const;
+const whyForms = { ...connectionForms, output: { type: 'string', short: 'o' } } as const;
+
+const suggestForms = { ...connectionForms, audit: { type: 'string' } } as const;
 
 function readEnd(option: string, given: string | undefined, problems: string[]): NamedEnd | undefined {
   const wanted = 'must be NAMESPACE/POD or an address';

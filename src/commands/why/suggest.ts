@@ -1,19 +1,24 @@
 /** `suggest`: the least new NetworkPolicies that admit a connection. */
 import { dump } from 'js-yaml';
 import { type End, type Flow, policyText, suggest, type Suggested, type Suggestion } from '../../policies/policies.ts';
-import { printable } from '../../platform/printable.ts';
+import { cutBytes, printable } from '../../platform/printable.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
+import { readAuditRows } from './audit-rows.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';
+import type { KnownObjects } from './known-objects.ts';
+import { countNewlyAdmitted } from './newly-admitted.ts';
 import type { Owners } from './owners.ts';
 import { endText } from './report.ts';
+import { FileError } from './saved-files.ts';
 
 /** Resolves to the exit status. */
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withStatus(streams, async () => {
-    const { pods, policies, namespaces, ...known } = await readObjects(options, true, streams.err);
-    const flow = findFlow(options, { pods, policies, namespaces, ...known });
+    const objects = await readObjects(options, true, streams.err);
+    const { pods, policies, namespaces, ...known } = objects;
+    const flow = findFlow(options, objects);
     const suggestion = suggest({
       flow,
       policies: [...policies.values()],
@@ -24,7 +29,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
     });
     if (suggestion.kind === 'policies') {
       const text = suggestion.policies.map((each) => policyYaml(each, flow, known.ownerOf)).join('---\n');
-      return { status: 0, text };
+      return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, streams.err)}${text}` };
     }
     streams.err(`kube-netfilter-tailer: ${printable(reasonOf(suggestion))}\n`);
     return { status: statuses[suggestion.kind], text: '' };
@@ -50,6 +55,31 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
     default:
       return suggestion satisfies never;
   }
+}
+
+/** Of what the rows of `--audit` have, how much would be admitted; '' without them. */
+async function auditText(
+  { audit = [] }: WhyOptions,
+  flow: Flow,
+  suggested: readonly Suggested[],
+  objects: KnownObjects,
+  err: (text: string) => void,
+): Promise<string> {
+  if (audit.length === 0) return '';
+  const admitted = countNewlyAdmitted(flow, suggested, objects);
+  const { rows, problems } = await readAuditRows(audit, admitted.take);
+  for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
+  if (rows === 0 && problems.length > 0) throw new FileError('--audit: no row could be read');
+  const { flows, packets, top, unknown, isPart } = admitted.result();
+  const lines = [
+    `of ${rows} ${rows === 1 ? 'row' : 'rows'} of the audit, ${flows} ${flows === 1 ? 'flow' : 'flows'} with ${isPart ? 'at least ' : ''}${packets} ${packets === 1 ? 'packet' : 'packets'} would newly be admitted`,
+    ...top.map((each) => `  ${each.text}: ${each.packets}`),
+    ...(flows > top.length ? [`  and ${flows - top.length} more`] : []),
+    ...(unknown > 0
+      ? [`not known of ${unknown} more: their Pods, or what policies say of them, are not known now`]
+      : []),
+  ];
+  return lines.map((line) => `# ${cutBytes(printable(line), 300)}\n`).join('');
 }
 
 function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): string {

@@ -1,0 +1,163 @@
+import { writeFileSync } from 'node:fs';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { FlowRecord } from '../../src/audit/fields.ts';
+import { readWhyOptions } from '../../src/commands/options/why-options.ts';
+import { readAuditRows } from '../../src/commands/why/audit-rows.ts';
+import { suggestPolicies } from '../../src/commands/why/suggest.ts';
+import { networkPolicy } from '../policies/objects.ts';
+import { linesOf, row } from '../report/scene.ts';
+import { temporaryFolder } from '../sources/temporary-folder.ts';
+
+const path = temporaryFolder();
+
+const podObject = (namespace: string, name: string, app: string, podIP: string, kind: string, owner: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    namespace,
+    name,
+    labels: { app },
+    ownerReferences: [{ apiVersion: 'apps/v1', kind, name: owner, controller: true }],
+  },
+  status: { phase: 'Running', podIP },
+});
+const namespaceObject = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+/** shop/postgres is isolated; batch/worker and batch/other may send. */
+const items = [
+  namespaceObject('shop'),
+  namespaceObject('batch'),
+  podObject('shop', 'postgres-0', 'postgres', '10.65.1.4', 'StatefulSet', 'postgres'),
+  podObject('batch', 'worker-7', 'worker', '10.65.2.9', 'DaemonSet', 'worker'),
+  // It has the label by which the suggestion admits worker.
+  podObject('batch', 'twin-1', 'worker', '10.65.2.10', 'DaemonSet', 'twin'),
+  podObject('batch', 'other-1', 'other', '10.65.2.11', 'DaemonSet', 'other'),
+  networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
+];
+const from = (name: string): FlowRecord => ({
+  'source.k8s.owner.kind': 'DaemonSet',
+  'source.k8s.owner.name': name,
+});
+
+beforeAll(() => {
+  writeFileSync(path('cluster.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+});
+
+/** What `suggest` prints for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
+async function suggested(...files: string[]): Promise<{ status: number; out: string; err: string }> {
+  const ends = ['--from', 'batch/worker-7', '--to', 'shop/postgres-0', '--port', '5432'];
+  const audit = files.flatMap((file) => ['--audit', path(file)]);
+  const options = readWhyOptions([...ends, '--policies', path('cluster.json'), ...audit], 'suggest');
+  if (options === 'help') throw new Error('no help was asked for');
+  let [out, err] = ['', ''];
+  const status = await suggestPolicies(options, {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  return { status, out, err };
+}
+
+/** Its lines on the audit. */
+async function counted(rows: readonly FlowRecord[]): Promise<string[]> {
+  writeFileSync(path('rows.ndjson'), linesOf(rows));
+  const { out } = await suggested('rows.ndjson');
+  return out.slice(0, out.indexOf('# admits')).split('\n').slice(0, -1);
+}
+
+describe('flows of the audit that a suggestion would newly admit', () => {
+  test('are counted with their packets, those with most packets first', async () => {
+    const rows = [
+      row(1, { ...from('worker'), 'network.packets': 3 }),
+      row(2, { ...from('worker'), 'network.packets': 4 }),
+      row(3, { ...from('twin'), 'network.packets': 20 }),
+    ];
+    expect(await counted(rows)).toStrictEqual([
+      '# of 3 rows of the audit, 2 flows with 27 packets would newly be admitted',
+      '#   DaemonSet batch/twin → StatefulSet shop/postgres TCP 5432: 20',
+      '#   DaemonSet batch/worker → StatefulSet shop/postgres TCP 5432: 7',
+    ]);
+  });
+
+  test.each<[string, FlowRecord]>([
+    ['of a Pod that the policy does not admit', from('other')],
+    ['to another port', { ...from('twin'), 'destination.port': 80 }],
+    ['of another protocol', { ...from('twin'), 'network.transport': 'udp' }],
+    ['that was only logged', { ...from('twin'), 'event.name': 'network.flow.log' }],
+    ['that answers', { ...from('twin'), 'network.reply': true }],
+    ['to a Namespace that isolates nothing', { ...from('twin'), 'destination.k8s.namespace.name': 'batch' }],
+    ['of an address outside', { 'source.kind': 'external', 'source.address': '203.0.113.9' }],
+  ])('are not those %s', async (_, changes) => {
+    expect(await counted([row(1, changes)])).toStrictEqual([
+      '# of 1 row of the audit, 0 flows with 0 packets would newly be admitted',
+    ]);
+  });
+
+  test('are counted once where a row was sent twice', async () => {
+    const sent = row(1, { ...from('twin'), 'network.packets': 5 });
+    expect((await counted([sent, sent]))[0]).toContain('1 flow with 5 packets');
+  });
+
+  test.each<[string, FlowRecord]>([
+    ['whose Pods are gone', from('gone')],
+    ['whose end is redacted', { 'source.kind': 'redacted', 'source.address': undefined }],
+    ['of a network in place of an address', { 'source.kind': 'external', 'source.address': '203.0.113.0/24' }],
+  ])('may be those %s, which is shown', async (_, changes) => {
+    expect((await counted([row(1, changes)]))[1]).toMatch(/^# not known of 1 more/);
+  });
+
+  test('of names with line breaks stay in the comment', async () => {
+    const lines = await counted([row(1, { ...from('twin'), 'destination.k8s.owner.name': 'x\nkind: Secret' })]);
+    expect(lines.filter((line) => !line.startsWith('# '))).toStrictEqual([]);
+  });
+});
+
+describe('files of --audit', () => {
+  test('are unpacked, taken by pattern, and broken rows are named by file and line', async () => {
+    writeFileSync(path('a.ndjson.gz'), gzipSync(linesOf([row(1, from('twin'))])));
+    writeFileSync(
+      path('a.ndjson.zst'),
+      zstdCompressSync(`{"cut\n\n${linesOf([row(2, from('twin')), row(3, { 'schema.version': '2.0' })])}`),
+    );
+    const { status, out, err } = await suggested('a.ndjson.*');
+    expect(out).toMatch(/^# of 2 rows of the audit, 1 flow with 2 packets/);
+    const places = err.split('\n').map((line) => /a\.ndjson\.\w+:\d+/.exec(line)?.[0]);
+    expect(places).toStrictEqual(['a.ndjson.zst:1', 'a.ndjson.zst:4', undefined]);
+    expect(status).toBe(0);
+  });
+
+  test('that are missing, or have no row at all, end it with 2', async () => {
+    writeFileSync(path('none.ndjson'), 'x\n');
+    for (const file of ['missing.ndjson', 'none.ndjson'])
+      expect(await suggested(file)).toMatchObject({ status: 2, out: '' });
+  });
+
+  test('cut anywhere have each row that is whole, and one that is broken at most', async () => {
+    const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(whole.length), async (length) => {
+        writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
+        const ids: string[] = [];
+        const { rows, broken } = await readAuditRows(
+          [path('cut.ndjson')],
+          (each) => void ids.push(each['event.id'] ?? ''),
+        );
+        const lines = whole.subarray(0, length).toString().split('\n');
+        expect(rows).toBeGreaterThanOrEqual(lines.length - 1);
+        expect([rows + broken, ids]).toStrictEqual([
+          lines.filter((line) => line !== '').length,
+          ['id-1', 'id-2', 'id-3'].slice(0, rows),
+        ]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('with a line of many megabytes, or a name of thousands of characters, are read on after it', async () => {
+    const long = row(1, { ...from('twin'), 'source.k8s.owner.name': 'x'.repeat(5000) });
+    writeFileSync(path('long.ndjson'), `{"a":"${'x'.repeat(3_000_000)}"}\n${linesOf([long, row(2)])}`);
+    const { rows, broken } = await readAuditRows([path('long.ndjson')], () => {});
+    expect([rows, broken]).toStrictEqual([1, 2]);
+  });
+});
