@@ -1,102 +1,130 @@
 /**
  * `npm run bench:audit`: CPU time and memory of an agent with each sink of the audit, beside one without, at 1,000 and 50,000 drops a second,
- * against a real API server. One after another, each with the same lines.
+ * against a real API server and a real receiver of OTLP (rotel). One after another, each with the same lines; a process of its own writes
+ * them and says which rate it reached.
  *
- *     npm run bench:audit                    20 s of each
- *     npm run bench:audit -- --seconds 60
- *     npm run bench:audit -- --rates 50000
+ *     npm run bench:audit                                        20 s of each
+ *     npm run bench:audit -- --seconds 60 --rates 50000 --sinks none,file --flows few
  */
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { alignColumns } from '../../src/events/describe.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
+import { freePorts } from '../e2e/control-plane/ports.ts';
+import { startRotel } from '../e2e/rotel.ts';
 import { preparePrograms } from '../programs/path.ts';
+import type { Flows, Written } from './audit-writer.ts';
 import { agentToken, createPods } from './cluster.ts';
 import { benchNode } from './pods.ts';
-import { firstLine, writeLiveLog } from './throughput/lines.ts';
+import { firstLine } from './throughput/lines.ts';
 import { startAgent } from './throughput/readers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const podsOfNode = 110;
-/** About so many lines are written at once. */
-const chunkSize = 1 << 20;
+/** So that several intervals are closed while it is measured; by default it is a minute, and there are fewer rows. */
+const interval = 10;
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '20' }, rates: { type: 'string', default: '1000,50000' } },
+  options: {
+    seconds: { type: 'string', default: '20' },
+    rates: { type: 'string', default: '1000,50000' },
+    flows: { type: 'string', default: 'few,many' },
+    sinks: { type: 'string', default: 'none,file,otlp,stdout' },
+  },
 });
 
 await preparePrograms('measuring');
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-bench-'));
 execFileSync(process.execPath, [join(root, 'scripts/build.mjs')], { cwd: root, stdio: 'inherit' });
-const receiver = createServer((request, response) => {
-  request.resume().on('end', () => response.end());
-});
-await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
 const plane = await startControlPlane();
 try {
   const kubeconfig = await plane.writeKubeconfig('agent', await agentToken(plane));
   await createObjects(plane, { items: [benchNode(0)] });
   await createPods(plane, 0, podsOfNode, () => 0);
-  const sinks = {
-    none: '',
-    file: `file:${join(folder, 'audit/audit.ndjson')}`,
-    otlp: `otlp:http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
-    stdout: 'stdout',
-  };
-  const rows = [['drops/s', 'sink', 'CPU for a million drops', 'of none', 'memory, peak']];
-  for (const rate of values.rates.split(',').map(Number)) {
-    let none = NaN;
-    for (const [name, audit] of Object.entries(sinks)) {
-      const { cpu, lines, peak } = await measure(rate, audit, kubeconfig);
-      const each = (cpu / lines) * 1e6;
-      if (name === 'none') none = each;
-      rows.push([rate.toLocaleString('en-US'), name, `${each.toFixed(1)} s`, (each / none).toFixed(2), `${peak} MB`]);
-      console.error(rows.at(-1)?.join('  '));
+  const head = ['drops/s', 'reached', 'writer behind', 'flows', 'sink', 'rows', 'lost', 'read after'];
+  const rows = [[...head, 'CPU', 'for a million drops', 'of none', 'memory, peak']];
+  for (const rate of values.rates.split(',').map(Number))
+    for (const flows of values.flows.split(',') as Flows[]) {
+      let none = NaN;
+      for (const sink of values.sinks.split(',') as Sink[]) {
+        const { cpu, written, late, peak, sent, lost } = await measure({ rate, flows, sink, kubeconfig });
+        if (sink === 'none') none = cpu;
+        rows.push([
+          rate.toLocaleString('en-US'),
+          Math.round(written.lines / written.seconds).toLocaleString('en-US'),
+          `${written.behind.toFixed(0)} ms`,
+          flows,
+          sink,
+          String(sent),
+          String(lost),
+          `${late.toFixed(1)} s`,
+          `${cpu.toFixed(2)} s`,
+          `${((cpu / written.lines) * 1e6).toFixed(1)} s`,
+          (cpu / none).toFixed(2),
+          `${peak} MB`,
+        ]);
+        console.error(rows.at(-1)?.join('  '));
+      }
     }
-  }
   console.log(`\n${alignColumns(rows).join('\n')}`);
 } finally {
-  receiver.closeAllConnections();
-  receiver.close();
   await plane.stop();
   rmSync(folder, { recursive: true });
 }
 
-async function measure(rate: number, audit: string, kubeconfig: string) {
-  const log = join(folder, `${rate}.log`);
-  const chunk = join(folder, 'chunk.log');
+type Sink = 'none' | 'file' | 'otlp' | 'stdout';
+
+async function measure(of: { rate: number; flows: Flows; sink: Sink; kubeconfig: string }) {
+  const { rate, flows, sink, kubeconfig } = of;
+  const own = mkdtempSync(join(folder, 'run-'));
+  const log = join(own, 'kern.log');
+  const rotel = sink === 'otlp' ? await startRotel(own, await freePorts(2)) : undefined;
+  const settings = {
+    none: '',
+    file: `file:${join(own, 'audit/audit.ndjson')}`,
+    otlp: `otlp:${rotel?.url}`,
+    stdout: sink,
+  };
   writeFileSync(log, firstLine());
-  const state = mkdtempSync(join(folder, 'state-'));
-  const reader = await startAgent(
+  mkdirSync(join(own, 'state'));
+  const agent = await startAgent(
     join(root, 'dist/kube-netfilter-tailer.cjs'),
     log,
-    { kubeconfig, state },
-    {
-      AUDIT: audit,
-      // So that several intervals are closed while it is measured; by default it is a minute, and there are fewer rows.
-      AUDIT_INTERVAL: '10',
-    },
+    { kubeconfig, state: join(own, 'state') },
+    { AUDIT: settings[sink], AUDIT_INTERVAL: String(interval) },
   );
-  const before = reader.cpuSeconds();
-  const start = performance.now();
-  let lines = 0;
-  while (lines < rate * Number(values.seconds)) {
-    const written = writeLiveLog(chunk, 'drops only', chunkSize, podsOfNode);
-    const read = reader.untilRead(written);
-    appendFileSync(log, readFileSync(chunk));
-    await read;
-    lines += written;
-    await delay(Math.max(0, start + (lines / rate) * 1000 - performance.now()));
-  }
-  // The last interval is closed and sent.
-  await delay(12_000);
-  const found = { cpu: reader.cpuSeconds() - before, lines, peak: reader.peakMegabytes() };
-  await reader.stop();
+  const before = agent.cpuSeconds();
+  const linesBefore = await agent.metric('lines_total');
+  const written = await write(log, rate, flows);
+  const ended = performance.now();
+  while ((await agent.metric('lines_total')) < linesBefore + written.lines) await delay(100);
+  const late = (performance.now() - ended) / 1000;
+  // The last interval is closed, five seconds after its end, and its rows are sent.
+  await delay((interval + 6) * 1000);
+  const found = {
+    cpu: agent.cpuSeconds() - before,
+    written,
+    late,
+    peak: agent.peakMegabytes(),
+    sent: await agent.metric('audit_rows_total', 'result="sent"'),
+    lost: await agent.metric('audit_rows_total', 'result="lost"'),
+  };
+  await agent.stop();
+  await rotel?.stop();
+  rmSync(own, { recursive: true });
   return found;
+}
+
+async function write(log: string, rate: number, flows: Flows): Promise<Written> {
+  const options = { log, rate, seconds: values.seconds, flows, pods: podsOfNode };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'audit-writer.ts'),
+    ...args,
+  ]);
+  return JSON.parse(stdout) as Written;
 }

@@ -163,7 +163,7 @@ export const table: readonly Row[] = [
     package: 'rotel',
     programs: ['rotel-agent'],
     wheel: { version: '0.0.1a15', folder: 'rotel' },
-    uses: ['e2e'],
+    uses: ['e2e', 'measuring'],
     purpose: 'a receiver of OTLP that is not ours',
   },
   {

@@ -14,24 +14,31 @@ export function firstLine(): string {
 
 /** A log of at least so many bytes, as rsyslog writes it, stamped now; returns the number of its lines. */
 export function writeLiveLog(file: string, kind: LogKind, bytes: number, pods: number): number {
-  const ends = Array.from({ length: pods }, (_, number) => {
-    const { metadata, status } = benchPod(number, 0);
-    return { address: status.podIP, veth: interfaceNames('bench', metadata.name)[0] };
-  });
+  const nextLine = createLiveLines(kind, pods);
   const fd = openSync(file, 'w');
   let size = 0;
   let lines = 0;
   for (let chunk = ''; size < bytes; chunk = '') {
-    for (; chunk.length < 1 << 20; lines++) {
-      const head = `${stamp()} ${node}`;
-      if (kind !== '1 drop in 10' || lines % 10 === 0) chunk += `${head} kernel: ${packet()}\n`;
-      else
-        chunk += `${head} systemd[1]: Started session ${lines} of user root, containerd task cri-containerd-${lines % 97}.scope.\n`;
-    }
+    for (; chunk.length < 1 << 20; lines++) chunk += nextLine();
     size += writeSync(fd, chunk);
   }
   closeSync(fd);
   return lines;
+}
+
+/** Each call makes the next line, stamped now. */
+export function createLiveLines(kind: LogKind, pods: number): () => string {
+  const ends = Array.from({ length: pods }, (_, number) => {
+    const { metadata, status } = benchPod(number, 0);
+    return { address: status.podIP, veth: interfaceNames('bench', metadata.name)[0] };
+  });
+  let lines = 0;
+  return () => {
+    const number = lines++;
+    const head = `${stamp()} ${node}`;
+    if (kind !== '1 drop in 10' || number % 10 === 0) return `${head} kernel: ${packet()}\n`;
+    return `${head} systemd[1]: Started session ${number} of user root, containerd task cri-containerd-${number % 97}.scope.\n`;
+  };
 
   function packet(): string {
     const n = sequence++;

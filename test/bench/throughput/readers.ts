@@ -15,6 +15,11 @@ export interface Reader {
   stop: () => Promise<void>;
 }
 
+export interface AgentReader extends Reader {
+  /** The sum of the series of a metric whose labels have this text; its name is without the prefix. */
+  metric: (name: string, labels?: string) => Promise<number>;
+}
+
 const image = imageCommand();
 
 /** Ready when it resolves. `flags`: of Node.js, by default the image's. */
@@ -27,7 +32,7 @@ export async function startAgent(
     flags = image.flags,
   }: { kubeconfig: string; state: string; flags?: readonly string[] | undefined },
   more: Readonly<Record<string, string>> = {},
-): Promise<Reader> {
+): Promise<AgentReader> {
   const env = {
     NODE_NAME: 'node-000',
     KUBECONFIG: kubeconfig,
@@ -41,20 +46,24 @@ export async function startAgent(
   const child = spawn(process.execPath, [...flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const { promise: started, resolve } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
+    // Rows of the audit may stand between the lines of the log, and are not worth being read.
+    if (!line.includes('"metricsAddress"')) return;
     const { metricsAddress } = JSON.parse(line) as { metricsAddress?: string };
     if (metricsAddress !== undefined) resolve(metricsAddress);
   });
   const address = await started;
   while (!(await fetch(`http://${address}/readyz`)).ok) await delay(50);
-  const linesRead = async (): Promise<number> => {
+  const metric = async (name: string, labels = ''): Promise<number> => {
     const text = await (await fetch(`http://${address}/metrics`)).text();
-    return Number(/^kube_netfilter_tailer_lines_total\{[^}]*\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    const found = text.matchAll(new RegExp(`^kube_netfilter_tailer_${name}\\{([^}]*)\\} (\\d+)$`, 'gm'));
+    return [...found].reduce((sum, [, of = '', value]) => sum + (of.includes(labels) ? Number(value) : 0), 0);
   };
   return {
     ...processReader(child),
+    metric,
     async untilRead(lines) {
-      const before = await linesRead();
-      while ((await linesRead()) < before + lines) await delay(500);
+      const before = await metric('lines_total');
+      while ((await metric('lines_total')) < before + lines) await delay(500);
     },
   };
 }
