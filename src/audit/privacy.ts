@@ -23,15 +23,17 @@ const ends = ['source', 'destination'] as const;
 export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowRecord) | undefined {
   const { peers, bits, isHidden } = privacy;
   const cutsAddresses = bits.ipv4 < 32 || bits.ipv6 < 128;
-  if (peers === 'shown' && !cutsAddresses && isHidden === noNamespace) return undefined;
+  const namesAll = peers === 'shown' && isHidden === noNamespace;
+  if (namesAll && !cutsAddresses) return undefined;
   return (fields) => {
     const foreign = peers === 'redacted' ? foreignPeerOf(fields) : undefined;
     const hidden = ends.filter((end) => {
       const namespace = namespaceOf(fields, end);
       return end === foreign || (namespace !== undefined && isHidden(namespace));
     });
-    const redacted = withoutForeignPolicies(withoutPolicy(hidden.reduce(withoutEnd, fields), fields, hidden));
-    return cutsAddresses ? withCutAddresses(redacted, bits) : redacted;
+    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), fields, { hidden, isHidden });
+    const shown = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
+    return cutsAddresses ? withCutAddresses(shown, bits) : shown;
   };
 }
 
@@ -64,11 +66,15 @@ function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
 const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
 
 /** A policy of a namespace that is not named anywhere else in the record would name it. */
-function withoutPolicy(redacted: FlowRecord, fields: FlowRecord, hidden: readonly End[]): FlowRecord {
+function withoutPolicy(
+  redacted: FlowRecord,
+  fields: FlowRecord,
+  { hidden, isHidden }: { hidden: readonly End[]; isHidden: Privacy['isHidden'] },
+): FlowRecord {
   const policy = fields['policy.namespace'];
-  const isOfHidden = hidden.some((end) => namespaceOf(fields, end) === policy);
-  const isShown = (namespace: string): boolean => ends.some((end) => namespaceOf(redacted, end) === namespace);
-  if (policy === undefined || !isOfHidden || isShown(policy)) return redacted;
+  if (policy === undefined || ends.some((end) => namespaceOf(redacted, end) === policy)) return redacted;
+  // No end has the namespace where the Pod of the address is not known.
+  if (!hidden.some((end) => namespaceOf(fields, end) === policy) && !isHidden(policy)) return redacted;
   const kept = Object.entries(redacted).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
   );
@@ -81,11 +87,24 @@ export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
   return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
 }
 
+/** Of the packet that an ICMP error is about only addresses are known, which may be those of ends that are not named. */
+function withoutOriginal(fields: FlowRecord): FlowRecord {
+  const { 'original.source.address': source, 'original.destination.address': destination, ...kept } = fields;
+  return source === undefined && destination === undefined ? fields : kept;
+}
+
+const addressFields = [
+  'source.address',
+  'destination.address',
+  'original.source.address',
+  'original.destination.address',
+] as const;
+
 function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord {
   const cut = { ...fields };
-  for (const end of ends) {
-    const address = fields[`${end}.address`];
-    if (address !== undefined) cut[`${end}.address`] = cutAddress(address, bits);
+  for (const name of addressFields) {
+    const address = fields[name];
+    if (address !== undefined) cut[name] = cutAddress(address, bits);
   }
   return cut;
 }

@@ -25,18 +25,29 @@ export function stampOf(time: Millis): string {
   return new Date(time).toISOString();
 }
 
-/** One line of NDJSON for one packet (`replay --output audit`). `policies`: what those that were given say of it. */
-export function packetRow(line: LogLine, packet: AuditedPacket, cluster?: string, policies?: PolicyFacts): string {
+export interface RowContext {
+  cluster?: string;
+  /** What the policies that were given say of the packet. */
+  policies?: PolicyFacts | undefined;
+  /** Takes out what no row may say; undefined: nothing. */
+  redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
+}
+
+/** One line of NDJSON for one packet (`replay --output audit`). */
+export function packetRow(line: LogLine, packet: AuditedPacket, context: RowContext = {}): string {
+  const { cluster, policies, redact = (same: FlowRecord) => same } = context;
   const { observation, node } = packet;
   const fields = packetFields(line, packet);
   const time = stampOf(line.time);
-  return rowOf({
-    ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
-    'event.start': time,
-    'event.end': time,
-    'k8s.cluster.name': cluster,
-    'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
-    ...fields,
-    ...(policies && policyFields(policies, 'evaluated')),
-  });
+  return rowOf(
+    redact({
+      ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
+      'event.start': time,
+      'event.end': time,
+      'k8s.cluster.name': cluster,
+      'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
+      ...fields,
+      ...(policies && policyFields(policies, 'evaluated')),
+    }),
+  );
 }

@@ -1,4 +1,5 @@
 /** What the policies that are known say of a drop, for its Event. */
+import { auditOptOut } from '../model/audit-opt-out.ts';
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
@@ -17,9 +18,6 @@ export interface PolicyVerdict {
 
 /** Bytes: with all that an Event says beside it, it stays below 600. */
 const longest = 400;
-
-/** Who labels a Namespace so is not described to other Namespaces. */
-const optOut = { key: 'kube-netfilter-tailer/audit', value: 'redacted' };
 
 /** `at`: wall-clock time of the packet. Undefined where there is nothing to say, as of `policyNeeds`. */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
@@ -109,7 +107,7 @@ function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: Know
   const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
   if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;
   const labels = known.namespace(namespace)?.labels;
-  if (labels !== undefined && labels[optOut.key] !== optOut.value) return trace;
+  if (labels !== undefined && labels[auditOptOut.key] !== auditOptOut.value) return trace;
   const { policy, rule } = trace.nearest;
   const groups = rule.groups.map((group) =>
     group.map((clause) => (ofPeer.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),

@@ -3,6 +3,7 @@ import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection } from './connection.ts';
 import { createInformer, type Informer, type InformerOptions } from './informer.ts';
 import type { InformerProblem } from './informer-health.ts';
+import { auditOptOut } from '../model/audit-opt-out.ts';
 import { onSteadyClock, slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
 export const paths = {
@@ -13,8 +14,8 @@ export const paths = {
   namespaces: '/api/v1/namespaces',
 } as const;
 
-/** Who has it is named by no record of the audit. A label, not an annotation: the API server sends only Namespaces that have it. */
-const optOutLabel = 'kube-netfilter-tailer/audit=redacted';
+/** A label, not an annotation: the API server sends only Namespaces that have it. */
+const optOutLabel = `${auditOptOut.key}=${auditOptOut.value}`;
 
 export type WatchedResource = keyof typeof paths;
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { auditOptOut } from '../model/audit-opt-out.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
 import { reasonOf } from '../platform/system-error.ts';
@@ -10,6 +11,8 @@ export interface Snapshot {
   objects: ClusterObjects;
   /** FelixConfigurations as they are, by name. */
   felixConfigurations: Map<string, Json>;
+  /** Namespaces with the label by which they ask not to be named in an audit. */
+  optedOut: Set<string>;
   /** Objects that cannot be used, one line each that names the file and the place; the rest counts. */
   problems: string[];
   /** Files that are not what they should be, one line each that says why: a run with them would show nothing, or less than all. */
@@ -31,6 +34,7 @@ export function readSnapshot(files: readonly string[]): Snapshot {
   const snapshot: Snapshot = {
     objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
     felixConfigurations: new Map(),
+    optedOut: new Set(),
     problems: [],
     unusable: [],
   };
@@ -125,7 +129,7 @@ function takeItem(item: Json, listKind: string | undefined, place: string, broug
     else if (kind === 'Node') objects.nodes.push(slimNode(item));
     else if (kind === 'Service') objects.services.push(slimService(item));
     else if (kind === 'EndpointSlice') objects.endpointSlices.push(slimEndpointSlice(item));
-    else if (kind === 'Namespace') objects.namespaces.push(slimNode(item).name);
+    else if (kind === 'Namespace') takeNamespace(item, brought.snapshot);
     else if (kind === 'FelixConfiguration') felixConfigurations.set(slimNode(item).name, item);
     // Other kinds do no harm: people save `kubectl get all`.
     else return void brought.otherKinds.add(kind ?? 'items without a kind');
@@ -135,6 +139,13 @@ function takeItem(item: Json, listKind: string | undefined, place: string, broug
     brought.problems.push(`${place}: the ${kind}${object === undefined ? '' : ` ${object}`} ${message}`);
   }
   brought.objects++;
+}
+
+function takeNamespace(item: Json, { objects, optedOut }: Snapshot): void {
+  const { name } = slimNode(item);
+  objects.namespaces.push(name);
+  const { labels } = (item as { metadata: { labels?: Record<string, unknown> } }).metadata;
+  if (labels?.[auditOptOut.key] === auditOptOut.value) optedOut.add(name);
 }
 
 /** V8 names a position in the text, or for an unexpected token shows the text around it; people want line and column. */

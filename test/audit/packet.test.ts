@@ -12,7 +12,7 @@ function row(
   node = 'node-a',
   noise?: string,
 ): FlowRecord {
-  const text = packetRow(line(of), { observation: observation(given), ends: found, node, noise }, 'prod');
+  const text = packetRow(line(of), { observation: observation(given), ends: found, node, noise }, { cluster: 'prod' });
   expect(text.endsWith('}\n') && !text.slice(0, -1).includes('\n')).toBe(true);
   const record = JSON.parse(text) as FlowRecord;
   expect(Object.keys(record).filter((name) => !Object.hasOwn(fields, name))).toEqual([]);

@@ -229,3 +229,35 @@ test('what an earlier run kept is redacted by the settings of this one, with its
   expect(redacted.flows).toMatchObject([{ packets: 2, others: { source: [], destination: [] } }]);
   expect(redactRestored(redacted, redact)).toEqual(redacted);
 });
+
+test('a policy of a namespace that asked for it is not named where no end is known to be of it', () => {
+  const given = { observation: policyOf('secret'), ends: ends({ source: externalEnd(), destination: externalEnd() }) };
+  const { fields } = flow({ isHidden: (namespace) => namespace === 'secret' }, given);
+  expect(JSON.stringify(fields)).not.toMatch(/secret|default-deny/);
+  expect(flow({ isHidden: (namespace) => namespace === 'other' }, given).fields).toHaveProperty(
+    ['policy.namespace'],
+    'secret',
+  );
+});
+
+describe('addresses of the packet that an ICMP error is about', () => {
+  const record: FlowRecord = {
+    'original.source.address': '10.65.1.4',
+    'original.destination.address': '10.65.2.9',
+    'original.destination.port': 80,
+  };
+  const left = (privacy: Partial<Privacy>) => redactionOf({ ...all, ...privacy })?.(record);
+
+  test('are left out where names are redacted', () => {
+    const port = { 'original.destination.port': 80 };
+    expect([left({ peers: 'redacted' }), left({ isHidden: () => false })]).toEqual([port, port]);
+  });
+
+  test('are cut as others are', () => {
+    expect(left({ bits: { ipv4: 16, ipv6: 128 } })).toEqual({
+      'original.source.address': '10.65.0.0/16',
+      'original.destination.address': '10.65.0.0/16',
+      'original.destination.port': 80,
+    });
+  });
+});

@@ -21,6 +21,7 @@ const defaults: ReplayOptions = {
   zone: Date.UTC,
   bootTime: undefined,
   quiet: false,
+  privacy: { peers: 'shown', bits: { ipv4: 32, ipv6: 128 }, optOut: false },
 };
 
 /** The problems of a wrong command line, one a line. */
@@ -54,6 +55,10 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log', '-ojson'], { output: 'json' }],
   [['kern.log', '--output', 'audit'], { output: 'audit' }],
   [['kern.log', '--output=table'], { output: 'table' }],
+  [
+    ['kern.log', '-o', 'audit', '--audit-peers', 'redacted', '--audit-ipv4-prefix=24', '--audit-opt-out', 'true'],
+    { output: 'audit', privacy: { peers: 'redacted', bits: { ipv4: 24, ipv6: 128 }, optOut: true } },
+  ],
   [['kern.log', '--writes'], { writes: true }],
   [['kern.log', '--writes', '-o', 'json'], { writes: true, output: 'json' }],
   [['kern.log', '--node', 'node-a'], { node: 'node-a' }],

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { load } from 'js-yaml';
+import type { FlowRecord } from '../../src/audit/fields.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { main, type Outcome, program, replay, sample, subjectsIn } from './program.ts';
@@ -47,6 +48,45 @@ describe('replay shows', () => {
   test('writes of its objects only', async () => {
     const { out } = await replay(['--pods', cluster, '-q', '--writes', '-n', 'shop', policyDeny]);
     expect([...new Set(out.split('\n').flatMap((each) => each.split('  ')[3] ?? []))]).toEqual(['Pod shop/postgres-0']);
+  });
+});
+
+describe('audit rows for others', () => {
+  const rowsOf = async (...args: string[]): Promise<FlowRecord[]> => {
+    const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'audit', ...args, policyDeny]);
+    expect(status).toBe(0);
+    const rows = out.split('\n').filter((each) => each !== '');
+    return rows.map((row) => JSON.parse(row) as FlowRecord);
+  };
+  const namespacesIn = (rows: readonly FlowRecord[]): string[] =>
+    [...new Set(JSON.stringify(rows).match(/(?<=namespace\.name":")[^"]*/g))].toSorted();
+
+  test.each<[string, string[], string[]]>([
+    ['all that is known', [], ['batch', 'shop']],
+    ['of two Namespaces the one whose node dropped the packet', ['--audit-peers', 'redacted'], ['shop']],
+    ['of --namespace that one alone, whoever dropped', ['--audit-peers', 'redacted', '-n', 'batch'], ['batch']],
+    ['of objects without the label', ['--audit-opt-out', 'true'], ['batch', 'shop']],
+  ])('name %s', async (_, args, expected) => {
+    const rows = await rowsOf(...args);
+    expect([rows.length, namespacesIn(rows)]).toEqual([36, expected]);
+  });
+
+  test('of a Namespace with the label name nothing but the port', async () => {
+    const labels = { 'kube-netfilter-tailer/audit': 'redacted' };
+    const namespaces = ['shop', 'batch'].map((name) => ({
+      kind: 'Namespace',
+      metadata: { name, labels: name === 'shop' ? labels : {} },
+    }));
+    writeFileSync(path('namespaces.json'), JSON.stringify({ kind: 'List', items: namespaces }));
+    const rows = await rowsOf('--audit-opt-out', 'true', '--pods', path('namespaces.json'));
+    expect(namespacesIn(rows)).toEqual(['batch']);
+    expect(rows[0]).toMatchObject({ 'destination.kind': 'redacted', 'destination.port': 5432 });
+    expect(JSON.stringify(rows)).not.toMatch(/postgres|10\.244\.1\.30/);
+  });
+
+  test('have addresses that are cut', async () => {
+    const [row] = await rowsOf('--audit-ipv4-prefix', '16');
+    expect(row).toMatchObject({ 'source.address': '10.244.0.0/16', 'destination.address': '10.244.0.0/16' });
   });
 });
 

@@ -4,6 +4,7 @@ import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { zoneTime } from '../../sources/envelopes/clock.ts';
 import { parseOptions } from './parse-options.ts';
+import { privacyForms, readPrivacy, type ReplayPrivacy } from './replay-privacy.ts';
 import { UsageError } from './usage-error.ts';
 
 const outputs = ['table', 'wide', 'json', 'yaml', 'audit', 'mermaid', 'html'] as const;
@@ -39,6 +40,8 @@ export interface ReplayOptions {
   zone: ToInstant;
   bootTime: Millis | undefined;
   quiet: boolean;
+  /** What audit rows leave out. */
+  privacy: ReplayPrivacy;
 }
 
 export const replayHelp = `Usage: kube-netfilter-tailer replay --pods FILE LOG...
@@ -78,6 +81,13 @@ What to show
       --now TIME           ages count from here. Default: the last write
   -q, --quiet              no summary, no progress bar
 
+What audit rows leave out (docs/audit.md)
+  --audit-peers HOW        redacted: of two Namespaces, only the end is named whose policy dropped the packet;
+                           with --namespace only that Namespace is named. Default: shown
+  --audit-ipv4-prefix BITS  cut IPv4 addresses to so many bits. Default: 32
+  --audit-ipv6-prefix BITS  cut IPv6 addresses to so many bits. Default: 128
+  --audit-opt-out true     do not name Namespaces with the label kube-netfilter-tailer/audit=redacted
+
 Exit status
   0  all input was read
   1  some input could not be read, or the saved objects are of another cluster; the rest was processed
@@ -114,6 +124,7 @@ export function readReplayOptions(
     zone: readZone(last('time-zone'), problems),
     bootTime: readTime('--boot-time', last('boot-time'), problems),
     quiet: switches.has('quiet'),
+    privacy: readPrivacy(last, output, problems),
   };
   if (options.logs.length === 0 && options.explain === undefined)
     problems.push('no LOG is named; - reads standard input');
@@ -147,6 +158,7 @@ const forms = {
   'time-zone': { type: 'string' },
   'boot-time': { type: 'string' },
   quiet: { type: 'boolean', short: 'q' },
+  ...privacyForms,
   help: { type: 'boolean', short: 'h' },
 } as const;
 

@@ -1,4 +1,5 @@
 /** What `replay` prints of single packets, beside or instead of Events. */
+import type { FlowRecord } from '../../audit/fields.ts';
 import { packetRow } from '../../audit/record.ts';
 import type { CoreEvent } from '../../events/event.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
@@ -21,18 +22,24 @@ export interface PacketOutput {
 
 const nothing: PacketOutput = { everyLine: false, onDrop: undefined, finish: () => Promise.resolve(0) };
 
-/** `printReport`: undefined only where the output is not html. */
+interface RowUses {
+  /** Undefined only where the output is not html. */
+  printReport: typeof report | undefined;
+  /** Undefined where a row says all. */
+  redact: ((fields: FlowRecord) => FlowRecord) | undefined;
+}
+
 export function createPacketOutput(
   options: Pick<ReplayOptions, 'output' | 'includeNoise'>,
   { showsEnds, factsOn }: Pick<Scope, 'showsEnds'> & Pick<ReplayPolicies, 'factsOn'>,
   streams: Streams,
-  printReport: typeof report | undefined,
+  { printReport, redact }: RowUses,
 ): PacketOutput {
   const rowsTo =
     (add: (row: string) => void) =>
     ({ line, observation, meaning }: Drop): void => {
       if (showsEnds(meaning.ends))
-        add(packetRow(line, { observation, ...meaning }, undefined, factsOn(meaning.findings)));
+        add(packetRow(line, { observation, ...meaning }, { policies: factsOn(meaning.findings), redact }));
     };
   if (options.output === 'audit') return { ...nothing, everyLine: true, onDrop: rowsTo(streams.out) };
   if (options.output === 'mermaid') {

@@ -19,6 +19,7 @@ import { otherCluster, unknownNode } from './mismatch.ts';
 import { createPolicies } from './policies.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
 import { createPacketOutput } from './packets.ts';
+import { rowRedaction } from './privacy.ts';
 import { writeResult } from './result.ts';
 import { createScope, fromThen, type Scope } from './scope.ts';
 import { summarise } from './summary.ts';
@@ -47,7 +48,10 @@ export async function replay(
   const directory = createDirectory(objects);
   const statistics = createStatistics();
   const scope = createScope(options);
-  const packets = createPacketOutput(options, { ...scope, ...policies }, streams, printReport);
+  const packets = createPacketOutput(options, { ...scope, ...policies }, streams, {
+    printReport,
+    redact: rowRedaction(options, snapshot),
+  });
   const writes: Write[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
