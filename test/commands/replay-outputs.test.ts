@@ -51,16 +51,16 @@ describe('replay shows', () => {
   });
 });
 
-describe('audit rows for others', () => {
-  const rowsOf = async (...args: string[]): Promise<FlowRecord[]> => {
-    const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'audit', ...args, policyDeny]);
-    expect(status).toBe(0);
-    const rows = out.split('\n').filter((each) => each !== '');
-    return rows.map((row) => JSON.parse(row) as FlowRecord);
-  };
-  const namespacesIn = (rows: readonly FlowRecord[]): string[] =>
-    [...new Set(JSON.stringify(rows).match(/(?<=namespace\.name":")[^"]*/g))].toSorted();
+const rowsOf = async (...args: string[]): Promise<FlowRecord[]> => {
+  const { out, status } = await replay(['--pods', cluster, '-q', '-o', 'audit', ...args, policyDeny]);
+  expect(status).toBe(0);
+  const rows = out.split('\n').filter((each) => each !== '');
+  return rows.map((row) => JSON.parse(row) as FlowRecord);
+};
+const namespacesIn = (rows: readonly FlowRecord[]): string[] =>
+  [...new Set(JSON.stringify(rows).match(/(?<=namespace\.name":")[^"]*/g))].toSorted();
 
+describe('audit rows for others', () => {
   test.each<[string, string[], string[]]>([
     ['all that is known', [], ['batch', 'shop']],
     ['of two Namespaces the one whose node dropped the packet', ['--audit-peers', 'redacted'], ['shop']],

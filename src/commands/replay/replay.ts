@@ -48,10 +48,8 @@ export async function replay(
   const directory = createDirectory(objects);
   const statistics = createStatistics();
   const scope = createScope(options);
-  const packets = createPacketOutput(options, { ...scope, ...policies }, streams, {
-    printReport,
-    redact: rowRedaction(options, snapshot),
-  });
+  const rowUses = { printReport, redact: rowRedaction(options, snapshot) };
+  const packets = createPacketOutput(options, { ...scope, ...policies }, streams, rowUses);
   const writes: Write[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
