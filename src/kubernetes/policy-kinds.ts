@@ -86,14 +86,30 @@ export async function isServed(
   return list(at(answer.body, 'resources')).some((each) => at(each, 'name') === plural);
 }
 
-/**
- * The kinds that the API server has, asked once for each version of an API. Where Calico's own API server shows what is stored beside it,
- * what is stored counts: that needs no right to single tiers. Rejects with a `RefusedError` where it does not answer.
- */
+/** Kinds that the API server has, and versions of APIs for which it does not say, as where the server behind an APIService is away. */
+export interface DiscoveredKinds {
+  readonly served: readonly PolicyKind[];
+  readonly away: readonly { readonly apiVersion: string; readonly refusal: Refusal }[];
+}
+
+/** As `discoverKinds`; rejects with a `RefusedError` where any of them is away. */
 export async function servedKinds(
+  connection: Pick<Connection, 'request'>,
+  kinds: readonly PolicyKind[],
+): Promise<readonly PolicyKind[]> {
+  const { served, away } = await discoverKinds(connection, kinds);
+  if (away[0] !== undefined) throw new RefusedError(away[0].refusal);
+  return served;
+}
+
+/**
+ * Asked once for each version of an API. Where Calico's own API server shows what is stored beside it, what is stored counts: that needs no
+ * right to single tiers. Never rejects.
+ */
+export async function discoverKinds(
   { request }: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
-): Promise<PolicyKind[]> {
+): Promise<DiscoveredKinds> {
   const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
   const answers = await Promise.all(
     versions.map(async (version) => {
@@ -109,8 +125,10 @@ export async function servedKinds(
   const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
   const isStored = found.some(({ apiVersion }) => apiVersion.startsWith('crd.projectcalico.org/'));
   const isNeeded = (version: string): boolean => !isStored || !version.startsWith('projectcalico.org/');
-  for (const [index, answer] of answers.entries())
-    if (answer.kind === 'refused' && answer.status !== 404 && isNeeded(versions[index] ?? ''))
-      throw new RefusedError(answer);
-  return found.filter(({ apiVersion }) => isNeeded(apiVersion));
+  const away = answers.flatMap((answer, index) => {
+    const apiVersion = versions[index] ?? '';
+    const isAway = answer.kind === 'refused' && answer.status !== 404 && isNeeded(apiVersion);
+    return isAway ? [{ apiVersion, refusal: answer }] : [];
+  });
+  return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
 }

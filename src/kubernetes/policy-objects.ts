@@ -22,9 +22,8 @@ import {
   networkSetKinds,
   type OnListed,
   type PolicyKind,
-  servedKinds,
 } from './policy-kinds.ts';
-import { createSharedAnswers } from './pod-finders/shared-answers.ts';
+import { createDiscovery } from './policy-discovery.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
 import { ifUsable, slimPod } from './slim.ts';
 
@@ -61,9 +60,6 @@ export interface PolicyReader {
   readonly accountLabels: CalicoReader['accountLabels'];
 }
 
-/** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
-const kindsAge: Millis = 600_000;
-
 export function createPolicyReader(
   connection: Pick<Connection, 'request'>,
   now: () => Millis,
@@ -71,7 +67,7 @@ export function createPolicyReader(
 ): PolicyReader {
   const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const calicoReader = createCalicoReader(connection, onListed);
-  const served = createSharedAnswers(() => servedKinds(connection, all), { entries: 1, now });
+  const { kindsOf, unseenPolicies } = createDiscovery(connection, all, now);
 
   return {
     async cluster() {
@@ -80,7 +76,7 @@ export function createPolicyReader(
         calicoReader.cluster(await kindsOf(calicoKinds)),
         ...kinds.map((kind) => read(kind, undefined)),
       ]);
-      return { policies: policies.flat(), calico };
+      return { policies: [...policies.flat(), ...(await unseenPolicies())], calico };
     },
     async namespace(name) {
       const kinds = await kindsOf(namespacedPolicyKinds);
@@ -100,11 +96,6 @@ export function createPolicyReader(
         return pod === undefined || uid === undefined ? undefined : { pod, uid };
       }),
   };
-
-  async function kindsOf(kinds: readonly PolicyKind[]): Promise<PolicyKind[]> {
-    const { value } = await served.get('', kindsAge);
-    return value.filter((kind) => kinds.includes(kind));
-  }
 
   /** Of a kind that may not be listed, one policy stands for all that there may be; NetworkPolicies must be. */
   async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Policy[]> {

@@ -4,7 +4,7 @@ export type * from './model.ts';
 export { type NodeWithAddresses, readNamespace, readNode, readPod } from './api/objects.ts';
 export { type ServiceEndpoints, serviceNameLabel } from './calico/services.ts';
 export type { Requirements } from './requirements.ts';
-export { refOf, unknownPolicy } from './api/read.ts';
+export { awayPolicy, refOf, unknownPolicy } from './api/read.ts';
 export {
   type CalicoCollector,
   type CalicoKind,

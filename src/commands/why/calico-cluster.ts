@@ -1,7 +1,14 @@
 /** What Calico has in a cluster: its policies, and what they depend on. */
 import type { Connection } from '../../kubernetes/connection.ts';
 import { at, list, text } from '../../platform/json.ts';
-import { anyTier, type CalicoKind, type Pod, type Requirements, serviceNameLabel } from '../../policies/policies.ts';
+import {
+  anyTier,
+  awayPolicy,
+  type CalicoKind,
+  type Pod,
+  type Requirements,
+  serviceNameLabel,
+} from '../../policies/policies.ts';
 import type { Collector } from './known-objects.ts';
 import { get, refused, unlisted } from './listing.ts';
 
@@ -83,7 +90,8 @@ const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy', plura
 
 /** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
 async function findApi(connection: Connection, collector: Collector): Promise<CalicoApi | undefined> {
-  let isUnknown = false;
+  let isRefused = false;
+  let away: string | undefined;
   for (const version of versions) {
     const answer = await connection.request('GET', `/apis/${version}`, {});
     if (answer.kind === 'answered') {
@@ -91,10 +99,12 @@ async function findApi(connection: Connection, collector: Collector): Promise<Ca
       if (resources.has('globalnetworkpolicies')) return { connection, version, resources, collector };
     } else {
       refused(answer);
-      isUnknown ||= answer.status !== 404;
+      if (answer.status >= 500) away ??= version;
+      isRefused ||= answer.status !== 404;
     }
   }
-  if (isUnknown) collector.addPolicy(unlisted(unknownApi, undefined));
+  if (away !== undefined) collector.addPolicy(awayPolicy(away));
+  else if (isRefused) collector.addPolicy(unlisted(unknownApi, undefined));
   return undefined;
 }
 

@@ -5,6 +5,7 @@ import { type LabelSelector, readSelector, selects, selectorText } from '../clau
 import { both } from '../match.ts';
 import type { Action, PolicyRef } from '../model.ts';
 import type { Policy, Rule, Subject } from '../policy.ts';
+import { anyTier } from '../tiers.ts';
 
 export function refOf(object: Json): PolicyRef {
   return {
@@ -69,6 +70,12 @@ export function unknownPolicy(object: Json, tier: string, reason: string): Polic
     rules: unknownRules(why),
     changed: changedOf(object),
   };
+}
+
+/** Stands for all policies of an API whose server does not answer. */
+export function awayPolicy(apiVersion: string): Policy {
+  const object = { apiVersion, kind: 'policies', metadata: { name: '(any)' } };
+  return unknownPolicy(object, anyTier, `the server of ${apiVersion} is away`);
 }
 
 /** Rules that may do anything; `why` is the missing fact. */

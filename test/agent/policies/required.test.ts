@@ -3,7 +3,7 @@ import { externalEnd, nine } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { type Answers, calico, dropped, setUp, shopPolicies } from './scene.ts';
 
-/** What Calico's policies need beside policies is read only where one that selects the Pod asks for it. */
+/** What is read of Calico: what its policies need only where one that selects the Pod asks for it, and which of its APIs. */
 
 const stored = '/apis/crd.projectcalico.org/v1';
 const slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
@@ -172,4 +172,14 @@ test('a policy that names a thousand Services costs sixteen requests at most', a
   const { scene, answerOn } = setUp(withPolicy({ types: ['Ingress'], ingress }, { [slices]: answered({ items: [] }) }));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
   expect(scene.asked.filter((path) => path === slices)).toHaveLength(16);
+});
+
+test("where the server of Calico's API is away and nothing is stored beside it, the verdict is unknown until it is back", async () => {
+  const v3 = '/apis/projectcalico.org/v3';
+  const { scene, answerOn } = setUp({ [v3]: refused(503), [shopPolicies]: answered({ items: [] }) });
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown', text: expect.stringContaining(v3.slice(6)) });
+  scene.answers[v3] = answered({ resources: [{ name: 'globalnetworkpolicies' }] });
+  scene.answers[`${v3}/globalnetworkpolicies`] = answered({ items: [] });
+  scene.now += 10_000;
+  expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'admits' });
 });
