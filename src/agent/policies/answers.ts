@@ -45,7 +45,7 @@ const tooOld: Millis = 600_000;
 /** An Event that goes on is written, and its policies are read, every fifteen minutes: rows in between have the same verdict. */
 const tooOldForRows: Millis = 1_200_000;
 
-/** Rows of the audit that are evaluated; with a thousand policies in a Namespace half a second of CPU a minute at most. */
+/** Rows of the audit that are evaluated; where a thousand policies select each Pod, 0.6 s of CPU a minute at most. */
 const evaluations = { rate: 1000 / 60, burst: 1000 };
 
 export function createPolicyAnswers({
