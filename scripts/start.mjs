@@ -46,7 +46,7 @@ $ kube-netfilter-tailer ${args.join(' ')}
 The workers have Events, too: leave out --namespace shop. Other cases, each with a section in samples/README.md:
 
   npm start -- replay --pods samples/cluster.json samples/kube-proxy-lw8zd-fight.log   # Service rules are deleted under kube-proxy
-  npm start -- replay --pods samples/cluster.json samples/port-scan.log                # one Pod scans others
+  npm start -- replay --pods samples/cluster.json samples/port-scan.log                # one Pod scans another
   npm start -- replay --pods samples/cluster.json samples/conntrack-full.log           # the connection table is full
   npm start -- replay --pods samples/cluster.json samples/*.log                        # all of them`);
   return status;

@@ -36,9 +36,10 @@ export function createPlacement({ total, held, slots, withdraw, sweep }: Placeme
       const known = openOne(scanIdentity(finding, role), clock);
       return known ?? (isFull() ? undefined : begin(scanFinding(finding, role), time, clock));
     }
-    if (!slots.hasRoom(finding, clock))
+    const room = slots.roomFor(finding, clock);
+    if (room !== 'free')
       return (
-        openPorts(finding, time, clock) ??
+        (room === 'past share' ? openPorts(finding, time, clock) : undefined) ??
         openOne(overflowIdentity(finding), clock) ??
         begin(overflowFinding(finding), time, clock)
       );
@@ -48,7 +49,7 @@ export function createPlacement({ total, held, slots, withdraw, sweep }: Placeme
   /** The series for all ports of a peer that is past its share of the object's places. What no Event counts yet of its other ports becomes part of it. */
   function openPorts(finding: Finding, time: Millis, clock: Millis): Series | undefined {
     const identity = portsIdentity(finding);
-    if (identity === undefined || !slots.isPastShare(finding, clock)) return undefined;
+    if (identity === undefined) return undefined;
     const known = openOne(identity, clock);
     if (known !== undefined) return isAlike(known, finding) ? known : undefined;
     const moved = slots.flowsOf(finding).filter((series) => isAlike(series, finding) && withdraw(series));

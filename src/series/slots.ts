@@ -25,16 +25,12 @@ export function createSlots(
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Whether the object of a finding has a place for one more Event at `clock`. Incidents always have one. */
-    hasRoom(finding: Finding, clock: Millis): boolean {
-      if (finding.details.kind === 'incident') return true;
-      const slots = slotsAt(finding, clock);
-      return slots === undefined || (slots.distinct < perObject && eventsOfPeer(finding, slots) < perPeer);
-    },
-    /** Whether the peer of a finding has as many Events of the object as it may have at `clock`. */
-    isPastShare(finding: Finding, clock: Millis): boolean {
-      const slots = slotsAt(finding, clock);
-      return slots !== undefined && eventsOfPeer(finding, slots) >= perPeer;
+    /** Whether the object of a finding has a place for one more Event at `clock`, or its peer has its share of them, or all are taken. Incidents always have one. */
+    roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
+      const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
+      if (slots === undefined) return 'free';
+      if (eventsOfPeer(finding, slots) >= perPeer) return 'past share';
+      return slots.distinct < perObject ? 'free' : 'full';
     },
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= perObject;
