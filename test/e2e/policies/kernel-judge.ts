@@ -4,20 +4,24 @@ import { createInterface } from 'node:readline';
 import { run } from '../network/command.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { sendEchoRequests } from '../network/sending.ts';
-import { admittedEchoSet, admittedSet } from './nft-compiler.ts';
+import { admittedEchoSets, admittedSet } from './nft-compiler.ts';
 import type { Probe } from './prober.ts';
 
 export interface Machine {
   readonly namespace: string;
   readonly name: string;
-  readonly address: string;
+  /** Of IPv4, and of IPv6. */
+  readonly addresses: readonly [string, string];
 }
+
+export type Family = 4 | 6;
 
 /** A connection to be tried; ICMP has no port. */
 export interface Attempt {
   readonly from: Machine;
   readonly to: Machine;
-  readonly protocol: 'TCP' | 'UDP' | 'ICMP';
+  readonly family: Family;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP' | 'ICMP';
   readonly port: number | undefined;
 }
 
@@ -28,7 +32,15 @@ export interface KernelJudge {
   readonly destroy: () => Promise<void>;
 }
 
+/** Node.js has no raw sockets, which SCTP takes where the kernel does not have it. */
+const programs = [
+  { file: 'prober.ts', with: process.execPath, sends: (protocol: string) => protocol === 'TCP' || protocol === 'UDP' },
+  { file: 'sctp-sender.py', with: 'python3', sends: (protocol: string) => protocol === 'SCTP' },
+];
+
 interface Sender {
+  readonly machine: Machine;
+  readonly sends: (protocol: string) => boolean;
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
 }
@@ -39,36 +51,40 @@ const sourcePorts = 64_000;
 export async function createKernelJudge(machines: readonly Machine[]): Promise<KernelJudge> {
   const network = await createNetwork({
     backend: 'iptables-nft',
-    pods: machines.map(({ namespace, name, address }) => ({ namespace, name, addresses: [address] })),
+    pods: machines,
   });
-  const senders = new Map<string, Sender>();
-  for (const machine of machines) senders.set(machine.address, await startSender(network, machine));
+  const senders: Sender[] = [];
+  for (const machine of machines)
+    for (const program of programs) senders.push(await startSender(network, machine, program));
   let taken = 0;
 
   return {
     async judge(ruleset, attempts) {
       await nft(network, ['-f', '-'], ruleset);
-      const probes = attempts.map(({ from, to, protocol, port }) => ({
+      const probes = attempts.map(({ from, to, family, protocol, port }) => ({
         protocol,
-        source: from.address,
+        source: addressOf(from, family),
         // Another one each time: what was let through before is a connection that is known.
         sourcePort: firstSourcePort + (taken++ % sourcePorts),
-        destination: to.address,
+        destination: addressOf(to, family),
         port,
       }));
       await Promise.all(
-        [...senders].map(([address, sender]) =>
+        senders.map((sender) =>
           send(
             sender,
-            probes.filter((probe): probe is Probe => probe.source === address && probe.protocol !== 'ICMP'),
+            probes.filter(
+              (probe): probe is Probe =>
+                sender.machine.addresses.includes(probe.source) && sender.sends(probe.protocol),
+            ),
           ),
         ),
       );
-      for (const { from, to, protocol } of attempts)
+      for (const { from, to, family, protocol } of attempts)
         if (protocol === 'ICMP')
-          await sendEchoRequests(network.namespaceOf(`${from.namespace}/${from.name}`), to.address, 1);
+          await sendEchoRequests(network.namespaceOf(`${from.namespace}/${from.name}`), addressOf(to, family), 1);
       const admitted = new Set(await elements(network, admittedSet));
-      const echoes = new Set(await elements(network, admittedEchoSet));
+      const echoes = new Set((await Promise.all(admittedEchoSets.map((set) => elements(network, set)))).flat());
       return probes.map(({ protocol, source, sourcePort, destination }) =>
         protocol === 'ICMP'
           ? echoes.has(`${source} ${destination}`)
@@ -76,18 +92,26 @@ export async function createKernelJudge(machines: readonly Machine[]): Promise<K
       );
     },
     async destroy() {
-      for (const { child } of senders.values()) child.kill();
+      for (const { child } of senders) child.kill();
       await network.destroy();
     },
   };
 }
 
-async function startSender(network: Network, { namespace, name }: Machine): Promise<Sender> {
-  const args = ['netns', 'exec', network.namespaceOf(`${namespace}/${name}`), process.execPath];
-  const child = spawn('ip', [...args, join(import.meta.dirname, 'prober.ts')], { stdio: ['pipe', 'pipe', 'inherit'] });
+export function addressOf({ addresses }: Machine, family: Family): string {
+  return addresses[family === 4 ? 0 : 1];
+}
+
+async function startSender(
+  network: Network,
+  machine: Machine,
+  { file, with: program, sends }: (typeof programs)[number],
+): Promise<Sender> {
+  const args = ['netns', 'exec', network.namespaceOf(`${machine.namespace}/${machine.name}`), program];
+  const child = spawn('ip', [...args, join(import.meta.dirname, file)], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await nextLine(lines);
-  return { child, lines };
+  return { machine, sends, child, lines };
 }
 
 async function send({ child, lines }: Sender, probes: readonly Probe[]): Promise<void> {
@@ -101,7 +125,7 @@ async function nextLine(lines: AsyncIterator<string>): Promise<void> {
 
 /** Elements of a set of pairs, each as `first second`. */
 async function elements(network: Network, name: string): Promise<string[]> {
-  const output = await nft(network, ['-j', 'list', 'set', 'ip', 'judge', name]);
+  const output = await nft(network, ['-j', 'list', 'set', 'inet', 'judge', name]);
   const { nftables } = JSON.parse(output) as { nftables: { set?: { elem?: { concat: unknown[] }[] } }[] };
   return nftables.flatMap(({ set }) => set?.elem ?? []).map(({ concat }) => concat.join(' '));
 }

@@ -11,7 +11,7 @@ type Direction = 'ingress' | 'egress';
 
 /** Sets of the table that hold what was let through. */
 export const admittedSet = 'admitted';
-export const admittedEchoSet = 'admitted_echo';
+export const admittedEchoSets = ['admitted_echo', 'admitted_echo6'] as const;
 
 /** A ruleset for `nft -f` that replaces the one before. `logPrefix`: what is dropped is logged with it. */
 export function compileToNft(cluster: Cluster, pods: readonly Pod[], logPrefix: string | undefined): string {
@@ -21,24 +21,41 @@ export function compileToNft(cluster: Cluster, pods: readonly Pod[], logPrefix: 
       podChains(cluster, pods, pod, direction, `${direction}_${index}`, drop),
     ),
   );
-  return `add table ip judge
-delete table ip judge
-table ip judge {
+  const jumps = (side: 'saddr' | 'daddr', direction: Direction): string[] =>
+    pods.flatMap((pod, index) =>
+      matchAddresses(side, pod.addresses).map((match) => `${match} jump ${direction}_${index}`),
+    );
+  return `add table inet judge
+delete table inet judge
+table inet judge {
   set ${admittedSet} { type inet_proto . inet_service; flags dynamic; size 65535; }
-  set ${admittedEchoSet} { type ipv4_addr . ipv4_addr; flags dynamic; size 1024; }
+  set ${admittedEchoSets[0]} { type ipv4_addr . ipv4_addr; flags dynamic; size 1024; }
+  set ${admittedEchoSets[1]} { type ipv6_addr . ipv6_addr; flags dynamic; size 1024; }
   chain done { }
 ${chains.join('\n')}
   chain forward {
     type filter hook forward priority 0; policy drop;
     ct state established,related accept
-${pods.map((pod, index) => `    ip saddr ${pod.addresses[0]} jump egress_${index}`).join('\n')}
-${pods.map((pod, index) => `    ip daddr ${pod.addresses[0]} jump ingress_${index}`).join('\n')}
-    meta l4proto { tcp, udp } add @${admittedSet} { meta l4proto . th sport }
-    meta l4proto icmp add @${admittedEchoSet} { ip saddr . ip daddr }
+    ${[...jumps('saddr', 'egress'), ...jumps('daddr', 'ingress')].join('\n    ')}
+    meta l4proto { tcp, udp, sctp } add @${admittedSet} { meta l4proto . th sport }
+    icmp type echo-request add @${admittedEchoSets[0]} { ip saddr . ip daddr }
+    icmpv6 type echo-request add @${admittedEchoSets[1]} { ip6 saddr . ip6 daddr }
     accept
   }
 }
 `;
+}
+
+function familyOf(address: string): 'ip' | 'ip6' {
+  return address.includes(':') ? 'ip6' : 'ip';
+}
+
+/** One match for each family that there is. */
+function matchAddresses(side: 'saddr' | 'daddr', addresses: readonly string[]): string[] {
+  return (['ip', 'ip6'] as const).flatMap((family) => {
+    const found = addresses.filter((address) => familyOf(address) === family);
+    return found.length === 0 ? [] : [`${family} ${side} { ${found.join(', ')} }`];
+  });
 }
 
 function podChains(
@@ -104,19 +121,25 @@ function createMatcher(cluster: Cluster, pods: readonly Pod[], pod: Pod, directi
   const subject = ({ namespaces, pods: namespaced }: Any, of: Pod = pod): boolean =>
     labelsSelected(namespaces ?? namespaced.namespaceSelector, namespaceLabels(of.namespace)) &&
     labelsSelected(namespaced?.podSelector ?? {}, of.labels ?? {});
-  const addresses = (selected: (each: Pod) => boolean): string[] => {
-    const found = pods.filter(selected).map((each) => each.addresses[0]);
-    return found.length === 0 ? [] : [`ip ${side} { ${found.join(', ')} }`];
-  };
-  const block = (cidr: string, except: string[] = []): string[] =>
-    cidr.includes(':') ? [] : [`ip ${side} ${cidr}${except.map((each) => ` ip ${side} != ${each}`).join('')}`];
+  const addresses = (selected: (each: Pod) => boolean): string[] =>
+    matchAddresses(
+      side,
+      pods.filter(selected).flatMap((each) => each.addresses),
+    );
+  const block = (cidr: string, except: string[] = []): string[] => [
+    `${familyOf(cidr)} ${side} ${cidr}${except.map((each) => ` ${familyOf(each)} ${side} != ${each}`).join('')}`,
+  ];
 
   /** Ports of that name, each with the Pod that has it. */
   const named = (name: string, protocol: string | undefined): string[] =>
     (direction === 'ingress' ? [pod] : pods).flatMap((each) =>
       (each.ports ?? [])
         .filter((port) => port.name === name && (protocol === undefined || port.protocol === protocol))
-        .map((port) => `ip daddr ${each.addresses[0]} ${port.protocol.toLowerCase()} dport ${port.port}`),
+        .flatMap((port) =>
+          matchAddresses('daddr', each.addresses).map(
+            (match) => `${match} ${port.protocol.toLowerCase()} dport ${port.port}`,
+          ),
+        ),
     );
 
   return {
@@ -163,6 +186,9 @@ function createMatcher(cluster: Cluster, pods: readonly Pod[], pod: Pod, directi
   }
 }
 
+/** No packet is of both families, and nft refuses a rule that wants it. */
 function product(peers: readonly string[], ports: readonly string[] | undefined): string[] {
-  return ports === undefined ? [...peers] : peers.flatMap((peer) => ports.map((port) => `${peer} ${port}`));
+  if (ports === undefined) return [...peers];
+  const all = peers.flatMap((peer) => ports.map((port) => `${peer} ${port}`));
+  return all.filter((match) => !(/\bip [sd]addr/.test(match) && /\bip6 [sd]addr/.test(match)));
 }

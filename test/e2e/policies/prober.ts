@@ -1,15 +1,15 @@
 /**
- * Sends one packet for each probe, from the network namespace in which it is started: `node prober.ts`. Reads a list of probes in each line of
+ * Sends one packet for each probe of TCP or UDP, from the network namespace in which it is started: `node prober.ts`. Reads a list of probes in each line of
  * standard input, and writes a line when all of them have left.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface Probe {
-  readonly protocol: 'TCP' | 'UDP';
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
   readonly source: string;
   readonly sourcePort: number;
   readonly destination: string;
@@ -25,7 +25,7 @@ if (import.meta.main) {
 }
 
 async function sendDatagram({ source, sourcePort, destination, port }: Probe): Promise<void> {
-  const socket = createSocket('udp4');
+  const socket = createSocket(isIPv6(source) ? 'udp6' : 'udp4');
   socket.bind(sourcePort, source);
   await once(socket, 'listening');
   await new Promise<void>((resolve, reject) => {
