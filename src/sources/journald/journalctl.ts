@@ -78,9 +78,9 @@ export function journalctlArguments(
 
 /**
  * Bytes a look, and the time between looks: journalctl prints 4 KiB at a time, each of which would wake this process. A pipe holds 64 KiB: with
- * an aim as high, looks at a pipe that is full would never come sooner.
+ * an aim as high, looks at a pipe that is full would never come sooner. The first Event comes a second after its packet in any case.
  */
-const pacing = { aim: 48 * 1024, shortest: 1, longest: 500 };
+const pacing = { aim: 48 * 1024, shortest: 1, longest: 1000 };
 
 /** A stream that is paused reads on until it holds so much as this mark: with the usual one, 16 more times. */
 export const spawnJournalctl: Spawn = (command, args) => {
