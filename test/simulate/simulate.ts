@@ -2,13 +2,20 @@
  * `npm run simulate`: the agents of a large cluster in virtual time, with their real series, incidents, budgets, look-ups and watches,
  * before a model of an API server.
  */
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { chart } from './chart.ts';
+import type { Results } from './measurements.ts';
 import { help, readOptions } from './options.ts';
 import { table, type Played, writeLimit } from './report.ts';
 import { scenarios } from './scenarios.ts';
-import { simulate } from './simulation.ts';
+import type { PlayRequest } from './play.ts';
+import type { Size } from './simulation.ts';
+
+/** MiB of the thread that plays a scenario. */
+const heap = { maxOldGenerationSizeMb: 12_000, maxYoungGenerationSizeMb: 192 };
 
 const options = readOptions(process.argv.slice(2), scenarios);
 if (options === 'help') console.log(help(scenarios));
@@ -16,7 +23,7 @@ else {
   const played: Played[] = [];
   for (const scenario of options.scenarios) {
     const began = process.cpuUsage();
-    const results = await simulate(scenario, options);
+    const results = await play(scenario.name, options);
     const { user, system } = process.cpuUsage(began);
     played.push({ scenario, results });
     console.error(
@@ -30,4 +37,13 @@ else {
   const text = table(played);
   console.log(text);
   if (options.output !== undefined) writeFileSync(join(options.output, 'simulation.md'), text);
+}
+
+/** In a thread of its own, so that what the agents of one scenario hold is gone before the next one. */
+async function play(scenario: string, { nodes, of, podsPerNode, seed }: Size): Promise<Results> {
+  const workerData: PlayRequest = { scenario, size: { nodes, of, podsPerNode, seed } };
+  const worker = new Worker(new URL('play.ts', import.meta.url), { workerData, resourceLimits: heap });
+  const [results] = (await once(worker, 'message')) as [Results];
+  await worker.terminate();
+  return results;
 }
