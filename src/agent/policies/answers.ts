@@ -9,7 +9,7 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createTokenBucket } from '../../platform/token-bucket.ts';
+import { createTimeShare } from '../../platform/time-share.ts';
 import type { Requirements } from '../../policies/policies.ts';
 import type { Log } from '../../telemetry/logger.ts';
 import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
@@ -24,6 +24,8 @@ export interface PolicyAnswersOptions {
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
   /** How long an Event waits at most; what comes later is there for its next write. */
   readonly longestWait?: Millis;
+  /** Of an origin of its own, with parts of a millisecond. */
+  readonly stopwatch?: () => Millis;
 }
 
 export interface PolicyAnswers {
@@ -45,8 +47,8 @@ const tooOld: Millis = 600_000;
 /** An Event that goes on is written, and its policies are read, every fifteen minutes: rows in between have the same verdict. */
 const tooOldForRows: Millis = 1_200_000;
 
-/** Rows of the audit that are evaluated; where a thousand policies select each Pod, 0.6 s of CPU a minute at most. */
-const evaluations = { rate: 1000 / 60, burst: 1000 };
+/** Of the time, for rows of the audit: some thousand of them at once where a hundred policies select each Pod. */
+const rowsShare = { part: 0.01, atOnce: 100 };
 
 export function createPolicyAnswers({
   connection,
@@ -54,13 +56,14 @@ export function createPolicyAnswers({
   rateLimitedLog,
   clock,
   longestWait = 2000,
+  stopwatch = () => performance.now(),
 }: PolicyAnswersOptions): PolicyAnswers {
   const rights = createPolicyRights({ connection, log, now: clock.now });
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
   let hasFailed = false;
-  const bucket = createTokenBucket(evaluations);
+  const share = createTimeShare(rowsShare);
 
   return {
     async answerOn({ finding, last }) {
@@ -78,16 +81,19 @@ export function createPolicyAnswers({
       return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
     },
     factsOn(findings, first) {
+      const began = stopwatch();
+      if (!share.mayBegin(began)) return undefined;
       const now = clock.now();
       let readAt: Millis = -Infinity;
       const policiesFor = (finding: Finding): KnownPolicies | undefined => {
         const needs = policyNeeds(finding);
         const known = needs && knownFor(finding, needs, now - tooOldForRows);
-        if (known === undefined || !bucket.take(now)) return undefined;
+        if (known === undefined) return undefined;
         readAt = known.at;
         return known.policies;
       };
       const facts = evaluated(() => policyFacts(findings, policiesFor));
+      share.ended(began, stopwatch());
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };

@@ -29,7 +29,7 @@ export const cluster: Answers = {
 };
 
 /** An agent's answers at an API server that answers as `answers` say, which may be changed. */
-export function setUp(given: Answers = {}, longestWait = 2000) {
+export function setUp(given: Answers = {}, longestWait = 2000, stopwatch = () => 0) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
   const scene = { now: nine, asked: [] as string[], queries: [] as string[], logged: 0, answers };
   const { answerOn, factsOn } = createPolicyAnswers({
@@ -46,6 +46,7 @@ export function setUp(given: Answers = {}, longestWait = 2000) {
     rateLimitedLog: { report: () => {}, resolve: () => false },
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
+    stopwatch,
   });
   return { scene, answerOn, factsOn };
 }
