@@ -49,7 +49,7 @@ export function collectServices(): ServiceCollector {
     unread: (namespace) => void unread.add(namespace),
     endpointsOf(service) {
       const [namespace = ''] = service.split('/', 1);
-      if (unread.has(namespace)) return `EndpointSlices of Namespace ${namespace}, which may not be listed`;
+      if (unread.has(namespace)) return `EndpointSlices of Namespace ${namespace}, which could not be listed`;
       const found = services.get(service);
       if (found === undefined && !isComplete && !complete.has(service)) return `endpoints of Service ${service}`;
       if (found !== undefined && found.size > maxEndpoints)
