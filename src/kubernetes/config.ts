@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { env } from 'node:process';
 import type { Access } from './http.ts';
 
 /** Where the kubelet keeps the token and the certificate authority of a Pod, and replaces them from time to time. */
@@ -12,7 +11,7 @@ const account = '/var/run/secrets/kubernetes.io/serviceaccount';
  * path of a file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
  */
 export async function findAccess(kubeconfig: string | undefined): Promise<() => Access> {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env;
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
   if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token'))) {
     const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
     return () => serviceAccount(server);

@@ -1,4 +1,3 @@
-import { hrtime } from 'node:process';
 import type { Millis } from '../model/log-line.ts';
 
 /** Milliseconds since the epoch, unmoved by a corrected wall clock. For intervals, budgets, ages and order within one run. */
@@ -8,7 +7,7 @@ export function steadyNow(): Millis {
 
 /** CLOCK_MONOTONIC: since the machine was started, sleep not counted. For intervals over a restart of this process. */
 export function monotonicNow(): Millis {
-  return Number(hrtime.bigint()) / 1e6;
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** The steady clock, which all times inside the agent are of, and the wall clock, which stamps what comes in and goes out. */
