@@ -23,7 +23,7 @@ export interface Fault {
   readonly problems: readonly string[];
   /** Of `problems`, those that last longer than the row, as documented: no line says that they are over. */
   readonly outlasting?: readonly string[];
-  /** Others that a loaded machine may bring about, and that are logged then. */
+  /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
   readonly tolerated?: readonly string[];
   /** Of /readyz, while it lasts; 200 by default. */
   readonly ready?: 200 | 503;
