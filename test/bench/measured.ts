@@ -13,7 +13,7 @@ interface Situation {
 export const memoryLimits = {
   idle: { what: 'idle, no Pods on the node', aim: 80, limit: 48 },
   pods: { what: 'idle, 110 Pods on the node', aim: 80, limit: 56 },
-  replay: { what: '`replay` of 1 GB', aim: 104 },
+  replay: { what: '`replay` of 1 GB', aim: 104, limit: 80 },
   storm: { what: 'storm: 1 M distinct drops in 60 s on 390 Pods', aim: 160, limit: 144 },
   nodeCache: { what: 'idle, 110 Pods on the node, 20,000 in the cluster', aim: 104 },
   clusterCache: { what: 'idle, `POD_CACHE=cluster`, 20,000 Pods', aim: 104, limit: 80 },
