@@ -1,8 +1,8 @@
 /** `suggest --audit`: rows of the audit, read one after another and not kept. */
-import { StringDecoder } from 'node:string_decoder';
 import { type FlowRecord, schemaVersion } from '../../audit/fields.ts';
 import { findFiles } from '../../report/read/files.ts';
-import { InputError, openInput } from '../../sources/framing/input.ts';
+import { eachLine } from '../../report/read/lines.ts';
+import { InputError } from '../../sources/framing/input.ts';
 
 export interface RowsRead {
   readonly rows: number;
@@ -11,8 +11,6 @@ export interface RowsRead {
   readonly problems: readonly string[];
 }
 
-/** Longer lines are no rows: one of ours has about a kilobyte. */
-const longestLine = 1024 * 1024;
 /** Names of Kubernetes have 253 characters at most. */
 const longestText = 512;
 const mostNamed = 20;
@@ -42,29 +40,6 @@ export async function readAuditRows(named: readonly string[], onRow: (row: FlowR
   }
   if (broken > mostNamed) problems.push(`${broken - mostNamed} more rows that cannot be read`);
   return { rows, broken, problems };
-}
-
-/** Undefined stands for a line that is too long. */
-async function eachLine(file: string, take: (line: string | undefined) => void): Promise<void> {
-  const decoder = new StringDecoder('utf8');
-  let [line, isTooLong] = ['', false];
-  const end = (): void => {
-    take(isTooLong ? undefined : line);
-    [line, isTooLong] = ['', false];
-  };
-  try {
-    await openInput(file).read((block) => {
-      const [first = '', ...more] = decoder.write(block).split('\n');
-      line += first;
-      for (const next of more) {
-        end();
-        line = next;
-      }
-      if (line.length > longestLine) [line, isTooLong] = ['', true];
-    });
-  } finally {
-    if (line !== '' || isTooLong) end();
-  }
 }
 
 /** The row, or what is wrong with it. */

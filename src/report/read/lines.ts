@@ -34,32 +34,52 @@ export async function lineNumbers(path: string, places: readonly number[]): Prom
 const longestLine = 1024 * 1024;
 
 /**
+ * Hands over each line of a file as text; undefined stands for one that is too long. `onBlock`: the lines of a block have been handed
+ * over. Rejects with an `InputError`, after what was read until then, and with what the callbacks throw.
+ */
+export async function eachLine(
+  path: string,
+  take: (line: string | undefined) => void,
+  onBlock: () => void = () => {},
+): Promise<void> {
+  const decoder = new StringDecoder('utf8');
+  let [line, isTooLong] = ['', false];
+  const end = (): void => {
+    take(isTooLong ? undefined : line);
+    [line, isTooLong] = ['', false];
+  };
+  try {
+    await openInput(path).read((block) => {
+      const [first = '', ...more] = decoder.write(block).split('\n');
+      line += first;
+      for (const next of more) {
+        end();
+        line = next;
+      }
+      if (line.length > longestLine) [line, isTooLong] = ['', true];
+      onBlock();
+    });
+  } finally {
+    if (line !== '' || isTooLong) end();
+  }
+}
+
+/**
  * Writes what DuckDB refuses as a whole so that it reads it: a line that is no JSON object, or longer than 1 MiB, becomes `{}`. The order and
  * number of lines stay.
  */
 export async function writeReadable(from: string, to: string): Promise<void> {
   const file = openSync(to, 'w');
-  const decoder = new StringDecoder('utf8');
-  let [line, isTooLong] = ['', false];
-  const end = (): string => {
-    const text = isTooLong || !isReadable(line) ? '{}\n' : `${line}\n`;
-    [line, isTooLong] = ['', false];
-    return text;
+  let ready = '';
+  const flush = (): void => {
+    const text = ready;
+    ready = '';
+    writeTemporary(file, text);
   };
   try {
-    await openInput(from).read((block) => {
-      const [first = '', ...more] = decoder.write(block).split('\n');
-      line += first;
-      let ready = '';
-      for (const next of more) {
-        ready += end();
-        line = next;
-      }
-      if (line.length > longestLine) [line, isTooLong] = ['', true];
-      writeTemporary(file, ready);
-    });
+    await eachLine(from, (line) => (ready += line !== undefined && isReadable(line) ? `${line}\n` : '{}\n'), flush);
   } finally {
-    if (line !== '' || isTooLong) writeTemporary(file, end());
+    flush();
     closeSync(file);
   }
 }
