@@ -189,7 +189,7 @@ export function createWorld(
       now: clock.now,
       toWall: clock.toWall,
     });
-    const batch = table.due(time).map((series) => ({ series, copy: structuredClone(series) }));
+    const batch = table.takeAll(time, () => true).map((series) => ({ series, copy: structuredClone(series) }));
     if (batch.length > 0) await keep();
     for (const { series, copy } of batch) {
       const outcome = await writeOne(copy);
@@ -216,9 +216,11 @@ export function createWorld(
     };
   }
 
+  /** After a step of the clock while the agent was down, two series may have one name. */
   function keptCount(name: string): number {
     const { series = [], past = [] } = keptState() ?? {};
-    return [...series, ...past].find((each) => nameOf(each) === name)?.count ?? 0;
+    const counts = [...series, ...past].filter((each) => nameOf(each) === name).map(({ count }) => count);
+    return Math.max(0, ...counts);
   }
 
   function nextFate(): Fate {
