@@ -1,4 +1,5 @@
 /** Verdicts on a connection, by direction. */
+import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, type Outcome } from './decide.ts';
 import { matchRuleTraces, maxTraced, nearestOf } from './trace.ts';
@@ -134,6 +135,8 @@ function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet)
     decision: undefined,
     missing: [missing],
   });
+  if (!isOneFamily(flow))
+    return unknown(`addresses of one family: no packet has ${flow.source.address} and ${flow.destination.address}`);
   if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
   const host = calico === undefined ? undefined : hostEndpointOf(end, calico);
   if (host !== undefined) return unknown(host);
@@ -142,6 +145,10 @@ function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet)
   if (isItself(flow) && flow.viaService !== true) return admits('itself');
   if (direction === 'ingress' && isOwnNode(flow.source, end.pod) === true) return admits('own-node');
   return undefined;
+}
+
+function isOneFamily({ source: { address: from }, destination: { address: to } }: Flow): boolean {
+  return from === undefined || to === undefined || isIPv6(from) === isIPv6(to);
 }
 
 function isItself({ source, destination }: Flow): boolean {

@@ -48,7 +48,10 @@ export type End =
   | { readonly kind: 'external'; readonly address: string }
   | { readonly kind: 'unknown'; readonly address: string };
 
-/** A connection: its source is who opened it, so an answer is the connection of what it answers. */
+/**
+ * A connection: its source is who opened it, so an answer is the connection of what it answers. Both addresses are of one family; of any
+ * others the verdict is unknown, because no packet has them.
+ */
 export interface Flow {
   readonly source: End;
   readonly destination: End;

@@ -140,6 +140,9 @@ beforeAll(() => {
     'change.yaml': change,
     'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
     'no-namespaces.json': list(objects.filter((each) => (each as { kind: string }).kind !== 'Namespace')),
+    'ipv4.json': list([
+      { ...podObject('shop', 'postgres-0', 'postgres', ''), status: { phase: 'Running', podIP: '10.65.1.4' } },
+    ]),
     'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
@@ -224,6 +227,7 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['a rule admits', [worker, postgres, '5432/TCP', ['cluster.json', 'change.yaml']]],
     ['a fact is missing', [worker, postgres, '5432/TCP', ['no-namespaces.json', 'change.yaml']]],
     ['from outside, to IPv6', ['2001:db8::1', postgres, 'icmp', ['cluster.json']]],
+    ['from IPv6, to a Pod without such an address', ['2001:db8::1', postgres, '5432', ['cluster.json', 'ipv4.json']]],
     ['from a Node', ['192.168.7.12', postgres, '5432', ['cluster.json']]],
     ['no such Pod', ['batch/worker-8', postgres, '5432', ['cluster.json']]],
     ['a completed Pod', ['batch/done', postgres, '5432', ['cluster.json']]],

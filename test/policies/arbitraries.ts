@@ -138,40 +138,51 @@ export const namedPorts = fc.uniqueArray(fc.record({ name: portName, port: portN
 });
 export const labelSets = fc.dictionary(key, value, { maxKeys: 2 });
 
-const pods: fc.Arbitrary<Pod> = fc
-  .record({
-    namespace: namespaceName,
-    name: fc.constantFrom('one', 'two', 'three'),
-    labels: labelSets,
-    address: fc.constantFrom('10.0.0.1', '10.0.0.2', '10.0.0.9', 'fd00::1', 'fd00::2'),
-    node: fc.constantFrom('node-a', 'node-b'),
-    hostNetwork: fc.constantFrom(false, false, false, true),
-    ports: namedPorts,
-    serviceAccount: fc.constantFrom('default', 'robot'),
-  })
-  .map(({ address, ...given }) => pod({ ...given, addresses: [address] }));
+/** What a packet has at both ends is of one family. */
+const families = {
+  4: { pods: ['10.0.0.1', '10.0.0.2', '10.0.0.9'], external: ['192.0.2.7', '10.0.0.1'], node: '10.0.0.200' },
+  6: { pods: ['fd00::1', 'fd00::2', 'fd00::9'], external: ['2001:db8::1', 'fd00::1'], node: 'fd00::200' },
+} as const;
 
-const ends: fc.Arbitrary<End> = fc.oneof(
-  { arbitrary: pods.map((of): End => ({ kind: 'pod', pod: of, address: of.addresses[0] })), weight: 5 },
-  {
-    arbitrary: fc
-      .constantFrom('192.0.2.7', '10.0.0.1', '2001:db8::1')
-      .map((address): End => ({ kind: 'external', address })),
-    weight: 1,
-  },
-  {
-    arbitrary: fc
-      .constantFrom('node-a', 'node-b')
-      .map((name): End => ({ kind: 'node', node: { name, labels: {} }, address: '10.0.0.200' })),
-    weight: 1,
-  },
-);
+const podsOf = (family: 4 | 6): fc.Arbitrary<Pod> =>
+  fc
+    .record({
+      namespace: namespaceName,
+      name: fc.constantFrom('one', 'two', 'three'),
+      labels: labelSets,
+      address: fc.constantFrom(...families[family].pods),
+      node: fc.constantFrom('node-a', 'node-b'),
+      hostNetwork: fc.constantFrom(false, false, false, true),
+      ports: namedPorts,
+      serviceAccount: fc.constantFrom('default', 'robot'),
+    })
+    .map(({ address, ...given }) => pod({ ...given, addresses: [address] }));
+
+const endsOf = (family: 4 | 6): fc.Arbitrary<End> =>
+  fc.oneof(
+    { arbitrary: podsOf(family).map((of): End => ({ kind: 'pod', pod: of, address: of.addresses[0] })), weight: 5 },
+    {
+      arbitrary: fc.constantFrom(...families[family].external).map((address): End => ({ kind: 'external', address })),
+      weight: 1,
+    },
+    {
+      arbitrary: fc
+        .constantFrom('node-a', 'node-b')
+        .map((name): End => ({ kind: 'node', node: { name, labels: {} }, address: families[family].node })),
+      weight: 1,
+    },
+  );
+
+const flowsOf = (family: 4 | 6): fc.Arbitrary<Flow> => {
+  const ends = { source: endsOf(family), destination: endsOf(family) };
+  return fc.oneof(
+    fc.record({ ...ends, protocol, port: portNumber }),
+    fc.record({ ...ends, protocol: fc.constant('ICMP'), port: fc.constant(undefined) }),
+  );
+};
 
 export const flows: fc.Arbitrary<Flow> = fc
-  .oneof(
-    fc.record({ source: ends, destination: ends, protocol, port: portNumber }),
-    fc.record({ source: ends, destination: ends, protocol: fc.constant('ICMP'), port: fc.constant(undefined) }),
-  )
+  .oneof({ arbitrary: flowsOf(4), weight: 2 }, { arbitrary: flowsOf(6), weight: 1 })
   .map((flow) => (isSamePod(flow) ? Object.assign(flow, { destination: flow.source }) : flow));
 
 /** Two ends of one name, or of one address, are one Pod. */

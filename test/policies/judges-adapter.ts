@@ -1,5 +1,6 @@
 /** Adapter for the public suites that are no part of the project: their form of a cluster and of a connection. */
 import type { End, Evaluator, Flow, Labels, Pod } from '../../src/policies/policies.ts';
+import { isIPv6 } from '../../src/platform/address.ts';
 import { evaluator, namespace } from './objects.ts';
 
 interface JudgePod {
@@ -34,7 +35,12 @@ export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boo
   const key = cluster.clusterNetworkPolicies.length > 0 ? cluster.clusterNetworkPolicies : cluster;
   const found = evaluators.get(key) ?? evaluatorOf(cluster);
   evaluators.set(key, found);
-  const connection: Flow = { ...flow, source: endOf(flow.source), destination: endOf(flow.destination) };
+  const { source, destination } = flow;
+  const connection: Flow = {
+    ...flow,
+    source: endOf(source, destination.ip),
+    destination: endOf(destination, source.ip),
+  };
   const [ingress, egress] = [found.verdict(connection, 'ingress'), found.verdict(connection, 'egress')];
   for (const { outcome, missing } of [ingress, egress])
     if (outcome === 'unknown') throw new Error(`unknown: ${missing.join(', ')}`);
@@ -49,9 +55,10 @@ function evaluatorOf(cluster: JudgeCluster): Evaluator {
   );
 }
 
-function endOf(end: JudgeFlow['source']): End {
+/** A Pod of one family is asked for addresses of the other, too; then it has one there that the suite does not name. */
+function endOf(end: JudgeFlow['source'], other: string): End {
   if (!('name' in end)) return { kind: 'external', address: end.ip };
-  return { kind: 'pod', pod: podOf(end), address: end.ip };
+  return { kind: 'pod', pod: podOf(end), address: isIPv6(end.ip) === isIPv6(other) ? end.ip : undefined };
 }
 
 function podOf(end: JudgePod): Pod {

@@ -291,8 +291,20 @@ const networkPolicyRows: [string, Row][] = [
     '9: a block of IPv4 has no address of IPv6',
     {
       policies: admitting({ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }),
-      flow: { source: external('2001:db8::1') },
+      flow: {
+        source: external('2001:db8::1'),
+        destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
+      },
       ingress: 'denies',
+    },
+  ],
+  [
+    'addresses of two families are in no packet, so what policies would say of it is unknown',
+    {
+      policies: admitting({}),
+      flow: { source: external('2001:db8::1') },
+      ingress: 'unknown',
+      egress: 'unknown',
     },
   ],
   [

@@ -140,7 +140,11 @@ describe('a suggestion', () => {
   });
 
   test('for an address is a block of that address only', () => {
-    expect(specs(suggestFor([isolated], { source: { kind: 'external', address: '2001:db8::1' } }))).toMatchObject([
+    const given: Partial<Flow> = {
+      source: { kind: 'external', address: '2001:db8::1' },
+      destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
+    };
+    expect(specs(suggestFor([isolated], given))).toMatchObject([
       { ingress: [{ from: [{ ipBlock: { cidr: '2001:db8::1/128' } }] }] },
     ]);
   });

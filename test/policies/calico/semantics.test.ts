@@ -380,6 +380,15 @@ const matching: [string, Row][] = [
     { objects: [from({ notNets: ['fd00::/8'] })], ingress: 'denies' },
   ],
   [
+    'addresses of two families are in no packet, whatever notNets of a rule have (npm run fuzz, 857886144)',
+    {
+      objects: [global({ ingress: [allow({ destination: { notNets: ['0.0.0.0/0', 'fd00::/127'] } })] })],
+      flow: { source: { kind: 'pod', pod: web, address: 'fd00::1' } },
+      ingress: 'unknown',
+      missing: 'addresses of one family',
+    },
+  ],
+  [
     'notNets match what is in none of them',
     { objects: [from({ notNets: ['10.66.0.0/16', 'fd00::/8'] })], ingress: 'admits' },
   ],

@@ -87,7 +87,7 @@ test.each<[string, object[], Partial<Flow>, string]>([
   [
     'an IPv6 endpoint however it is written',
     [to(db), slice('db', { endpoints: [{ addresses: ['FD00:0::0004'] }] })],
-    { destination: { ...end(postgres), address: 'fd00::4' } },
+    { source: { ...end(worker), address: 'fd00::9' }, destination: { ...end(postgres), address: 'fd00::4' } },
     'admits',
   ],
   ['a name that no Service can have', [to({ namespace: 'shop', name: 'db,x!=y' }), slice('db')], {}, 'unknown'],
