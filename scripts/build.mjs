@@ -21,7 +21,7 @@ const embedData = {
   },
 };
 
-const { homepage, version } = JSON.parse(await readFile('package.json', 'utf8'));
+const { engines, homepage, version } = JSON.parse(await readFile('package.json', 'utf8'));
 /** Where the documents of this version are; a checkout without a home has none. */
 const documents = homepage.includes('/OWNER/') ? undefined : `${homepage}/blob/v${version}`;
 
@@ -35,7 +35,8 @@ const common = {
   // As an ES module the same file takes 5 MB more memory: its text is kept in two bytes a character, and importing
   // `node:http` loads the fetch that comes with Node.js.
   format: 'cjs',
-  target: 'node24',
+  // Node.js 16 and newer read the whole file before one of them says that it is too old. Nothing in it has to be rewritten for that.
+  target: 'node16.20',
   sourcemap: 'linked',
   legalComments: 'linked',
   logLevel: 'warning',
@@ -49,6 +50,7 @@ const builds = await Promise.all([
     entryPoints: ['src/main.ts'],
     outfile: 'dist/kube-netfilter-tailer.cjs',
     plugins: [embedData, withoutReport],
+    banner: { js: `"use strict";(${String(refuseOldNode)})(${JSON.stringify(engines.node.replace('>=', ''))});` },
   }),
   esbuild.build({ ...common, ...reportOptions }),
 ]);
@@ -61,6 +63,22 @@ for (const { path, text } of builds.flatMap(({ outputFiles }) => outputFiles)) {
     mode: path.endsWith('.cjs') ? 0o755 : 0o644,
   });
   await rename(unfinished, path);
+}
+
+/**
+ * Runs before anything else of the bundle, as text of its own. An older Node.js would fail later, and show the line of two megabytes that it failed in. Of
+ * the npm package bin/ says the same, and to those that cannot even read the bundle.
+ *
+ * @param {string} needed
+ */
+function refuseOldNode(needed) {
+  const [major = 0, minor = 0] = needed.split('.').map(Number);
+  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
+  if (ownMajor > major || (ownMajor === major && ownMinor >= minor)) return;
+  const { execPath, versions } = process;
+  const text = `kube-netfilter-tailer needs Node.js ${needed} or newer; this is ${versions.node} (${execPath}).\n`;
+  require('node:fs').writeSync(2, text);
+  process.exit(1);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Runs the built bundle as the image will: alone in a folder, with nothing installed beside it. BUNDLE_NODE: a Node.js other than
 // that of this process.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ copyFileSync(join(root, 'dist', 'kube-netfilter-tailer.cjs'), bundle);
 
 const cluster = ['--pods', join(root, 'samples', 'cluster.json'), '--now', '2026-11-21T20:00:00Z'];
 const log = join(root, 'samples', 'policy-deny.log');
+const needed = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).engines.node.replace('>=', '');
+/** @type {{ args: string[], status: number, shows: RegExp, node?: string }[]} `node`: the version that Node.js pretends to be. */
 const checks = [
   { args: ['version'], status: 0, shows: /^\d+\.\d+\.\d+/ },
   { args: ['--help'], status: 0, shows: /replay/ },
@@ -27,11 +29,19 @@ const checks = [
   { args: ['run', '--help'], status: 0, shows: /NODE_NAME/ },
   { args: ['run', '--kubeconfig', join(folder, 'missing')], status: 2, shows: /NODE_NAME or --node: is not set/ },
   { args: ['run', '--node', 'a', '--kubeconfig', join(folder, 'missing')], status: 2, shows: /missing/ },
+  ...['16.20.2', '20.20.2', '24.11.1'].map((node) => ({
+    node,
+    args: ['version'],
+    status: 1,
+    shows: new RegExp(`^kube-netfilter-tailer needs Node\\.js ${needed} or newer; this is ${node} \\(.+\\)\\.\n$`),
+  })),
+  ...[`${needed}.0`, '25.0.0'].map((node) => ({ node, args: ['version'], status: 0, shows: /^\d+\.\d+\.\d+/ })),
 ];
 
 let failed = 0;
-for (const { args, status, shows } of checks) {
-  const run = spawnSync(process.env.BUNDLE_NODE ?? process.execPath, [bundle, ...args], {
+for (const { args, status, shows, node } of checks) {
+  const pretend = node === undefined ? [] : ['--require', pretending(node)];
+  const run = spawnSync(process.env.BUNDLE_NODE ?? process.execPath, [...pretend, bundle, ...args], {
     encoding: 'utf8',
     cwd: folder,
   });
@@ -39,9 +49,21 @@ for (const { args, status, shows } of checks) {
   if (run.status === status && shows.test(output)) continue;
   failed++;
   console.error(
-    `FAILED: ${args.join(' ')}\n  exit status ${run.status}, expected ${status}; expected to show ${shows}\n${output}`,
+    `FAILED: ${[...pretend, ...args].join(' ')}\n  exit status ${run.status}, expected ${status}; expected to show ${shows}\n${output}`,
   );
 }
 rmSync(folder, { recursive: true });
 console.log(`smoke test of the bundle: ${checks.length - failed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
+
+/**
+ * A file that makes Node.js name another version of itself. Returns its path.
+ *
+ * @param {string} node
+ */
+function pretending(node) {
+  const path = join(folder, `node-${node}.cjs`);
+  const versions = `{ ...process.versions, node: '${node}' }`;
+  writeFileSync(path, `Object.defineProperty(process, 'versions', { value: ${versions} });`);
+  return path;
+}
