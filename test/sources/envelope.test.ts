@@ -621,7 +621,8 @@ describe('hostile lines', () => {
         if (found !== undefined) expect(() => new Date(found).toISOString()).not.toThrow();
         expect(host).not.toBe('');
         expect(['kernel', 'userspace', 'unknown']).toContain(origin);
-        expect(layers.length).toBeLessThanOrEqual(6);
+        // Six rounds; a stamp and the tag behind it are one.
+        expect(layers.length).toBeLessThanOrEqual(12);
       }),
       { numRuns: 5000 },
     );
