@@ -324,6 +324,16 @@ test('what suggest prints admits the connection when it is added to the saved ob
   expect((await run(worker, postgres, '5432', ['cluster.json', 'suggested.yaml'])).status).toBe(0);
 });
 
+test.each(['0X1F', '0B11', '0O17', '0X_F', '1_e5', '1_0', '0x1', '017', '1e3', 'yes', 'null'])(
+  'suggest puts the label %s in quotes, as a name and as a value: kubectl would read another text',
+  async (text) => {
+    const pod = ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'Job', 'worker', { [text]: text });
+    writeFileSync(path('numbers.json'), list([pod]));
+    const { out } = await ranSuggest(worker, postgres, '5432', ['cluster.json', 'numbers.json']);
+    expect(out).toContain(`'${text}': '${text}'\n`);
+  },
+);
+
 test('who closes the output early still gets the verdict as the status', async () => {
   const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
   const many = Array.from({ length: 2000 }, (_, index) =>

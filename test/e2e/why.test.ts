@@ -21,6 +21,9 @@ const shop = `why-shop-${run}`;
 const batch = `why-batch-${run}`;
 const asked = ['--from', `${batch}/worker-7`, '--to', `${shop}/postgres-0`, '--port', '5432/TCP'];
 
+/** Labels that some readers of YAML take for numbers and the like, as names and as values. */
+const numbers = { '0X1F': '1_e5', '1_e5': '0B11', '0O17': '0X_F', '017': '1e3', yes: 'no', null: 'on' };
+
 /** Kinds as Calico's manifests define them, as far as they matter here. */
 const calicoDefinitions = [
   definition('Tier', 'tiers', 'Cluster'),
@@ -54,6 +57,7 @@ beforeAll(async () => {
     items: [
       ofStatefulSet(podOf(shop, 'postgres-0', 'postgres', `10.${net}.1.4`)),
       podOf(batch, 'worker-7', 'worker', `10.${net}.2.9`),
+      withLabels(podOf(batch, 'numbers-1', 'numbers', `10.${net}.2.10`), numbers),
     ],
   });
   const labels = { app: 'postgres' };
@@ -94,6 +98,10 @@ function podOf(namespace: string, name: string, app: string, podIP: string): Kub
     spec: { containers: [{ name: 'c', image: 'registry.example/c', ports: [{ name: 'db', containerPort: 5432 }] }] },
     status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
   };
+}
+
+function withLabels(pod: KubernetesObject, labels: object): KubernetesObject {
+  return { ...pod, metadata: { ...pod.metadata, labels } };
 }
 
 /** With a label that the selector of the StatefulSet does not have. */
@@ -257,6 +265,12 @@ test('suggest takes labels that the StatefulSet selects by; those of the Pod whe
   const unreadable = await ask('suggest', reader);
   expect(unreadable.stdout).toContain(`StatefulSet ${shop}/postgres is not known`);
   expect(unreadable.stdout).toContain('shard: a');
+});
+
+test('kubectl reads labels that look like numbers as suggest has taken them from the Pod', async () => {
+  const { stdout } = await ask('suggest', undefined, ['--from', `${batch}/numbers-1`, ...asked.slice(2)]);
+  const read = JSON.parse(await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], stdout));
+  expect(read.spec.ingress[0].from[0].podSelector.matchLabels).toStrictEqual(numbers);
 });
 
 test('what suggest prints is a policy that the API server takes, and that admits the connection', async () => {

@@ -1,5 +1,5 @@
 /** `suggest`: the least new NetworkPolicies that admit a connection. */
-import { dump } from 'js-yaml';
+import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import { type End, type Flow, policyText, suggest, type Suggested, type Suggestion } from '../../policies/policies.ts';
 import { cutBytes, printable } from '../../platform/printable.ts';
 import type { WhyOptions } from '../options/why-options.ts';
@@ -35,6 +35,21 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
     return { status: statuses[suggestion.kind], text: '' };
   });
 }
+
+/** For kubectl, which takes `0X1F` and `1_e5` for numbers: as the key of a label such a text would become another one. */
+const yamlStyle: DumpOptions = {
+  lineWidth: -1,
+  scalarStyleRules: [
+    (layout) => {
+      if (layout.node.tag === 'tag:yaml.org,2002:str' && goNumber.test(layout.node.value))
+        layout.style = SCALAR_STYLE.SINGLE_QUOTED;
+    },
+    ...Object.values(DEFAULT_SCALAR_STYLE_RULES),
+  ],
+};
+
+/** What sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
+const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
 const statuses = { 'not-needed': 0, refused: 1, unknown: 3 } as const;
 
@@ -97,7 +112,7 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): st
     anyPort ? 'a NetworkPolicy cannot name this protocol: it admits all protocols and ports' : '',
   ];
   const lines = comments.filter((comment) => comment !== '').map((comment) => `# ${printable(comment)}\n`);
-  return `${lines.join('')}${dump(policy, { lineWidth: -1 })}`;
+  return `${lines.join('')}${dump(policy, yamlStyle)}`;
 }
 
 /** Whose labels stand for an end; '' where it is no Pod. */
