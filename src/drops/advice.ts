@@ -187,21 +187,25 @@ export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict)
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
-  const { direction, refusedBy, peer, policy } = details;
+  const { direction, refusedBy, peer, policy, prefix } = details;
   if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
-  const [mine, theirs] = receiving ? ['an ingress', 'an egress'] : ['an egress', 'an ingress'];
-  const isMine = refusedBy === (receiving ? 'receiver' : 'sender');
+  const [mine, theirs] = receiving ? (['ingress', 'egress'] as const) : (['egress', 'ingress'] as const);
+  // Who enforces policies writes records without a prefix, of what a policy denied. A prefix is chosen by an operator: the rule
+  // behind the LOG rule is not known.
+  const isRecord = prefix === '';
+  const of = (side: 'ingress' | 'egress', whose: string): string =>
+    isRecord ? `an ${side} policy of ${whose}` : `${side} policies of ${whose}`;
+  const say = (which: string, namespaces: readonly string[]): string =>
+    `${isRecord ? `Denied by ${which}. Check` : `Check ${which}`}: ${[...new Set(namespaces)].map(describe).join('; ')}`;
   if (refusedBy === undefined && peerNamespace !== undefined) {
-    const namespaces = [...new Set([namespace, peerNamespace])];
-    return `Denied by ${mine} policy of this Pod or ${theirs} policy of its peer. Check: ${namespaces.map(describe).join('; ')}`;
+    const either = [of(mine, 'this Pod'), of(theirs, 'its peer')].join(isRecord ? ' or ' : ' and ');
+    return say(either, [namespace, peerNamespace]);
   }
-  if (refusedBy !== undefined && !isMine)
-    return peerNamespace === undefined
-      ? ''
-      : `Denied by ${theirs} policy of ${nameOf(peer)}. Check: ${describe(peerNamespace)}`;
-  return `Denied by ${mine} policy of this Pod. Check: ${describe(namespace)}`;
+  const isMine = refusedBy === undefined || refusedBy === (receiving ? 'receiver' : 'sender');
+  if (isMine) return say(of(mine, 'this Pod'), [namespace]);
+  return peerNamespace === undefined ? '' : say(of(theirs, nameOf(peer)), [peerNamespace]);
 }
 
 function describe(namespace: string): string {

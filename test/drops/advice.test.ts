@@ -17,6 +17,17 @@ const martian = { martian: true, path: 'eth1', prefix: 'martian source' };
 
 type Case = readonly [name: string, Partial<FlowDetails>];
 
+/** Of a drop by a policy without a name. */
+const policyCases: readonly Case[] = [
+  ['receiver known', { refusedBy: 'receiver', peer: workerEnd(1) }],
+  ['sender known', { refusedBy: 'sender', peer: workerEnd(1) }],
+  ['sent and refused here', { direction: 'sending', refusedBy: 'sender', peer: workerEnd(1) }],
+  ['sent and refused there', { direction: 'sending', refusedBy: 'receiver', peer: workerEnd(1) }],
+  ['either side', { peer: workerEnd(1) }],
+  ['either side, of one namespace', { peer: podEnd({ object: podRef('db-0') }) }],
+  ['a stranger', { direction: 'sending' }],
+];
+
 const cases: readonly Case[] = [
   ['path MTU', { error: tooBig }],
   ['path MTU, IPv6, size unknown', { error: { ...tooBig, protocol: 'ICMPv6', type: 2, code: 0, mtu: undefined } }],
@@ -100,13 +111,12 @@ const cases: readonly Case[] = [
   ['API server by its Service', { direction: 'sending', peer: serviceEnd({ role: 'api-server' }), port: 443 }],
   ['API server by its node', { direction: 'sending', peer: nodeEnd(), port: 6443 }],
   ['probe', { peer: nodeEnd() }],
-  ['policy, receiver known', { ...denied, refusedBy: 'receiver', peer: workerEnd(1) }],
-  ['policy, sender known', { ...denied, refusedBy: 'sender', peer: workerEnd(1) }],
-  ['policy, sent and refused here', { ...denied, direction: 'sending', refusedBy: 'sender', peer: workerEnd(1) }],
-  ['policy, sent and refused there', { ...denied, direction: 'sending', refusedBy: 'receiver', peer: workerEnd(1) }],
-  ['policy, either side', { ...denied, peer: workerEnd(1) }],
-  ['policy, either side, of one namespace', { ...denied, peer: podEnd({ object: podRef('db-0') }) }],
-  ['policy, a stranger', { ...denied, direction: 'sending' }],
+  ...policyCases.map(([name, given]): Case => [`policy, ${name}`, { ...denied, ...given }]),
+  // The rule behind the LOG rule is not known, so the advice is what to check.
+  ...policyCases.map(([name, given]): Case => [
+    `policy by its prefix alone, ${name}`,
+    { ...denied, prefix: 'calico-drop:', ...given },
+  ]),
   ['policy, its name', { ...shown, policy: { kind: undefined, namespace: 'shop', name: 'postgres', tier: undefined } }],
   [
     'policy of Calico, its name',

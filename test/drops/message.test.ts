@@ -19,7 +19,7 @@ describe('in full', () => {
       { ...calico, peer: workerEnd(1), refusedBy: 'receiver', path: 'eth0 → calic440f455693' },
       { peers: distinct(['10.65.2.1', '10.65.2.2', '10.65.2.3']) },
       'Packet dropped when receiving traffic from Deployment batch/worker (10.65.2.1 and 2 more Pods) on port 5432/TCP. ' +
-        '[node-a, "calico-drop"] Denied by an ingress policy of this Pod. Check: kubectl -n shop describe networkpolicy',
+        '[node-a, "calico-drop"] Check ingress policies of this Pod: kubectl -n shop describe networkpolicy',
     ],
     [
       'a Pod, and a LOG prefix names a policy',
@@ -285,13 +285,13 @@ describe('many ports of one peer', () => {
       'that are too few for a scan: what may be true of all of them is advised',
       manyPorts({ ...calico, policy, refusedBy: 'sender', peer: netcheck, port: 53 }, ['111/UDP', '2049/TCP']),
       'Packet dropped when receiving traffic from lab/netcheck (10.65.9.9), on 2 ports: 111/UDP, 2049/TCP. [node-a, "calico-drop"] ' +
-        'Denied by an ingress policy of this Pod or an egress policy of its peer. Check: kubectl -n shop describe networkpolicy; kubectl -n lab describe networkpolicy',
+        'Check ingress policies of this Pod and egress policies of its peer: kubectl -n shop describe networkpolicy; kubectl -n lab describe networkpolicy',
     ],
     [
       'that are one, of several policies',
       manyPorts({ ...calico, policy }, ['80/TCP']),
       'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster), on port 80/TCP. [node-a, "calico-drop"] ' +
-        'Denied by an ingress policy of this Pod. Check: kubectl -n shop describe networkpolicy',
+        'Check ingress policies of this Pod: kubectl -n shop describe networkpolicy',
     ],
     [
       'that answer',

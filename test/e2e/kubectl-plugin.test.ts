@@ -23,7 +23,7 @@ const large = `${shop}-large`;
 const hostile = `${shop}-hostile`;
 
 const [[receiving], [sending]] = openings;
-const received = `${receiving}${shop}/worker-7 (10.244.0.41) on port 5432/TCP. [node-a, "calico-drop"] Denied by an ingress policy of this Pod.`;
+const received = `${receiving}${shop}/worker-7 (10.244.0.41) on port 5432/TCP. [node-a, "calico-drop"] Check ingress policies of this Pod:`;
 const sent = `${sending}192.0.2.7 (outside the cluster) on port 443/TCP. [node-b] Rejected by NetworkPolicy shop/cart-egress.`;
 
 let controlPlane: Connection;
