@@ -150,12 +150,7 @@ test(
     const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
     const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
     fc.assert(
-      fc.property(program, (each) => {
-        const { seen, whole, inOrder, excused } = perform(each);
-        expect(seen.length).toBe(new Set(seen).size);
-        expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
-        expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
-      }),
+      fc.property(program, (each) => expectEachOnce(perform(each))),
       { numRuns },
     );
   },
@@ -171,17 +166,81 @@ test(
       programs(writing, writing, turns, changes('rotate', 'cut', 'cut')),
     );
     fc.assert(
-      fc.property(program, (each) => {
-        const { seen, whole, inOrder, excused } = perform(each);
-        expect(seen.length).toBe(new Set(seen).size);
-        expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
-        expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
-      }),
+      fc.property(program, (each) => expectEachOnce(perform(each))),
       { numRuns },
     );
   },
   timeLimit,
 );
+
+const atOnce = Array<number>(12).fill(0);
+const oneLine = (bytes: number): Write => ({ do: 'lines', count: 1, size: bytes });
+const changeBy = (what: Change): Write => ({ do: 'change', change: what, pauses: [] });
+const restarted = (how: Restart['how'], down: Write[], rotation?: number[]): Restart => ({
+  do: 'restart',
+  how,
+  after: 0,
+  down,
+  rotation: rotation && [...rotation, ...atOnce].slice(0, atOnce.length),
+});
+
+/** What generated programs have found; each with blocks of 1,000 bytes, which come when they are asked for. */
+const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = [
+  [
+    'an empty log is renamed, closed and deleted, and the log that gets its inode is renamed before it is looked at',
+    'numbered',
+    'polled',
+    [
+      changeBy('rotate'),
+      oneLine(14),
+      restarted('stop', [changeBy('rotate'), changeBy('rewrite')], atOnce),
+      restarted('stop', [], [5, 5, 0, 4, 5]),
+      changeBy('rewrite'),
+      changeBy('rotate'),
+    ],
+  ],
+  [
+    'of two logs that are not read yet, a start finds only the newer one at its first look, and only the older one at its second',
+    'numbered',
+    'notified',
+    [
+      restarted('stop', [oneLine(65_534)], atOnce),
+      restarted('kill', [oneLine(60_000)], atOnce),
+      restarted('kill', [], [3, 6, 0, 6]),
+    ],
+  ],
+  [
+    'of a log that is not read yet and an older one that is packed, a start finds only the newer one at its first look, and only the older one at its second',
+    'delayed gzip',
+    'notified',
+    [
+      restarted('stop', [changeBy('rewrite')], [3, 3]),
+      oneLine(14),
+      restarted('stop', [changeBy('rotate')], [3, 6, 3, 2]),
+    ],
+  ],
+  [
+    'a log is cut off while no agent runs, then copied and emptied while one starts',
+    'copytruncate',
+    'notified',
+    [{ do: 'lines', count: 6, size: 184 }, restarted('stop', [changeBy('cut')], atOnce)],
+  ],
+  [
+    'a log is cut off, and the agent that has noticed it is killed before it keeps a position',
+    'create',
+    'notified',
+    [
+      { do: 'part', size: 131_076 },
+      restarted('stop', []),
+      changeBy('cut'),
+      restarted('kill', [{ do: 'lines', count: 2, size: 14 }], atOnce),
+    ],
+  ],
+];
+
+test.each(found)('%s', (_, style, changesAre, actions) => {
+  expectEachOnce(perform({ style, changesAre, isDelayed: false, blockSize: 1000, actions }));
+});
 
 interface Outcome {
   all: readonly WrittenLine[];
@@ -197,6 +256,13 @@ interface Outcome {
   heard: Heard;
 }
 
+/** But for those that no reader could have read. */
+function expectEachOnce({ seen, whole, inOrder, excused }: Outcome): void {
+  expect(seen.length).toBe(new Set(seen).size);
+  expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
+  expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
+}
+
 function perform({ style, actions, ...following }: Program): Outcome {
   const directory = folder(`run-${++runs}`);
   mkdirSync(directory);
@@ -208,6 +274,8 @@ function perform({ style, actions, ...following }: Program): Outcome {
   const unordered = new Set<number>();
   /** The file that was cut off and not yet looked at again: what is written to it may be taken for what was there before. */
   let cutOff: StoredFile | undefined;
+  /** The same, of one that was looked at since by an agent that has not kept a position. `from`: the first line since. */
+  let unkept: { file: StoredFile; from: number; keeps: number } | undefined;
   /** Files that are held open. */
   const held = new Set<StoredFile>();
   let runningSince: number | undefined;
@@ -243,8 +311,10 @@ function perform({ style, actions, ...following }: Program): Outcome {
       case 'save':
         return follower.save(action.after);
       case 'restart':
-        if (action.how === 'kill') follower.kill();
-        else follower.stop(action.after);
+        if (action.how === 'kill') {
+          follower.kill();
+          forgetCut();
+        } else follower.stop(action.after);
         runningSince = owed = undefined;
         held.clear();
         notice();
@@ -263,6 +333,13 @@ function perform({ style, actions, ...following }: Program): Outcome {
     for (const file of writer.found())
       if (file.lines.every((line) => writer.lines[line]?.isLate && !taken.has(line)))
         for (const line of file.lines) excused.add(line);
+  }
+
+  function forgetCut(): void {
+    if (unkept?.keeps !== follower.keeps) return;
+    const { file, from } = unkept;
+    cutOff = file;
+    for (const line of file.lines) if (line >= from) excused.add(line);
   }
 
   function begin(): void {
@@ -323,6 +400,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
         const left = [...action.pauses];
         const { live } = writer;
         const losses = heard.losses.length;
+        const from = writer.lines.length;
         noticeUnread();
         const isKnown = live !== undefined && held.has(live) && live.lines.some((line) => follower.seen.includes(line));
         for (const what of writer.change(action.change)) {
@@ -334,6 +412,9 @@ function perform({ style, actions, ...following }: Program): Outcome {
           if (runningSince === undefined) return;
           pass(1500);
           cutOff = undefined;
+          const { keeps } = follower;
+          if (live !== undefined && (unkept?.file !== live || unkept.keeps !== keeps))
+            unkept = { file: live, from, keeps };
         }
         if (isKnown && (action.change === 'truncate' || action.change === 'rewrite') && runningSince !== undefined)
           owed ??= { losses, at: time.now() };

@@ -12,6 +12,8 @@ export interface Follower {
   readonly seen: readonly number[];
   /** Of all sources, each up to where the next one began. */
   readonly counts: { lines: number; tooLong: number };
+  /** How often a position was kept. */
+  readonly keeps: number;
   notify: (isMoved: boolean) => void;
   start: () => void;
   /** Keeps what is to be kept, at once or when so many more lines have been handed over. */
@@ -46,6 +48,7 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
   let source: Source | undefined;
   let contents: Contents | undefined;
   let [untilStop, untilSave] = [0, 0];
+  let keeps = 0;
   const { heard, listener } = listening(() => {
     const [, number] = wholeLine.exec(heard.lines.at(-1)?.text ?? '') ?? [];
     if (number !== undefined) seen.push(Number(number));
@@ -60,6 +63,9 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
     },
     get counts() {
       return countsNow();
+    },
+    get keeps() {
+      return keeps;
     },
     notify(isMoved) {
       if (changesAre === 'notified') contents?.notify(isMoved);
@@ -107,6 +113,7 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
   }
 
   function keep(): void {
+    keeps++;
     const position = source?.position && (JSON.parse(JSON.stringify(source.position)) as Position);
     kept = { position, seen: [...seen], counts: countsNow() };
   }

@@ -7,14 +7,16 @@ import {
   distinct,
   type Entry,
   isCopyOf,
+  isCopyOfCut,
   isCutOf,
   isFileOf,
   openCandidate,
   isUndecided,
   passOver,
+  placeOf,
   refresh,
 } from './candidate.ts';
-import { endOfCut, type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
+import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
 import { type FinishedFile, isCopy } from './finished-files.ts';
 import { closeLog, isSame, lookAt, type Obstacle } from './open-log.ts';
 import { siblingsOf } from './siblings.ts';
@@ -30,7 +32,7 @@ export interface Beginning {
   cut: FilePosition[];
 }
 
-/** While files are being renamed, a look may miss one. */
+/** While files are being renamed, a look may miss one, or find it by its old name: so two in a row have to show the same. */
 const maxLooks = 10;
 
 /** Goes on at `saved`, with all that came after it; without a usable one at `from`. Never throws. */
@@ -52,7 +54,7 @@ export function beginLog(
         return live;
       }
       there = filesOf(path, live, opened);
-      if (looks === maxLooks || (!hasMissed(path, there) && areUncut(there))) break;
+      if (looks === maxLooks || (looks > 0 && isSameOrder(there, opened) && areUncut(there))) break;
     }
     there = distinct(there);
     const beginning = position === undefined ? afresh(there, from) : goingOn(there, position, now);
@@ -93,11 +95,8 @@ function reopened(path: string, isPacked: boolean, opened: readonly Candidate[])
   return known ?? openCandidate(path, isPacked);
 }
 
-function hasMissed(path: string, opened: readonly Candidate[]): boolean {
-  return [...siblingsOf(path), { path }].some((sibling) => {
-    const there = lookAt(sibling.path);
-    return !('kind' in there) && !opened.some(({ log }) => isSame(log.identity, there));
-  });
+function isSameOrder(one: readonly Candidate[], other: readonly Candidate[]): boolean {
+  return one.length === other.length && one.every((each, index) => each === other[index]);
 }
 
 /** Only the file that stands there now. */
@@ -111,7 +110,7 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
   // An empty file may be any: it says only that nothing of it was read.
   const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
   const places = new Map<Candidate, FilePosition>();
-  for (const isOne of [isFileOf, isCopyOf, isCutOf]) {
+  for (const isOne of [isFileOf, isCopyOf, isCutOf, isCopyOfCut]) {
     for (const file of files) {
       if ([...places.values()].includes(file)) continue;
       const found = there.find((each) => !places.has(each) && isOne(each, file));
@@ -133,12 +132,10 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     // It was empty then, or has been written again, or another one has its inode now.
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
     const isNew = isAgain || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
-    if (file !== undefined && isCutOf(each, file)) {
-      beginning.cut.push(file);
-      beginning.entries.push({ ...each, place: endOfCut(each.size) });
-    } else if (file !== undefined)
-      beginning.entries.push({ ...each, place: { offset: file.offset, skipping: file.skipping } });
-    else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
+    if (file !== undefined) {
+      if (each.size < file.offset) beginning.cut.push(file);
+      beginning.entries.push({ ...each, place: placeOf(each, file) });
+    } else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
     else if (isNew) beginning.entries.push({ ...each, place: startOfFile });
     else beginning.done.push(passOver(each));
   }

@@ -2,8 +2,17 @@ import { fstatSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { begins, type FinishedFile, isCopy } from './finished-files.ts';
-import { endOfCut, endOfFile, fits, fitsContent, fitsCut, type FilePosition, type Place } from './file-position.ts';
-import { partLength, readHead } from './fingerprint.ts';
+import {
+  endOfCut,
+  endOfFile,
+  fits,
+  fitsContent,
+  fitsCut,
+  fitsCutContent,
+  type FilePosition,
+  type Place,
+} from './file-position.ts';
+import { headLength, partLength, readHead } from './fingerprint.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
@@ -15,7 +24,7 @@ export interface Candidate {
   log: OpenLog;
   isPacked: boolean;
   head: Buffer;
-  /** Bytes; of a packed file, of what was packed: not known. */
+  /** Bytes; of a packed file, of what was packed, and infinite if that is more than `head`: then it is not known. */
   size: number;
   modified: Millis;
 }
@@ -31,7 +40,7 @@ export function openCandidate(path: string, isPacked: boolean): Candidate | Obst
   try {
     const head = isPacked ? unpackedHead(log.fd) : readHead(log.fd);
     const { size, mtimeMs: modified } = fstatSync(log.fd);
-    if (head !== undefined) return { log, isPacked, head, size: isPacked ? Infinity : size, modified };
+    if (head !== undefined) return { log, isPacked, head, size: isPacked ? sizeOfPacked(head) : size, modified };
     closeLog(log);
     return { kind: 'unreadable', text: `${path} is not packed as its name says, or not wholly yet` };
   } catch (error) {
@@ -40,16 +49,29 @@ export function openCandidate(path: string, isPacked: boolean): Candidate | Obst
   }
 }
 
+function sizeOfPacked({ length }: Buffer): number {
+  return length < headLength ? length : Infinity;
+}
+
 /**
  * Takes in what has come to it since it was opened. False if it was cut off meanwhile, or begins otherwise: then it holds what
  * the file is now. Throws the system's error.
  */
 export function refresh(candidate: Candidate): boolean {
   const { log, isPacked, head, size } = candidate;
-  if (isPacked) return true;
+  if (isPacked) return refreshPacked(candidate);
   candidate.head = readHead(log.fd);
   ({ size: candidate.size, mtimeMs: candidate.modified } = fstatSync(log.fd));
   return candidate.size >= size && begins(candidate.head, head);
+}
+
+/** False if it was being packed when it was opened, and what its short beginning was taken for may be wrong. */
+function refreshPacked(candidate: Candidate): boolean {
+  const { log, head } = candidate;
+  if (head.length === headLength) return true;
+  candidate.head = unpackedHead(log.fd) ?? head;
+  candidate.size = sizeOfPacked(candidate.head);
+  return candidate.head.length === head.length;
 }
 
 /** Whether it may become a copy of a file that begins with one of `openings`: it has to be looked at again. */
@@ -72,6 +94,22 @@ export function isCutOf({ log, isPacked, head, size }: Candidate, saved: FilePos
 /** Whether `saved` was a place in a file that this one is a copy of. */
 export function isCopyOf({ head, size }: Candidate, saved: FilePosition): boolean {
   return size >= saved.offset && fitsContent(head, saved);
+}
+
+/** Whether `saved` was a place in a file that this one is a copy of, past where that was cut off before it was copied. */
+export function isCopyOfCut({ head, size }: Candidate, saved: FilePosition): boolean {
+  return size < saved.offset && fitsCutContent(head, saved);
+}
+
+/** Where to go on in the file that holds what `saved` was a place in; undefined: this is another one. */
+export function placeAfter(candidate: Candidate, saved: FilePosition): Place | undefined {
+  const isOne = [isFileOf, isCopyOf, isCutOf, isCopyOfCut].some((is) => is(candidate, saved));
+  return isOne ? placeOf(candidate, saved) : undefined;
+}
+
+/** The same, of one that is known to hold it. */
+export function placeOf({ size }: Candidate, { offset, skipping }: FilePosition): Place {
+  return size < offset ? endOfCut(size) : { offset, skipping };
 }
 
 /** A file may be there under a later name too: behind a symbolic link, or while it is being packed. Such copies are closed. */

@@ -4,10 +4,9 @@ import {
   distinct,
   type Entry,
   isCopyInMaking,
-  isCopyOf,
-  isFileOf,
   isUndecided,
   openCandidate,
+  placeAfter,
 } from './candidate.ts';
 import { type FilePosition, type Place, startOfFile } from './file-position.ts';
 import { type DoneFiles, isCopy } from './finished-files.ts';
@@ -20,6 +19,8 @@ export interface Found {
   live: Identity | Obstacle;
   /** Files that were not known, each with the file that it is to be read before; undefined: after all others. */
   entries: { entry: Entry; before: LogFile | undefined }[];
+  /** Places past the end of files that had not been found before, and were cut off since. */
+  cut: FilePosition[];
   /** There is a file that may still be a copy in the making: it is to be looked at again soon. */
   isUndecided: boolean;
 }
@@ -59,7 +60,7 @@ interface Opened {
  */
 export function discoverRotated(options: DiscoverOptions): Found | undefined {
   const { path, files, done, passed } = options;
-  const found: Found = { live: { kind: 'missing', text: '' }, entries: [], isUndecided: false };
+  const found: Found = { live: { kind: 'missing', text: '' }, entries: [], cut: [], isUndecided: false };
   const look: Look = { ...options, found, seen: [], stillPassed: new Map(), there: [], live: undefined, between: [] };
   for (const sibling of siblingsOf(path)) openSibling(look, sibling);
   openLive(look);
@@ -155,10 +156,15 @@ function takeLive({ files, done, found, seen }: Look, candidate: Candidate): voi
 }
 
 /** Where an earlier run had stopped, if it had read this file. */
-function placeIn({ missing }: Look, candidate: Candidate): Place {
-  const index = missing.findIndex((saved) => isCopyOf(candidate, saved) || isFileOf(candidate, saved));
-  const [{ offset, skipping } = startOfFile] = index < 0 ? [] : missing.splice(index, 1);
-  return { offset, skipping };
+function placeIn({ missing, found }: Look, candidate: Candidate): Place {
+  for (const [index, saved] of missing.entries()) {
+    const place = placeAfter(candidate, saved);
+    if (place === undefined) continue;
+    missing.splice(index, 1);
+    if (place.offset < saved.offset) found.cut.push(saved);
+    return place;
+  }
+  return startOfFile;
 }
 
 function fileOf(files: readonly LogFile[], identity: Identity): LogFile | undefined {

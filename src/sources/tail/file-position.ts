@@ -69,7 +69,12 @@ export function fits(identity: Identity, size: number, head: Buffer, saved: File
  * its first bytes. One that was written again begins otherwise, and one of which less is left than is known of it may be any.
  */
 export function fitsCut(identity: Identity, size: number, head: Buffer, saved: FilePosition): boolean {
-  if (identity.inode !== saved.inode || size >= saved.offset || head.length < partLength) return false;
+  return identity.inode === saved.inode && size < saved.offset && fitsCutContent(head, saved);
+}
+
+/** Whether a file that begins with `head`, and is shorter than it was, has of `saved` what is left. */
+export function fitsCutContent(head: Buffer, saved: FilePosition): boolean {
+  if (head.length < partLength) return false;
   if (head.length >= saved.headLength) return fitsContent(head, saved);
   return digestOf(head.subarray(0, partLength)) === saved.part;
 }

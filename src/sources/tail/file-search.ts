@@ -49,7 +49,7 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
       ({ missing } = beginning);
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
-      for (const { size, offset } of beginning.cut) report.cut(Math.max(0, (size ?? 0) - offset));
+      reportCut(beginning.cut);
       stamp = stampOf(path, wall());
     },
     discover() {
@@ -66,6 +66,7 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
         const known = files.length;
         const hasRoom = known + found.entries.length <= maxFiles;
         for (const { entry, before } of found.entries) insert(entry, before);
+        reportCut(found.cut);
         // One that could not be opened is tried again at the next look.
         again = hasRoom && files.length > known;
       }
@@ -81,6 +82,10 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
       missing = [];
     },
   };
+
+  function reportCut(cut: readonly FilePosition[]): void {
+    for (const { size, offset } of cut) report.cut(Math.max(0, (size ?? 0) - offset));
+  }
 
   /** No file has come, gone or been renamed since the last look, and what stands at the path is being read. */
   function isAsBefore(): boolean {

@@ -36,10 +36,10 @@ export function createFinishedFiles(): DoneFiles {
       files = [...files.slice(1 - maxFiles), { file, missed: 0 }];
     },
     find(identity, head) {
-      const found = files.findLast(
-        ({ file }) => file.identity !== undefined && isSame(file.identity, identity) && begins(head, file.head),
-      );
-      return found?.file;
+      const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
+        // Of an empty one nothing was read: with content it is new, or another file that got its inode.
+        its !== undefined && isSame(its, identity) && (known.length > 0 ? begins(head, known) : head.length === 0);
+      return files.findLast(({ file }) => isOne(file))?.file;
     },
     hasCopyOf: (head) => files.some(({ file }) => isCopy(file.head, head)),
     keepOnly(seen) {

@@ -79,7 +79,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     if (isClosed) return false;
     try {
       size = content.size();
-      if ((isPacked || size >= bytes) && reader.holds()) {
+      if (size >= bytes && reader.holds()) {
         file.lastSize = size;
         file.lastModified = modifiedAt(log, file.lastModified);
         return true;

@@ -71,6 +71,10 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
 
   function startOver(file: LogFile, lastSize: number): void {
     const { log, reader } = file;
+    if (file.isPacked) {
+      drop(file, options);
+      return report.cut(0);
+    }
     // What had not been read may be in a copy.
     const copy = findCopy(path, reader.head, reader.offset, files);
     if (copy === undefined) reader.end();
@@ -92,9 +96,8 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
   function fail(file: LogFile, error: unknown): void {
     if (file.isPacked) {
       // Whoever packs a file does so once: it will not get better.
-      order.remove(file);
-      report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
-      return turns.setEarliest(0);
+      drop(file, options);
+      return report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
     }
     failed.add(file);
     report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
@@ -108,6 +111,14 @@ export function createOpenFiles(options: OpenFilesOptions): OpenFiles {
       fail(file, error);
     }
   }
+}
+
+/** Ends the reading of a packed file: it does not change, so it is not read again either. */
+function drop(file: LogFile, { order, done, turns }: OpenFilesOptions): void {
+  const { log, reader } = file;
+  done.add({ identity: log.identity, head: reader.head, place: reader.place });
+  order.remove(file);
+  turns.setEarliest(0);
 }
 
 /** It is reported as lost, so it must not be read later either. */

@@ -34,6 +34,14 @@ describe('files that are done with', () => {
     expect(done.find({ ...identity('1'), device: '2' }, Buffer.from('abc'))).toBeUndefined();
   });
 
+  test('that were empty are known by their inode as long as they are', () => {
+    const done = createFinishedFiles();
+    const empty = file('1', '');
+    done.add(empty);
+    expect(done.find(identity('1'), Buffer.from(''))).toBe(empty);
+    expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
+  });
+
   test('the one that was added last is found first', () => {
     const done = createFinishedFiles();
     const [, last] = [file('1', 'abc'), file('1', 'ab')].map((each) => (done.add(each), each));
