@@ -63,7 +63,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   };
   const rows = await read('flows', options.rows);
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
-  if (rows.files === 0 || before?.files === 0) throw new ReportError('nothing was read');
+  if (isNothing(rows) || (before !== undefined && isNothing(before))) throw new ReportError('nothing was read');
   const reported = readEvents(options.events);
   for (const problem of reported.problems) streams.onProblem(problem);
   const problems = [...rows.problems, ...(before?.problems ?? []), ...reported.problems];
@@ -80,6 +80,11 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   };
   await write(engine, report, output, streams.out);
   return problems.length === 0;
+}
+
+/** Of a damaged file, what came before the damage was read. */
+function isNothing({ files, rows }: Reading): boolean {
+  return files === 0 && rows === 0;
 }
 
 async function write(engine: Engine, report: Report, output: ReportOutput, out: (text: string) => void): Promise<void> {

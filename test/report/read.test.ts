@@ -105,7 +105,22 @@ describe('broken rows are named and counted, and the others are read', () => {
     const { rows, broken, problems } = (await reading(file)) as { rows: number; broken: number; problems: string[] };
     expect(rows).toBeGreaterThan(500);
     expect(rows).toBeLessThan(2000);
-    expect({ broken, problems }).toEqual({ broken: 1, problems: [`${file}:${rows + 1}`] });
+    expect({ broken, problems }).toEqual({ broken: 1, problems: [file, `${file}:${rows + 1}`] });
+  });
+
+  const rows = Buffer.from(rowsOf(1, 2));
+  test.each<[string, Buffer]>([
+    ['gzip without its checksum', gzipSync(rows).subarray(0, -8)],
+    ['gzip at the end of a row', Buffer.concat([gzipSync(rows), gzipSync('').subarray(0, 10)])],
+    ['zstd at the end of a row', Buffer.concat([zstdCompressSync(rows), zstdCompressSync(rows).subarray(0, 20)])],
+  ])('%s is cut off: its rows are read, and the file is named', async (_, content) => {
+    const file = write('cut', content);
+    expect(await reading(file)).toEqual({ ...clean, files: 0, problems: [file] });
+  });
+
+  test('zstd before its first row is cut off: no row is read, and the file is named', async () => {
+    const file = write('cut.ndjson.zst', zstdCompressSync(rows).subarray(0, -20));
+    expect(await reading(file)).toEqual({ ...clean, files: 0, rows: 0, ids: [], problems: [file] });
   });
 
   test('in two packed files of many: by file and line, also where DuckDB reads with many threads', async () => {

@@ -58,6 +58,15 @@ test('nothing that can be read', async () => {
   await expect(printed({ rows: [path('missing.ndjson')] })).rejects.toThrow('nothing was read');
 });
 
+test('a packed file that is cut off, and no other: a report on what came before the cut', async () => {
+  const file = write('cut.ndjson.gz', gzipSync(linesOf([row(1)])).subarray(0, -8));
+  const { out, problems, isWhole } = await printed({ rows: [file] });
+  expect(problems).toEqual([
+    `${file}: the gzip data is damaged or cut off (unexpected end of file); what came before it was read`,
+  ]);
+  expect({ isWhole, denied: (JSON.parse(out) as { denied: number }).denied }).toEqual({ isWhole: false, denied: 1 });
+});
+
 test('no place for temporary files, and a full one', () => {
   expect(() => createWorkFolder(path('nowhere'))).toThrow(
     'no folder for temporary files can be made (TMPDIR names another place): no such file',

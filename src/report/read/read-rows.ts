@@ -100,8 +100,9 @@ async function spool(
 }
 
 async function insert(engine: Engine, table: string, path: string, readable: string): Promise<void> {
+  const packing = kindOf(path);
   try {
-    await engine.run(insertFile(table, path, kindOf(path)));
+    await engine.run(insertFile(table, path, packing));
   } catch {
     // A line of many megabytes, an object over many lines, or packed data that is damaged.
     await writeReadable(path, readable).catch((error: unknown) => {
@@ -109,7 +110,10 @@ async function insert(engine: Engine, table: string, path: string, readable: str
       return insertWritten(engine, table, readable, error);
     });
     await engine.run(insertFile(table, readable, 'uncompressed'));
+    return;
   }
+  // DuckDB takes packed data that is cut off for whole, also where all rows are behind the cut.
+  if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
 /** What came before the damage counts. */
