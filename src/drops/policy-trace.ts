@@ -9,7 +9,6 @@ import {
   type Flow,
   type Namespace,
   type Pod,
-  type Requirements,
   type Trace,
 } from '../policies/policies.ts';
 
@@ -65,13 +64,13 @@ export interface TracedDrop {
 }
 
 /** The connection of a drop, and whose policies are asked. */
-interface Question {
+export interface Question {
   readonly flow: Flow;
   readonly sides: readonly Side[];
 }
 
 /** Undefined where there is nothing to say, as of `policyNeeds`. */
-function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
+export function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
   if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
   const pod = known.pod(regarding.namespace ?? '', regarding.name);
   if (pod === undefined) return undefined;
@@ -80,16 +79,6 @@ function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 
   const ends =
     details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
   return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
-}
-
-/** What policies need to know beside what is known of the two ends, one for each end whose policies are asked. */
-export function policyRequirements(
-  finding: Finding,
-  known: Pick<KnownPolicies, 'pod'>,
-  requirements: Evaluator['requirements'],
-): Requirements[] {
-  const question = questionOf(finding, known);
-  return question?.sides.map(({ direction }) => requirements(question.flow, direction)) ?? [];
 }
 
 /** Undefined where there is nothing to say, as of `policyNeeds`. */

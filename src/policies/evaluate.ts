@@ -4,7 +4,7 @@ import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, type Outcome } from './decide.ts';
 import { matchRuleTraces, maxTraced, nearestOf } from './trace.ts';
 import type { Direction, End, Flow, Match, Namespace, Pod, Reason, StagedVerdict, Trace, Verdict } from './model.ts';
-import type { PolicySet } from './policy-set.ts';
+import type { PolicySet, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './label-set.ts';
 import { createProbe, endName, podName, type Probe } from './probe.ts';
 import { RequirementCollector, type Requirements } from './requirements.ts';
@@ -23,6 +23,9 @@ export interface EvaluatorOptions {
   readonly namespaces: Iterable<Namespace>;
 }
 
+/** A set of policies gives the same list for a Pod as long as neither changes. */
+const requiredBy = new WeakMap<readonly TierPolicies[], RequirementCollector>();
+
 /** Of one state of the cluster. */
 export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Evaluator {
   const namespaceLabels = createNamespaces(namespaces);
@@ -30,12 +33,10 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
   return {
     verdict: (flow, direction) => evaluate(flow, direction).verdict,
     requirements(flow, direction) {
-      const into = new RequirementCollector();
       // Without Calico nothing is needed.
-      if (policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined)
-        for (const set of [policies, policies.staged])
-          if (set !== undefined) collectRequirements(probeOf(flow, direction), set, into);
-      return into.read([flow.source, flow.destination].flatMap(accountOf));
+      const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
+      const collected = isAsked ? collectRequirements(probeOf(flow, direction)) : new RequirementCollector();
+      return collected.read([flow.source, flow.destination].flatMap(accountOf));
     },
     trace(flow, direction) {
       const { verdict, probe } = evaluate(flow, direction);
@@ -65,13 +66,20 @@ export function createEvaluator({ policies, namespaces }: EvaluatorOptions): Eva
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
-  function collectRequirements({ pod, direction }: Probe, asked: PolicySet, into: RequirementCollector): void {
-    const selecting = asked.selecting(pod, direction, namespaceLabels).flatMap((each) => each.policies.flat());
-    for (const { policy } of selecting) {
+  /** Once for a Pod and the policies that select it. */
+  function collectRequirements({ pod, direction }: Probe): RequirementCollector {
+    const selecting = policies.selecting(pod, direction, namespaceLabels);
+    const known = requiredBy.get(selecting);
+    if (known !== undefined) return known;
+    const into = new RequirementCollector();
+    const staged = policies.staged?.selecting(pod, direction, namespaceLabels) ?? [];
+    for (const { policy } of [...selecting, ...staged].flatMap((each) => each.policies.flat())) {
       policy.subject.requires?.(into);
       for (const { groups } of policy.rules[direction] ?? [])
         for (const { alternatives } of groups) for (const clause of alternatives) clause.requires?.(into);
     }
+    requiredBy.set(selecting, into);
+    return into;
   }
 
   function ifEnforced(probe: Probe, { outcome }: Verdict): StagedVerdict | undefined {

@@ -25,12 +25,7 @@ export const namespaceNameLabel = 'kubernetes.io/metadata.name';
 /** Labels of Namespaces by name. One that is not listed has unknown labels, but for its name. */
 export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabels {
   const known = new Map<string, LabelSet>();
-  for (const { name, labels } of namespaces)
-    known.set(name, {
-      labels: { ...labels, [namespaceNameLabel]: name },
-      complete: true,
-      owner: `Namespace ${name}`,
-    });
+  for (const each of namespaces) known.set(each.name, labelSetOf(each));
   return (name) => {
     const found = known.get(name);
     if (found !== undefined) return found;
@@ -38,6 +33,20 @@ export function createNamespaces(namespaces: Iterable<Namespace>): NamespaceLabe
     known.set(name, unknown);
     return unknown;
   };
+}
+
+/** A Namespace's object stands for its labels, so what was found by them holds for the next evaluator, too. */
+const made = new WeakMap<Namespace, LabelSet>();
+
+function labelSetOf(namespace: Namespace): LabelSet {
+  const { name, labels } = namespace;
+  const found = made.get(namespace) ?? {
+    labels: { ...labels, [namespaceNameLabel]: name },
+    complete: true,
+    owner: `Namespace ${name}`,
+  };
+  made.set(namespace, found);
+  return found;
 }
 
 export function podLabels({ namespace, name, labels }: Pod): LabelSet {

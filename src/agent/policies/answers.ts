@@ -1,7 +1,7 @@
 /** What policies say of drops: they are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
-import { type KnownPolicies, type PolicyNeeds, policyNeeds, policyRequirements } from '../../drops/policy-trace.ts';
+import { type KnownPolicies, type PolicyNeeds, policyNeeds } from '../../drops/policy-trace.ts';
 import { policyVerdict, type PolicyVerdict } from '../../drops/policy-verdict.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { createPolicyReader } from '../../kubernetes/policy-objects.ts';
@@ -10,7 +10,6 @@ import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createTimeShare } from '../../platform/time-share.ts';
-import type { Requirements } from '../../policies/policies.ts';
 import type { Log } from '../../telemetry/logger.ts';
 import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
 import { createListReport } from './large-lists.ts';
@@ -102,21 +101,14 @@ export function createPolicyAnswers({
   async function read(finding: Finding, needs: PolicyNeeds, since: { policies: Millis; pods: Millis }): Promise<void> {
     if (!(await rights.granted())) return;
     await objects.refresh(needs, since);
-    const known = objects.known(needs);
-    const required = known === undefined ? [] : requirementsOf(finding, known);
+    const { required } = evaluated(() => objects.known(finding, needs)) ?? { required: [] };
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  function requirementsOf(finding: Finding, { policies, requirements }: Known): Requirements[] {
-    return evaluated(() => policyRequirements(finding, policies, requirements)) ?? [];
-  }
-
-  /** `at`: when the oldest of what the verdict needs was read. Undefined where that was before `since`. */
-  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Pick<Known, 'policies' | 'at'> | undefined {
-    const known = objects.known(needs);
-    if (known === undefined || known.at < since) return undefined;
-    const at = Math.min(known.at, ...requirementsOf(finding, known).map(objects.requiredAt));
-    return at < since ? undefined : { policies: known.policies, at };
+  /** Undefined where the oldest of it was read before `since`. */
+  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
+    const known = evaluated(() => objects.known(finding, needs));
+    return known === undefined || known.at < since ? undefined : known;
   }
 
   /** A fault of the evaluation must not cost the Event or the row. */

@@ -1,6 +1,7 @@
 /** Policies, Namespaces and Pods that Events have needed, within a budget and bounds. */
-import type { KnownPolicies, PolicyNeeds } from '../../drops/policy-trace.ts';
+import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../drops/policy-trace.ts';
 import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/policy-objects.ts';
+import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
 import { createTokenBucket } from '../../platform/token-bucket.ts';
@@ -10,10 +11,11 @@ import {
   type Direction,
   type Evaluator,
   type Flow,
+  type Pod,
   type PolicySet,
   type Requirements,
 } from '../../policies/policies.ts';
-import { createRequiredObjects, type KnownRequired } from './required.ts';
+import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
 /** Look-ups of one node; one is a Pod, a Namespace with its policies, or the policies of the cluster. */
 const budget = { rate: 30 / 60, burst: 60 };
@@ -35,18 +37,17 @@ export interface PolicyObjects {
   readonly refresh: (needs: PolicyNeeds, since: { policies: Millis; pods: Millis }) => Promise<void>;
   /** The same for what those policies need. */
   readonly refreshRequired: (requirements: Requirements, since: Millis) => Promise<void>;
-  /** When the oldest of that was read; Infinity where nothing is needed, or known. */
-  readonly requiredAt: (requirements: Requirements) => Millis;
   /** Undefined where policies are missing that might decide. */
-  readonly known: (needs: PolicyNeeds) => Known | undefined;
+  readonly known: (finding: Finding, needs: PolicyNeeds) => Known | undefined;
 }
 
+/** What is known of the connection of one drop. */
 export interface Known {
-  /** What they need beside and is not known makes their verdict unknown. */
+  /** `trace` is for that connection. What policies need beside and is not known makes their verdict unknown. */
   readonly policies: KnownPolicies;
-  /** What has to be known beside these policies. */
-  readonly requirements: Evaluator['requirements'];
-  /** When the oldest of the policies were read. */
+  /** What its policies need beside, one for each end whose policies are asked. */
+  readonly required: readonly Requirements[];
+  /** When the oldest of the policies, and of what they need as far as it is known, was read. */
   readonly at: Millis;
 }
 
@@ -55,6 +56,68 @@ const nothingRequired: Requirements = { services: [], serviceAccounts: [], netwo
 export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions): PolicyObjects {
   const bucket = createTokenBucket(budget);
   const common = { mayRead: () => bucket.take(now()), onFailed, failedFor, now };
+  const { cluster, namespaces, pods } = createStores({ reader, common });
+  const required = createRequiredObjects({ reader, common });
+  const nothing = required.known(nothingRequired);
+  const setOf = createSets();
+
+  return {
+    refreshRequired: required.refresh,
+    async refresh({ pods: refs, namespaces: names }, since) {
+      await Promise.all([
+        cluster.refresh('', since.policies),
+        ...names.map((name) => namespaces.refresh(name, since.policies)),
+        ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods)),
+      ]);
+    },
+    known(finding, { pods: refs, namespaces: names }) {
+      const ofCluster = cluster.get('');
+      const ofNames = new Map<string, Fresh<NamespacePolicies>>();
+      for (const name of names) {
+        const found = namespaces.get(name);
+        if (found !== undefined) ofNames.set(name, found);
+      }
+      if (ofCluster === undefined || ofNames.size < names.length) return undefined;
+      const parts = [...ofNames.values()];
+      const known = parts.flatMap(({ value }) => value.namespace ?? []);
+      const question = questionOf(finding, { pod });
+      const besides = new Map(question?.sides.map(({ direction }) => [direction, besideOf(question.flow, direction)]));
+      return {
+        at: Math.min(...[ofCluster, ...parts, ...[...besides.values()].map(({ read }) => read)].map(({ at }) => at)),
+        required: [...besides.values()].map(({ needed }) => needed),
+        policies: {
+          pod,
+          namespace: (name) => ofNames.get(name)?.value.namespace,
+          trace: (flow, direction) =>
+            evaluatorOf(flow, direction, besides.get(direction)?.read ?? nothing).trace(flow, direction),
+        },
+      };
+
+      function pod(namespace: string, name: string): Pod | undefined {
+        const found = pods.get(`${namespace}/${name}`)?.value.found;
+        const ref = refs.find((each) => each.namespace === namespace && each.name === name);
+        // Another Pod of that name has other labels.
+        return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
+      }
+
+      function besideOf(flow: Flow, direction: Direction): { needed: Requirements; read: KnownRequired } {
+        const needed = evaluatorOf(flow, direction, nothing).requirements(flow, direction);
+        return { needed, read: required.known(needed) };
+      }
+
+      function evaluatorOf(flow: Flow, direction: Direction, beside: KnownRequired): Evaluator {
+        const end = direction === 'ingress' ? flow.destination : flow.source;
+        const own = end.kind === 'pod' ? ofNames.get(end.pod.namespace)?.value : undefined;
+        const ofAll = (ofCluster as Fresh<ClusterPolicies>).value;
+        return createEvaluator({ policies: setOf(ofAll, own, beside), namespaces: known });
+      }
+    },
+  };
+}
+
+type StoresOptions = Pick<RequiredObjectsOptions, 'common'> & Pick<PolicyObjectsOptions, 'reader'>;
+
+function createStores({ reader, common }: StoresOptions) {
   const cluster = createFreshValues<ClusterPolicies>({
     ...common,
     read: reader.cluster,
@@ -79,57 +142,7 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
     maxSize: most.pods,
     sizeOf: () => 1,
   });
-  const required = createRequiredObjects({ reader, common });
-  const setOf = createSets();
-
-  return {
-    refreshRequired: required.refresh,
-    requiredAt: (requirements) => required.known(requirements).at,
-    async refresh({ pods: refs, namespaces: names }, since) {
-      await Promise.all([
-        cluster.refresh('', since.policies),
-        ...names.map((name) => namespaces.refresh(name, since.policies)),
-        ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods)),
-      ]);
-    },
-    known({ pods: refs, namespaces: names }) {
-      const ofCluster = cluster.get('');
-      const ofNames = new Map<string, Fresh<NamespacePolicies>>();
-      for (const name of names) {
-        const found = namespaces.get(name);
-        if (found !== undefined) ofNames.set(name, found);
-      }
-      if (ofCluster === undefined || ofNames.size < names.length) return undefined;
-      const parts = [...ofNames.values()];
-      const known = parts.flatMap(({ value }) => value.namespace ?? []);
-      return {
-        at: Math.min(ofCluster.at, ...parts.map(({ at }) => at)),
-        requirements,
-        policies: {
-          pod(namespace, name) {
-            const found = pods.get(`${namespace}/${name}`)?.value.found;
-            const ref = refs.find((each) => each.namespace === namespace && each.name === name);
-            // Another Pod of that name has other labels.
-            return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
-          },
-          namespace: (name) => ofNames.get(name)?.value.namespace,
-          trace: (flow, direction) =>
-            evaluatorOf(flow, direction, requirements(flow, direction)).trace(flow, direction),
-        },
-      };
-
-      function requirements(flow: Flow, direction: Direction): Requirements {
-        return evaluatorOf(flow, direction, nothingRequired).requirements(flow, direction);
-      }
-
-      function evaluatorOf(flow: Flow, direction: Direction, needed: Requirements): Evaluator {
-        const end = direction === 'ingress' ? flow.destination : flow.source;
-        const own = end.kind === 'pod' ? ofNames.get(end.pod.namespace)?.value : undefined;
-        const ofAll = (ofCluster as Fresh<ClusterPolicies>).value;
-        return createEvaluator({ policies: setOf(ofAll, own, required.known(needed)), namespaces: known });
-      }
-    },
-  };
+  return { cluster, namespaces, pods };
 }
 
 /** Policies of the cluster and of one Namespace, and what they need, put together once for each state of these. */

@@ -1,5 +1,15 @@
-import { expect, test } from 'vitest';
-import { createEvaluator, type End, type Flow, type Pod, type Requirements } from '../../../src/policies/policies.ts';
+import { expect, test, vi } from 'vitest';
+import {
+  collectCalicoObjects,
+  createEvaluator,
+  createPolicySet,
+  type End,
+  type Flow,
+  type Namespace,
+  type Pod,
+  type Policy,
+  type Requirements,
+} from '../../../src/policies/policies.ts';
 import { collectServices, maxEndpoints } from '../../../src/policies/calico/services.ts';
 import { calico, namespace, pod, policySet } from '../objects.ts';
 
@@ -168,6 +178,30 @@ test.each<[string, object, Partial<Requirements>]>([
     { serviceAccounts: ['batch/robot', 'shop/postgres'] },
   ],
 ])('needs of a policy: %s', (_, spec, wanted) => expect(required(spec)).toEqual({ ...nothing, ...wanted }));
+
+test('needs of a policy: worked out once, until the Pod or the labels of its Namespace change', () => {
+  const requires = vi.fn<() => void>();
+  const policy: Policy = {
+    ref: { apiVersion: 'projectcalico.org/v3', kind: 'NetworkPolicy', namespace: 'shop', name: 'p' },
+    tier: 'NetworkPolicy',
+    order: 1,
+    subject: { selects: () => true, text: () => '', requires },
+    rules: { ingress: [], egress: undefined },
+    changed: undefined,
+  };
+  const policies = createPolicySet([policy], collectCalicoObjects().read());
+  const ask = (given: Namespace, asked: Pod): void => {
+    const { requirements } = createEvaluator({ policies, namespaces: [given] });
+    requirements({ ...flow, destination: end(asked) }, 'ingress');
+  };
+  const shop = namespace('shop');
+  for (let again = 0; again < 3; again++) ask(shop, postgres);
+  expect(requires).toHaveBeenCalledTimes(1);
+  ask(shop, { ...postgres, labels: {} });
+  expect(requires).toHaveBeenCalledTimes(2);
+  ask(namespace('shop', { team: 'shop' }), postgres);
+  expect(requires).toHaveBeenCalledTimes(3);
+});
 
 test('needs of a policy: no more where no policy is asked', () => {
   const given = { destination: { kind: 'external', address: '192.0.2.7' } } as const;
