@@ -126,6 +126,20 @@ describe('renamed, with a new file in its place', () => {
     expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
   });
 
+  test('what is written to the old one within a minute is read, too, though nothing was for hours before', () => {
+    const file = written('IN=1\n');
+    const { texts, time } = follow(file);
+    time.advance(7_200_000);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, 'IN=2\n');
+    time.advance(58_000);
+    appendFileSync(`${file}.1`, 'IN=late\n');
+    time.advance(1000);
+    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=late']);
+    time.advance(62_000);
+    expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
+  });
+
   test('and back, as the kubelet does when the runtime goes on with the old file', () => {
     const file = written('IN=1\n');
     const { texts, time, losses } = follow(file);

@@ -220,6 +220,29 @@ const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] =
     ],
   ],
   [
+    'of two logs that are read and one that is packed, a start finds one by an old name and the next one not at all',
+    'gzip',
+    'notified',
+    [
+      restarted('stop', [oneLine(65_534)], atOnce),
+      restarted('stop', [oneLine(14)], atOnce),
+      restarted('stop', [], [3, 5, 3, 2]),
+    ],
+  ],
+  [
+    'a log of which nothing was read for more than a minute is renamed, and written to once more after the next one was begun',
+    'create',
+    'notified',
+    [
+      oneLine(65_534),
+      { do: 'wait', time: 70_000 },
+      changeBy('rotate'),
+      oneLine(14),
+      { do: 'wait', time: 996 },
+      { do: 'late', count: 1, size: 14 },
+    ],
+  ],
+  [
     'a log is cut off while no agent runs, then copied and emptied while one starts',
     'copytruncate',
     'notified',
@@ -235,6 +258,12 @@ const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] =
       changeBy('cut'),
       restarted('kill', [{ do: 'lines', count: 2, size: 14 }], atOnce),
     ],
+  ],
+  [
+    'a log is cut off before the newline of a line that no more can be expected of once the log is packed',
+    'gzip',
+    'notified',
+    [{ do: 'part', size: 65_535 }, restarted('stop', [oneLine(65_534), changeBy('cut')], [0, 0, 0, 0, 3])],
   ],
 ];
 
@@ -297,7 +326,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
     all,
     whole: [...all.keys()].filter((number) => all[number]?.ended && !isTooLong(all[number])),
     seen,
-    inOrder: seen.filter((number) => !all[number]?.isLate && !unordered.has(number)),
+    inOrder: seen.filter((number) => !all[number]?.isLate && !all[number]?.isCut && !unordered.has(number)),
     excused,
     counts: follower.counts,
     heard,

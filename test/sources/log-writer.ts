@@ -11,6 +11,8 @@ export interface WrittenLine {
   ended: boolean;
   /** Written to a file that had been renamed, when there may have been another one. */
   isLate: boolean;
+  /** Its end was cut off, if only the newline: what is left is taken as a line when no more is expected of its file. */
+  isCut: boolean;
   /** It stands behind what is left of a line that was cut off. */
   isJoined: boolean;
 }
@@ -303,7 +305,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     const number = lines.length;
     const file = files.get(base) ?? create();
     const bytes = file.lines.length === 0 ? Math.max(size, shortest) : size;
-    begun = { bytes, ended: false, isLate: false, isJoined: isCutLine };
+    begun = { bytes, ended: false, isLate: false, isCut: false, isJoined: isCutLine };
     isCutLine = false;
     lines.push(begun);
     file.lines.push(number);
@@ -312,7 +314,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
 
   function lineOf(size: number, name: string): string {
     const number = lines.length;
-    lines.push({ bytes: size, ended: true, isLate: false, isJoined: false });
+    lines.push({ bytes: size, ended: true, isLate: false, isCut: false, isJoined: false });
     files.get(name)?.lines.push(number);
     return `${startOf(number).padEnd(size - 2, 'x')};\n`;
   }
@@ -373,7 +375,9 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     isCutLine = !left.endsWith('\n');
     file.lines = file.lines.filter((number) => {
       const start = left.indexOf(startOf(number));
-      return start >= 0 && left.includes('\n', start);
+      const isWhole = start >= 0 && left.includes('\n', start);
+      if (start >= 0 && !isWhole) (lines[number] as WrittenLine).isCut = true;
+      return isWhole;
     });
     touch(base);
   }

@@ -10,7 +10,8 @@ export interface LogFile {
   readonly isPacked: boolean;
   readonly reader: FileReader;
   readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
-  readonly lastRead: Millis;
+  /** When something was last read of it, or the next one was begun if that was later. */
+  readonly lastNeeded: Millis;
   /** Bytes, as far as known; what it was at the last look if it cannot be found out. */
   readonly size: number;
   /** Bytes when it was last seen to go on as it began. */
@@ -20,6 +21,8 @@ export interface LogFile {
   /** Looks whether the file goes on as it began, and takes in more of its beginning. */
   verify: () => void;
   pump: () => void;
+  /** The next one is begun, though this one may still be written to. */
+  pass: () => void;
   /** Stops reading; the file stays open. */
   close: () => void;
 }
@@ -54,7 +57,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     isPacked,
     reader,
     content,
-    lastRead: now(),
+    lastNeeded: now(),
     lastSize: place.offset,
     lastModified: modifiedAt(log, 0),
     get size() {
@@ -65,6 +68,9 @@ export function createLogFile(options: LogFileOptions): LogFile {
       if (isClosed || content.isBusy) return;
       if (file.size <= reader.offset) return verify();
       content.read(reader.offset);
+    },
+    pass() {
+      file.lastNeeded = now();
     },
     close,
   };
@@ -98,7 +104,7 @@ export function createLogFile(options: LogFileOptions): LogFile {
     if (!holds(reader.offset + block.length)) return;
     if (isBegun) options.onBegun();
     reader.take(block);
-    file.lastRead = now();
+    file.lastNeeded = now();
   }
 
   function endTurn(): void {

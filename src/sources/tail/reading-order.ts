@@ -64,6 +64,7 @@ export function createReadingOrder(): ReadingOrder {
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
       const file = files[current];
       if (!hasNext || file === undefined || !isAtEnd(file)) return false;
+      file.pass();
       current++;
       return true;
     },

@@ -16,7 +16,7 @@ import { createReport } from './report.ts';
 const lookInterval: Millis = 1000;
 const pollInterval: Millis = 100;
 const retryInterval: Millis = 10_000;
-/** How long a file is still read after the next one was begun; a deleted one takes space on disk that long. */
+/** How long a file is still read after the next one was begun, and after each write to it; a deleted one takes space on disk that long. */
 const linger: Millis = 60_000;
 const lingerShort: Millis = 5000;
 /** With more than that, those that were read to their end are closed earlier. */
@@ -117,7 +117,7 @@ function release(order: ReadingOrder, live: FileSearch['live'], done: DoneFiles,
     if (isLive || !isAtEnd(file)) continue;
     const isShort = order.all.length > manyFiles || isDeleted(log);
     // No writer appends to a file that was packed.
-    if (!file.isPacked && now - file.lastRead < (isShort ? lingerShort : linger)) continue;
+    if (!file.isPacked && now - file.lastNeeded < (isShort ? lingerShort : linger)) continue;
     reader.end();
     // Whoever has taken its last line may have stopped the log.
     if (!order.all.includes(file)) return;
