@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts';
 import type { Json } from '../platform/json.ts';
-import { RefusedError } from './refusal.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;
@@ -19,7 +19,13 @@ interface Page {
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
 
-/** Made slim page by page, so that memory holds one page of full objects at a time. Rejects with a `RefusedError`. */
+/** Objects of a page at most where one answer was too large. */
+const mostOfLarge = 100;
+
+/**
+ * Made slim page by page, so that memory holds one page of full objects at a time. Whoever may make Pods or Services may make them of
+ * a megabyte each: where an answer is too large, pages become smaller, down to one object. Rejects with a `RefusedError`.
+ */
 export async function listAll<T>(
   { request }: Pick<Connection, 'request'>,
   path: string,
@@ -28,15 +34,21 @@ export async function listAll<T>(
 ): Promise<ObjectList<T>> {
   const items: T[] = [];
   let position: string | undefined;
+  let limit = pageSize;
   for (;;) {
     const answer = await request('GET', path, {
       query: {
         fieldSelector,
         labelSelector,
-        ...(pageSize === undefined ? { resourceVersion: '0' } : { limit: pageSize, continue: position }),
+        ...(limit === undefined ? { resourceVersion: '0' } : { limit, continue: position }),
       },
     });
+    if (answer.kind === 'refused' && isTooLarge(answer) && limit !== 1) {
+      limit = Math.max(1, Math.floor((limit ?? mostOfLarge) / 10));
+      continue;
+    }
     if (answer.kind === 'refused') throw new RefusedError(answer);
+    if (limit !== undefined) limit = Math.min(2 * limit, pageSize ?? mostOfLarge);
     const page = answer.body as Page;
     for (const object of page.items ?? []) {
       const kept = slim(object);

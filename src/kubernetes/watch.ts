@@ -15,8 +15,8 @@ export interface WatchEvent {
 
 const newline = 10;
 
-/** Characters of one event: etcd takes no object of more than 1.5 MiB. */
-const longestEvent = 8 * 1024 * 1024;
+/** Characters of one event: etcd takes no object of more than 1.5 MiB, and JSON has six for one where it is `<`. */
+const longestEvent = 10 * 1024 * 1024;
 
 /**
  * Undefined when the answer begins, then events. Throws what broke it; after `silence` without a byte a `SilentWatchError`. The head of the

@@ -13,6 +13,7 @@ import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll } from '../../src/kubernetes/paged-list.ts';
 import { createFieldSelectorFinder } from '../../src/kubernetes/pod-finders/field-selector.ts';
 import { createPodCidrFinder } from '../../src/kubernetes/pod-finders/pod-cidr.ts';
+import { watchEvents } from '../../src/kubernetes/watch.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { denierOf } from '../../src/events/denial.ts';
@@ -50,6 +51,20 @@ beforeAll(async () => {
   });
 });
 
+/** As large as etcd takes it; JSON writes `<` as six characters. */
+function largeRole(name: string): object {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { namespace: 'answers-large', name },
+    rules: [{ apiGroups: [''], resources: ['x'], verbs: ['get'], resourceNames: ['<'.repeat(1_500_000)] }],
+  };
+}
+
+function nameOf(object: unknown): string {
+  return (object as { metadata: { name: string } }).metadata.name;
+}
+
 describe('lists', () => {
   test('from the cache are whole, whatever the limit; by node too', async () => {
     const query = { resourceVersion: '0', limit: 1, fieldSelector: 'spec.nodeName=answers-node' };
@@ -63,6 +78,26 @@ describe('lists', () => {
     expect(whole.items).toHaveLength(3);
     expect(paged.items.map(({ uid }) => uid).toSorted()).toEqual(whole.items.map(({ uid }) => uid).toSorted());
     expect(Number(paged.resourceVersion)).toBeGreaterThan(0);
+  });
+
+  test('of objects as large as the API server takes, in characters that JSON escapes, are whole; so are events of a watch', async () => {
+    const large = '/apis/rbac.authorization.k8s.io/v1/namespaces/answers-large/roles';
+    const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'answers-large' } };
+    expect(await controlPlane.request('POST', '/api/v1/namespaces', { body: space })).toMatchObject({ status: 201 });
+    for (const name of ['a', 'b', 'c'])
+      expect(await controlPlane.request('POST', large, { body: largeRole(name) })).toMatchObject({ status: 201 });
+
+    for (const pageSize of [undefined, 100])
+      expect((await listAll(connection, large, { pageSize }, nameOf)).items).toEqual(['a', 'b', 'c']);
+
+    const stopping = new AbortController();
+    const seen: string[] = [];
+    for await (const event of watchEvents(connection, large, {}, 60_000, stopping.signal)) {
+      if (event !== undefined) seen.push(nameOf(event.object));
+      if (seen.length === 3) break;
+    }
+    expect(seen.toSorted()).toEqual(['a', 'b', 'c']);
+    expect(await controlPlane.request('DELETE', large)).toMatchObject({ status: 200 });
   });
 
   test('can be counted without being read', async () => {
