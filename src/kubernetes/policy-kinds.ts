@@ -2,7 +2,7 @@
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Connection } from './connection.ts';
-import { RefusedError } from './refusal.ts';
+import { isTooLarge, RefusedError } from './refusal.ts';
 
 export interface PolicyKind {
   readonly apiVersion: string;
@@ -66,6 +66,11 @@ export async function listPolicies(
   const items = at(answer.body, 'items');
   if (Array.isArray(items) || items === null) return { kind: 'listed', items: list(items) };
   return madeUp(`the answer is no list of ${plural}`);
+}
+
+/** Why policies of a kind are not known, for a verdict. */
+export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: Refusal): string {
+  return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
 
 /** That there are no policies must not follow from what a proxy makes up. */

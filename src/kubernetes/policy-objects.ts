@@ -22,6 +22,7 @@ import {
   networkSetKinds,
   type OnListed,
   type PolicyKind,
+  unlistedReason,
 } from './policy-kinds.ts';
 import { createDiscovery } from './policy-discovery.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
@@ -108,9 +109,9 @@ export function createPolicyReader(
     onListed({ plural, namespace, isTooLarge: isLarge });
     if (answer.kind === 'refused') {
       if (answer.status === 404) return [];
-      if (isLarge) return any(`the list of ${plural} is too large`);
-      if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
-      return any(`${plural} may not be listed`);
+      const isUnlisted = isLarge || (answer.status === 403 && apiVersion !== 'networking.k8s.io/v1');
+      if (!isUnlisted) throw new RefusedError(answer);
+      return any(unlistedReason(policyKind, answer));
     }
     if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
     return answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);

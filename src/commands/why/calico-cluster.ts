@@ -1,5 +1,7 @@
 /** What Calico has in a cluster: its policies, and what they depend on. */
+import type { Refusal } from '../../events/event-store.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
+import { unlistedReason } from '../../kubernetes/policy-kinds.ts';
 import { at, list, text } from '../../platform/json.ts';
 import {
   anyTier,
@@ -68,7 +70,8 @@ export async function readRequired(
   const namespaces = networkSets === 'all' ? [undefined] : networkSets;
   await Promise.all([
     ...namespaces.map(async (namespace) => {
-      if (!(await readList(api, 'NetworkSet', 'networksets', namespace))) api.collector.unread('networksets');
+      const refusal = await readList(api, 'NetworkSet', 'networksets', namespace);
+      if (refusal !== undefined) api.collector.unread('networksets');
     }),
     ...services.map((service) => readEndpoints(api, service)),
   ]);
@@ -86,7 +89,7 @@ async function readEndpoints({ connection, collector: { add, endpoints } }: Cali
   endpoints.complete(service);
 }
 
-const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy', plural: 'policies of Calico' };
+const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy' };
 
 /** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
 async function findApi(connection: Connection, collector: Collector): Promise<CalicoApi | undefined> {
@@ -104,34 +107,34 @@ async function findApi(connection: Connection, collector: Collector): Promise<Ca
     }
   }
   if (away !== undefined) collector.addPolicy(awayPolicy(away));
-  else if (isRefused) collector.addPolicy(unlisted(unknownApi, undefined));
+  else if (isRefused) collector.addPolicy(unlisted(unknownApi, undefined, 'policies of Calico may not be listed'));
   return undefined;
 }
 
-/** False where they may not be listed. */
+/** Why they could not be listed; undefined where they were. */
 async function readList(
   { connection, version, resources, collector }: CalicoApi,
   kind: string,
   plural: string,
   namespace?: string,
   tier?: string,
-): Promise<boolean> {
-  if (!resources.has(plural)) return true;
+): Promise<Refusal | undefined> {
+  if (!resources.has(plural)) return undefined;
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   const query = tier === undefined ? {} : { query: { labelSelector: `projectcalico.org/tier==${tier}` } };
   const answer = await connection.request('GET', `/apis/${version}${scope}/${plural}`, query);
   if (answer.kind === 'refused') {
     refused(answer);
-    return answer.status === 404;
+    return answer.status === 404 ? undefined : answer;
   }
   collector.add({ items: list(at(answer.body, 'items')) }, { apiVersion: version, kind });
-  return true;
+  return undefined;
 }
 
 async function readUnread(api: CalicoApi, kind: string, plural: CalicoKind): Promise<void>;
 async function readUnread(api: CalicoApi, kind: string, plural: string, unread: CalicoKind): Promise<void>;
 async function readUnread(api: CalicoApi, kind: string, plural: string, unread = plural as CalicoKind): Promise<void> {
-  if (!(await readList(api, kind, plural))) api.collector.unread(unread);
+  if ((await readList(api, kind, plural)) !== undefined) api.collector.unread(unread);
 }
 
 /** Names of those that users have made. */
@@ -148,16 +151,20 @@ async function readPolicies(
   namespace: string | undefined,
   tiers: readonly string[],
 ): Promise<void> {
-  const unread = (tier: string): void => {
+  const unread = (refusal: Refusal, tier: string): void => {
     // What is staged decides nothing.
     if (!kind.startsWith('Staged'))
-      api.collector.addPolicy(unlisted({ apiVersion: api.version, kind, plural }, namespace, tier));
+      api.collector.addPolicy(
+        unlisted({ apiVersion: api.version, kind }, namespace, unlistedReason({ plural }, refusal), tier),
+      );
   };
-  if (!(await readList(api, kind, plural, namespace))) return unread(anyTier);
+  const refusal = await readList(api, kind, plural, namespace);
+  if (refusal !== undefined) return unread(refusal, anyTier);
   if (api.version !== versions[0]) return;
   await Promise.all(
     tiers.map(async (tier) => {
-      if (!(await readList(api, kind, plural, namespace, tier))) unread(tier);
+      const ofTier = await readList(api, kind, plural, namespace, tier);
+      if (ofTier !== undefined) unread(ofTier, tier);
     }),
   );
 }

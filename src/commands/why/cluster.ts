@@ -4,20 +4,21 @@ import { findAccess } from '../../kubernetes/config.ts';
 import type { Access } from '../../kubernetes/http.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { type Connection, createConnection } from '../../kubernetes/connection.ts';
-import { listAll } from '../../kubernetes/paged-list.ts';
 import { clusterPolicyKinds, namespacedPolicyKinds, type PolicyKind } from '../../kubernetes/policy-kinds.ts';
-import { RefusedError } from '../../kubernetes/refusal.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { isCalico, type Pod, type Requirements } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { readCalico, readRequired } from './calico-cluster.ts';
 import { findFlow } from './find-end.ts';
 import { type Collector, collectObjects, evaluatorOf, type KnownObjects } from './known-objects.ts';
-import { ClusterError, get, readKind, refused } from './listing.ts';
+import { ClusterError, get, readAll, readKind, refused } from './listing.ts';
 import { workloadKinds } from './owners.ts';
 
 /** Those of Calico are read with what they depend on. */
 const isOther = (kind: PolicyKind): boolean => !isCalico(kind);
+
+const podKind = { apiVersion: 'v1', kind: 'Pod' };
+const nodeKind = { apiVersion: 'v1', kind: 'Node' };
 
 /** `wholeNamespaces`: all Pods of the Namespaces of the two. Throws a `ClusterError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
@@ -26,13 +27,17 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   const collector = collectObjects();
   const ends = [from, to];
   await Promise.all(ends.map((end) => readEnd(connection, end, collector)));
-  if (ends.some(({ kind }) => kind === 'address')) await readNodes(connection, collector);
+  if (ends.some(({ kind }) => kind === 'address') && (await readAll(connection, '/api/v1/nodes', nodeKind, collector)))
+    collector.complete('nodes');
   const pods = [...collector.objects().pods.values()];
   const namespaces = new Set(pods.map(({ namespace }) => namespace));
   const calico = readCalico(connection, pods, collector);
   await Promise.all([
     calico,
-    ...(wholeNamespaces ? [...namespaces].map((name) => readPods(connection, name, collector)) : []),
+    // Those that may not be listed are not counted.
+    ...(wholeNamespaces
+      ? [...namespaces].map((name) => readAll(connection, `/api/v1/namespaces/${name}/pods`, podKind, collector))
+      : []),
     ...(wholeNamespaces ? pods.map((pod) => readOwner(connection, pod, collector)) : []),
     ...[...namespaces].map((name) =>
       get(connection, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' }, collector),
@@ -73,22 +78,21 @@ async function connect({ kubeconfig, context, load }: WhyOptions): Promise<Conne
 }
 
 async function readEnd(connection: Connection, end: NamedEnd, collector: Collector): Promise<void> {
-  const pod = { apiVersion: 'v1', kind: 'Pod' };
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
     // A Pod that is not there is reported as in a file.
     if (answer.kind === 'refused' && answer.status !== 404) throw new ClusterError(answer.message);
-    if (answer.kind === 'answered') collector.add(answer.body, pod);
+    if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
   }
   const answer = await connection.request('GET', '/api/v1/pods', {
     query: { fieldSelector: `status.podIP=${end.address}` },
   });
   if (answer.kind === 'refused') return refused(answer);
-  collector.add(answer.body, pod);
-  collector.complete('pods');
-  const services = await connection.request('GET', '/api/v1/services', {});
-  if (services.kind === 'answered') collector.add(services.body, { apiVersion: 'v1', kind: 'Service' });
+  collector.add(answer.body, podKind);
+  // Else the address may be that of a Service.
+  if (await readAll(connection, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' }, collector))
+    collector.complete('pods');
 }
 
 /** That of another kind, and what may not be read, is left out: the labels of the Pod stand for it. */
@@ -97,23 +101,4 @@ async function readOwner(connection: Connection, pod: Pod, collector: Collector)
   if (owner === undefined) return;
   const path = `/apis/apps/v1/namespaces/${pod.namespace}/${workloadKinds[owner.kind]}/${owner.name}`;
   await get(connection, path, { apiVersion: 'apps/v1', kind: owner.kind }, collector);
-}
-
-async function readNodes(connection: Connection, { add, complete }: Collector): Promise<void> {
-  const answer = await connection.request('GET', '/api/v1/nodes', { query: { resourceVersion: '0' } });
-  if (answer.kind === 'refused') return refused(answer);
-  add(answer.body, { apiVersion: 'v1', kind: 'Node' });
-  complete('nodes');
-}
-
-/** Those that may not be listed are not counted. */
-async function readPods(connection: Connection, namespace: string, { add }: Collector): Promise<void> {
-  try {
-    await listAll(connection, `/api/v1/namespaces/${namespace}/pods`, { pageSize: 500 }, (pod) =>
-      add(pod, { apiVersion: 'v1', kind: 'Pod' }),
-    );
-  } catch (error) {
-    if (!(error instanceof RefusedError)) throw error;
-    refused(error.refusal);
-  }
 }

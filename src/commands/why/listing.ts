@@ -1,6 +1,9 @@
 /** Lists of a cluster, read with the rights of who asks. What may not be read is unknown. */
 import type { Connection } from '../../kubernetes/connection.ts';
-import { isServed, listPolicies, type PolicyKind } from '../../kubernetes/policy-kinds.ts';
+import type { Refusal } from '../../events/event-store.ts';
+import { listAll } from '../../kubernetes/paged-list.ts';
+import { isServed, listPolicies, type PolicyKind, unlistedReason } from '../../kubernetes/policy-kinds.ts';
+import { isTooLarge, RefusedError } from '../../kubernetes/refusal.ts';
 import { anyTier, type Policy, unknownPolicy } from '../../policies/policies.ts';
 import type { Collector } from './known-objects.ts';
 
@@ -20,7 +23,24 @@ export async function get(
   add(answer.body, kind);
 }
 
-/** Of a kind that may not be listed, one policy stands for all that there may be. */
+/** In pages, because a cluster may have more than one answer may be large. False where some could not be read. */
+export async function readAll(
+  connection: Connection,
+  path: string,
+  kind: { apiVersion: string; kind: string },
+  { add }: Collector,
+): Promise<boolean> {
+  try {
+    await listAll(connection, path, { pageSize: 250 }, (object) => add(object, kind));
+    return true;
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    refused(error.refusal);
+    return false;
+  }
+}
+
+/** Of a kind that may not be listed, or whose list is too large, one policy stands for all that there may be. */
 export async function readKind(
   connection: Connection,
   policyKind: PolicyKind,
@@ -33,23 +53,27 @@ export async function readKind(
     add({ items: answer.items }, { apiVersion, kind });
     return;
   }
-  if (answer.status === 404 || (await isServed(connection, policyKind)) === false) return;
+  if (answer.status === 404) return;
+  if (!isTooLarge(answer) && (await isServed(connection, policyKind)) === false) return;
   refused(answer);
-  addPolicy(unlisted(policyKind, namespace));
+  addPolicy(unlisted(policyKind, namespace, unlistedReason(policyKind, answer)));
 }
 
-/** Stands for all policies of a kind that may not be listed. */
+/** Stands for all policies of a kind that could not be listed. */
 export function unlisted(
-  { apiVersion, kind, plural }: PolicyKind,
+  { apiVersion, kind }: Pick<PolicyKind, 'apiVersion' | 'kind'>,
   namespace: string | undefined,
+  reason: string,
   tier = anyTier,
 ): Policy {
   const name = tier === anyTier ? '(any)' : `(any of the tier ${tier})`;
   const object = { apiVersion, kind, metadata: { name, namespace } };
-  return unknownPolicy(object, tier, `${plural} may not be listed`);
+  return unknownPolicy(object, tier, reason);
 }
 
-/** A missing right or object is a missing fact; no answer at all is not. */
-export function refused({ status, message }: { status: number; message: string }): void {
+/** A missing right or object, or a list that is too large, is a missing fact; no answer at all is not. */
+export function refused(refusal: Refusal): void {
+  const { status, message } = refusal;
+  if (isTooLarge(refusal)) return;
   if (status === 0 || status === 401) throw new ClusterError(`the API server cannot be asked: ${message}`);
 }

@@ -1,0 +1,108 @@
+import { afterEach, expect, test } from 'vitest';
+import { readWhyOptions } from '../../src/commands/options/why-options.ts';
+import { suggestPolicies } from '../../src/commands/why/suggest.ts';
+import { why } from '../../src/commands/why/why.ts';
+import { json, type ScriptedServer, startScriptedServer } from '../kubernetes/scripted-server.ts';
+import { calico, networkPolicy } from '../policies/objects.ts';
+
+/** Lists that are larger than an answer may be, of a server that sends them. */
+
+let server: ScriptedServer;
+afterEach(() => server.stop());
+
+const podOf = (namespace: string, name: string, podIP: string): object => ({
+  metadata: { namespace, name, labels: { app: name } },
+  spec: { nodeName: 'node-a' },
+  status: { phase: 'Running', podIP },
+});
+const stored = '/apis/crd.projectcalico.org/v1';
+const shop = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';
+const open = networkPolicy({ podSelector: {}, ingress: [{}] }, 'open');
+const ofTier = { tier: 'security', types: ['Ingress'], ingress: [{ action: 'Allow' }] };
+const ofSet = { types: ['Ingress'], ingress: [{ action: 'Allow', source: { selector: 'place == "office"' } }] };
+const resources = ['globalnetworkpolicies', 'tiers', 'globalnetworksets', 'networksets', 'hostendpoints'];
+const calicoApi = { [stored]: { resources: resources.map((name) => ({ name })) } };
+const cluster: Record<string, object> = {
+  '/api/v1/namespaces/shop/pods/web-0': podOf('shop', 'web-0', '10.65.1.4'),
+  '/api/v1/namespaces/batch/pods/worker-7': podOf('batch', 'worker-7', '10.65.2.9'),
+  '/api/v1/namespaces/shop/pods': { items: [podOf('shop', 'web-0', '10.65.1.4')] },
+  '/api/v1/pods': { items: [] },
+  '/api/v1/nodes': { items: [] },
+  '/api/v1/services': { items: [] },
+  '/api/v1/namespaces/shop': { metadata: { name: 'shop' } },
+  '/api/v1/namespaces/batch': { metadata: { name: 'batch' } },
+  '/apis/networking.k8s.io/v1/namespaces/batch/networkpolicies': { items: [] },
+  [shop]: { items: [open] },
+};
+
+/** `large`: a path whose answer is larger than 16 MiB. */
+async function ask(
+  command: 'why' | 'suggest',
+  from: string,
+  large: string,
+  more: Record<string, object> = {},
+): Promise<{ status: number; text: string }> {
+  const answers: Record<string, object> = { ...cluster, ...more };
+  server = await startScriptedServer(({ path, response }) => {
+    const known = answers[path];
+    if (path === large) json(response, 200, { ...known, items: [], filling: 'x'.repeat(17 * 2 ** 20) });
+    else json(response, known === undefined ? 404 : 200, known ?? {});
+  });
+  const options = readWhyOptions(['--from', from, '--to', 'shop/web-0', '--port', '80'], command);
+  if (options === 'help') throw new Error('no help was asked for');
+  let text = '';
+  const take = (part: string): void => void (text += part);
+  const run = command === 'why' ? why : suggestPolicies;
+  return { status: await run({ ...options, load: () => server.access() }, { out: take, err: take }), text };
+}
+
+const [worker, office] = ['batch/worker-7', '192.0.2.7'];
+
+test.each<[string, string, string, string, Record<string, object>?]>([
+  ['NetworkPolicies', worker, shop, 'the list of networkpolicies is too large'],
+  [
+    "Calico's policies of the cluster",
+    worker,
+    `${stored}/globalnetworkpolicies`,
+    'the list of globalnetworkpolicies is too large',
+    calicoApi,
+  ],
+  [
+    'tiers, one of which a policy names',
+    worker,
+    `${stored}/tiers`,
+    'which order the tier security has',
+    { ...calicoApi, [`${stored}/globalnetworkpolicies`]: { items: [calico('GlobalNetworkPolicy', ofTier)] } },
+  ],
+  [
+    'sets of networks that a rule selects',
+    office,
+    `${stored}/globalnetworksets`,
+    'NetworkSets of Calico have 192.0.2.7',
+    {
+      ...calicoApi,
+      [`${stored}/globalnetworkpolicies`]: { items: [calico('GlobalNetworkPolicy', ofSet)] },
+      [shop]: { items: [] },
+    },
+  ],
+  ['HostEndpoints, from an address', office, `${stored}/hostendpoints`, 'is of a HostEndpoint', calicoApi],
+  ['Nodes, from an address', office, '/api/v1/nodes', 'which Pod has 192.0.2.7'],
+  ['Services, from an address', office, '/api/v1/services', 'which Pod has 192.0.2.7'],
+])(
+  'a list above 16 MiB makes the verdict unknown, and names what is missing: %s',
+  async (_, from, large, missing, more) => {
+    const { status, text } = await ask('why', from, large, more);
+    expect(text).toContain(missing);
+    expect(status).toBe(3);
+  },
+);
+
+test('a list above 16 MiB, and no suggestion: it names what is missing', async () => {
+  const { status, text } = await ask('suggest', worker, shop);
+  expect(text).toContain('the list of networkpolicies is too large');
+  expect(status).toBe(3);
+});
+
+test('the same cluster without such a list has a verdict', async () => {
+  expect(await ask('why', worker, '')).toMatchObject({ status: 0 });
+});
