@@ -22,6 +22,29 @@ export interface Pair {
   /** The rule that took most of them, and how many rules there were. */
   rule: string;
   rules: number;
+  /** What policies say of most packets of that rule. */
+  verdict: Verdict;
+}
+
+/** `unknown` also where a record has none. */
+export type Verdict = 'denied' | 'admitted' | 'unknown';
+
+/** Packets that a policy denied or admitted, or of which only the log names it. One that several policies denied is of each of them. */
+export interface PolicySum {
+  /** `NetworkPolicy shop/default-deny`; `(not named)`. */
+  policy: string;
+  verdict: Verdict;
+  packets: number;
+  /** There were at least so many. */
+  atLeast: boolean;
+  records: number;
+  pairs: number;
+  /** How many Namespaces the sources and destinations are of, and those with most packets. */
+  namespaces: number;
+  topNamespaces: string[];
+  /** In milliseconds since 1970. */
+  first: number;
+  last: number;
 }
 
 /** One row of a list of the most frequent. */
@@ -104,6 +127,8 @@ export interface Changes {
   appeared: Bounded<Pair>;
   /** In the baseline, but not in the rows. */
   vanished: Bounded<Pair>;
+  /** Policies by the same. */
+  policies: { appeared: Bounded<PolicySum>; vanished: Bounded<PolicySum> };
   baseline: Extent;
 }
 
@@ -114,9 +139,13 @@ export interface Extent {
   first: number | undefined;
   last: number | undefined;
   gaps: number;
+  /** Records of a schema that has no verdict of policies. */
+  withoutVerdicts: number;
 }
 
 export interface Report {
+  /** Names of policies that alone are reported on; none: all records are. */
+  policy: readonly string[];
   extent: Extent;
   denied: number;
   atLeast: boolean;
@@ -129,6 +158,7 @@ export interface Report {
   unknownKinds: number;
   actions: Count[];
   top: Bounded<Pair>;
+  policies: Bounded<PolicySum>;
   rankings: Record<RankingName, Ranking>;
   namespaces: Matrix;
   workloads: Matrix;

@@ -27,6 +27,8 @@ export interface ReportOptions {
   /** Where the database stays; must not be there yet. */
   db: string | undefined;
   includeNoise: boolean;
+  /** Names of policies, with `*` and `?` as in patterns; none: all records are reported on. */
+  policy: readonly string[];
   /** No row is from after it. */
   now: number;
 }
@@ -54,7 +56,7 @@ export async function printReport(options: ReportOptions, streams: ReportStreams
 }
 
 async function print(engine: Engine, folder: string, options: ReportOptions, streams: ReportStreams): Promise<boolean> {
-  const { baseline, includeNoise, now, output } = options;
+  const { baseline, includeNoise, policy, now, output } = options;
   const hasBaseline = baseline.length > 0;
   const read = async (table: string, named: readonly string[]): Promise<Reading> => {
     const reading = await readRows({ engine, table, named, stdin: streams.stdin, folder });
@@ -70,7 +72,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   // Places of rows were needed until now; sums take less memory without an order.
   await engine.run('SET preserve_insertion_order = false');
   const report: Report = {
-    ...(await aggregate(engine, { includeNoise, now, hasBaseline })),
+    ...(await aggregate(engine, { includeNoise, policy, now, hasBaseline })),
     incidents: reported.incidents,
     events: reported.events,
     duplicates: rows.duplicates,
@@ -133,7 +135,9 @@ function same(one: string, other: string): string {
 /** One object; `pairs` has all of them, so it is written in parts. */
 async function writeJson(engine: Engine, report: Report, out: (text: string) => void): Promise<void> {
   const { top: _, changes, ...rest } = report;
-  const head = printableJson(JSON.stringify({ 'report.version': '1.0', ...rest, baseline: changes?.baseline }));
+  const head = printableJson(
+    JSON.stringify({ 'report.version': '1.0', ...rest, baseline: changes?.baseline, policyChanges: changes?.policies }),
+  );
   out(`${head.slice(0, -1)},"pairs":[`);
   let separator = '\n';
   for await (const pairs of pairsOf(engine, report))

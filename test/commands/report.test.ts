@@ -48,9 +48,45 @@ test('--db leaves a database with the rows, their names and pairs; it replaces n
     `SELECT "event.id" AS id FROM flow WHERE list_contains(policies, 'NetworkPolicy shop/default-deny')`,
   );
   expect(ofPolicy.getRowObjectsJS()).toEqual([{ id: 'id-2' }]);
+  const byPolicy = await connection.runAndReadAll(
+    `SELECT policy, verdict, sum(packets) AS packets FROM (SELECT *, unnest(string_split(named, ',')) AS policy FROM flow) GROUP BY policy, verdict ORDER BY policy, verdict`,
+  );
+  expect(byPolicy.getRowObjectsJS()).toEqual([
+    { policy: 'NetworkPolicy shop/default-deny', verdict: 'denied', packets: 1 },
+    { policy: 'NetworkPolicy shop/default-deny', verdict: 'unknown', packets: 1 },
+    { policy: 'NetworkPolicy shop/web', verdict: 'denied', packets: 1 },
+  ]);
+  const sums = await connection.runAndReadAll(
+    `SELECT policy, verdict, packets FROM by_policy ORDER BY policy, verdict`,
+  );
+  expect(sums.getRowObjectsJS()).toEqual(byPolicy.getRowObjectsJS());
   connection.closeSync();
   instance.closeSync();
   expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 2, out: '' });
+});
+
+test.each<[string, string, number]>([
+  ['a name', 'shop/default-deny', 2],
+  ['several with commas between', 'shop/web, other/*', 1],
+  ['a name that no record has', 'shop/wbe', 0],
+])('--policy with %s', async (_, names, records) => {
+  const denied: FlowRecord = {
+    'policy.verdict': 'denied',
+    'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
+  };
+  const file = write('rows.ndjson', linesOf([row(1), row(2, denied)]));
+  const { status, out } = await program(['report', '-o', 'json', '--policy', names, file]);
+  expect({ status, records: (JSON.parse(out) as { extent: { records: number } }).extent.records }).toEqual({
+    status: 0,
+    records,
+  });
+});
+
+test('--policy that names none is refused', async () => {
+  expect(await program(['report', '-o', 'json', '--policy=shop/web,', 'rows.ndjson'])).toMatchObject({
+    status: 2,
+    out: '',
+  });
 });
 
 test('what is written meanwhile is removed', async () => {

@@ -2,21 +2,25 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type Aggregate, aggregate } from '../../src/report/aggregate/aggregate.ts';
-import type { Pair } from '../../src/report/model.ts';
+import type { Pair, PolicySum } from '../../src/report/model.ts';
 import { readRows } from '../../src/report/read/read-rows.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { gap, linesOf, now, row, start, withRows, writer } from './scene.ts';
+import { gap, linesOf, now, row, start, verdictOf, withRows, writer } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writer(path);
 
-async function aggregated(rows: readonly FlowRecord[], before?: readonly FlowRecord[]): Promise<Aggregate> {
+async function aggregated(
+  rows: readonly FlowRecord[],
+  before?: readonly FlowRecord[],
+  policy: readonly string[] = [],
+): Promise<Aggregate> {
   return await withRows(path(), [write('rows.ndjson', linesOf(rows))], async (engine) => {
     if (before !== undefined) {
       const named = [write('before.ndjson', linesOf(before))];
       await readRows({ engine, table: 'baseline', named, stdin: () => process.stdin, folder: path() });
     }
-    return await aggregate(engine, { includeNoise: false, now, hasBaseline: before !== undefined });
+    return await aggregate(engine, { includeNoise: false, policy, now, hasBaseline: before !== undefined });
   });
 }
 
@@ -162,6 +166,118 @@ describe('against a baseline', () => {
   });
 });
 
+const policiesIn = (sums: readonly PolicySum[] = []): string[] =>
+  sums.map(({ policy, verdict, packets }) => `${policy} ${verdict} ${packets}`);
+
+const [web, deny] = ['NetworkPolicy shop/web', 'NetworkPolicy shop/default-deny'];
+
+describe('by policy', () => {
+  test('a packet that several policies deny is of each of them; one that policies admit is of another row', async () => {
+    const rows = [
+      row(1, { ...verdictOf('denied', web, deny), 'network.packets': 7 }),
+      row(2, { ...verdictOf('denied', deny), 'network.packets': 2, 'destination.port': 80 }),
+      row(3, verdictOf('admitted', web)),
+    ];
+    const { policies, top } = await aggregated(rows);
+    expect(policiesIn(policies.top)).toEqual([`${deny} denied 9`, `${web} denied 7`, `${web} admitted 1`]);
+    expect(policies.top[0]).toMatchObject({ records: 2, pairs: 2, namespaces: 2, topNamespaces: ['shop', 'batch'] });
+    expect(top.top).toMatchObject([{ verdict: 'denied' }, { verdict: 'denied' }]);
+  });
+
+  test.each<[string, FlowRecord, string]>([
+    ['an older schema has what the log names, and no verdict', {}, `${deny} unknown 1`],
+    ['no policy is named', { 'security_rule.name': undefined }, '(not named) unknown 1'],
+    ['the policies are not enough to say', verdictOf('unknown'), `${deny} unknown 1`],
+    ['policies admit what a rule of another one logged', verdictOf('admitted'), '(not named) admitted 1'],
+    ['the policies that denied may not be named', verdictOf('denied'), '(not named) denied 1'],
+    ['a verdict of a newer schema', { 'policy.verdict': 'deferred' }, `${deny} unknown 1`],
+    ['a name with a comma in the log', { 'security_rule.name': 'a,b' }, 'NetworkPolicy shop/a_b unknown 1'],
+    ['a policy that is named twice', verdictOf('denied', web, web), `${web} denied 1`],
+  ])('%s', async (_, changes, found) => {
+    expect(policiesIn((await aggregated([row(1, changes)])).policies.top)).toEqual([found]);
+  });
+
+  test('records of a schema without verdicts are counted', async () => {
+    const rows = [row(1), row(2, { 'schema.version': '1.1' }), row(3, verdictOf('unknown')), row(4)];
+    rows[3] = { ...rows[3], 'schema.version': '1.10' };
+    expect((await aggregated(rows, [row(5)])).extent).toMatchObject({ records: 4, withoutVerdicts: 2 });
+  });
+
+  test('policies of several clusters carry the name of theirs', async () => {
+    const { policies } = await aggregated([
+      row(1, { ...verdictOf('denied', web, deny), 'k8s.cluster.name': 'east' }),
+      row(2, { ...verdictOf('denied', web), 'k8s.cluster.name': 'west' }),
+    ]);
+    expect(policiesIn(policies.top)).toEqual([
+      `east: ${deny} denied 1`,
+      `east: ${web} denied 1`,
+      `west: ${web} denied 1`,
+    ]);
+  });
+
+  test('more Namespaces than are named are counted; what is in none is left out', async () => {
+    const rows = ['a', 'b', 'c', 'd'].map((name, number) =>
+      row(number, { ...verdictOf('denied', web), ...pod('source', name, 'x'), 'network.packets': 10 - number }),
+    );
+    const outside = row(9, { ...verdictOf('denied', web), ...external('source', '203.0.113.9') });
+    const { policies } = await aggregated([...rows, outside]);
+    expect(policies.top).toMatchObject([{ namespaces: 5, topNamespaces: ['shop', 'a', 'b'] }]);
+  });
+
+  test('against a baseline, policies that appeared and vanished; one whose verdict was unknown is none', async () => {
+    const before = [row(1), row(2, verdictOf('denied', 'NetworkPolicy shop/old')), row(3, verdictOf('admitted', web))];
+    const after = [row(11, verdictOf('denied', deny)), row(12, verdictOf('denied', web)), row(13, verdictOf('denied'))];
+    const { changes } = await aggregated(after, before);
+    expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
+    expect(policiesIn(changes?.policies.vanished.top)).toEqual([
+      'NetworkPolicy shop/old denied 1',
+      `${web} admitted 1`,
+    ]);
+  });
+});
+
+describe('of a policy', () => {
+  const rows = [
+    row(1, verdictOf('denied', web, 'GlobalNetworkPolicy lockdown')),
+    row(2, verdictOf('denied', deny)),
+    row(3, { ...verdictOf('denied', 'NetworkPolicy other/web'), 'k8s.node.name': 'node-b' }),
+    row(4, { 'security_rule.name': undefined }),
+    gap(5),
+  ];
+
+  test.each<[string, string[], number]>([
+    ['with kind and Namespace', [web], 1],
+    ['without the kind', ['shop/web'], 1],
+    ['without the Namespace', ['web'], 2],
+    ['of the cluster', ['lockdown'], 1],
+    ['by a pattern of its Namespace', ['shop/*'], 2],
+    ['by a pattern of its kind', ['Global*'], 1],
+    ['by a single character', ['we?'], 2],
+    ['in other letters', ['SHOP/Web'], 1],
+    ['one of two', ['shop/web', 'shop/default-deny'], 2],
+    ['any', ['*'], 4],
+    ['that a record names none of', ['(not named)'], 1],
+    ['part of a name', ['we'], 0],
+    ['with characters of a regular expression', ['shop/w.b', '[', 'a{9999}', String.raw`\Q`, '(', "'"], 0],
+  ])('%s', async (_, policy, records) => {
+    expect((await aggregated(rows, undefined, policy)).extent).toMatchObject({ records, gaps: 1 });
+  });
+
+  test('nodes are those of its records, and the baseline has only its records, too', async () => {
+    const { nodes, changes } = await aggregated(rows, rows, ['other/web']);
+    expect({ nodes, baseline: changes?.baseline.records }).toEqual({ nodes: 1, baseline: 1 });
+  });
+
+  test('policies that deny the same packets are not new: the baseline has not all of their records', async () => {
+    const { changes } = await aggregated(
+      [row(1, verdictOf('denied', web, deny))],
+      [row(2, verdictOf('denied', deny))],
+      [web],
+    );
+    expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
+  });
+});
+
 describe('time', () => {
   test('packets stand in the interval in which the first of a record was logged', async () => {
     const { timeLine } = await aggregated([row(0, { 'network.packets': 3 }), row(2, { 'event.action': 'rejected' })]);
@@ -240,14 +356,22 @@ const flows = fc.array(
     action: fc.constantFrom('dropped', 'rejected', 'accepted'),
     packets: fc.integer({ min: 0, max: 1000 }),
     minute: fc.integer({ min: 0, max: 600 }),
+    verdict: fc.constantFrom<FlowRecord['policy.verdict']>('denied', 'admitted', 'unknown'),
+    policies: fc.uniqueArray(fc.constantFrom('NetworkPolicy a/b', 'NetworkPolicy a/c', 'GlobalNetworkPolicy d'), {
+      minLength: 1,
+    }),
   }),
   { maxLength: 200 },
 );
 
 type Flow = typeof flows extends fc.Arbitrary<(infer Each)[]> ? Each : never;
 
-const recordOf = ({ source, destination, port, action, packets, minute }: Flow, number: number): FlowRecord => ({
+const recordOf = (
+  { source, destination, port, action, packets, minute, verdict, policies }: Flow,
+  number: number,
+): FlowRecord => ({
   ...row(minute, {
+    ...verdictOf(verdict, ...policies),
     ...pod('source', `from-${source % 7}`, `w${source}`),
     ...pod('destination', `to-${destination % 9}`, `w${destination}`),
     'destination.port': port,
@@ -284,6 +408,15 @@ test('what is summed up is what a loop over the rows sums up', async () => {
           ),
         );
       for (const { cells } of [found.namespaces, found.workloads]) expect(sum(cells.flat())).toBe(found.extent.packets);
+      const expected = new Map<string, number>();
+      for (const { verdict, policies, packets } of after)
+        for (const policy of policies) {
+          const key = `${policy} ${verdict}`;
+          expected.set(key, (expected.get(key) ?? 0) + packets);
+        }
+      expect(new Set(policiesIn(found.policies.top))).toEqual(
+        new Set([...expected].map(([key, packets]) => `${key} ${packets}`)),
+      );
       for (const { top, others } of Object.values(found.rankings))
         expect(sum(top.map(({ packets }) => packets)) + others.packets).toBe(found.extent.packets);
       expect(sum((found.timeLine?.series ?? []).flatMap(({ packets }) => packets))).toBe(found.extent.packets);

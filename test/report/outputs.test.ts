@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { gap, hostileRows, linesOf, printed, row, writer } from './scene.ts';
+import { gap, hostileRows, linesOf, printed, row, verdictOf, writer } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writer(path);
@@ -18,9 +18,15 @@ function scene(): { rows: string[]; baseline: string[]; events: string[] } {
       'destination.k8s.owner.name': `web-${number}`,
     }),
   );
-  const rows = [row(1, { 'network.packets': 1234, 'network.packets_at_least': true }), row(2), ...scan, gap(3)];
+  const both = verdictOf('denied', 'NetworkPolicy shop/default-deny', 'NetworkPolicy shop/web');
+  const rows = [
+    row(1, { 'network.packets': 1234, 'network.packets_at_least': true, ...both }),
+    row(2, verdictOf('admitted')),
+    ...scan,
+    gap(3),
+  ];
   const noise = row(40, { 'event.noise': 'multicast' });
-  const before = [row(100), row(101, { 'destination.port': 6379, 'k8s.node.name': 'node-b' })];
+  const before = [row(100), row(101, { 'destination.port': 6379, 'security_rule.name': 'old' })];
   const incident = {
     reason: 'ConntrackTableFull',
     message: 'The table is full. [KN301]',
@@ -45,6 +51,17 @@ test.each(texts)('a report as %s', async (output) => {
   await expect(out.replaceAll(path(), '')).toMatchFileSnapshot(`report.expected.${endings[output]}`);
 });
 
+test('a report on the records of a policy', async () => {
+  const { rows, baseline } = scene();
+  const { out } = await printed({ rows, baseline, policy: ['shop/web'], output: 'table' });
+  await expect(out).toMatchFileSnapshot('policy.expected.txt');
+});
+
+test('a report on the records of a policy that none names', async () => {
+  const { out } = await printed({ rows: scene().rows, policy: ['shop/wbe'], output: 'table' });
+  await expect(out).toMatchFileSnapshot('no-policy.expected.txt');
+});
+
 test('a report without a baseline, without loss and with nothing dropped', async () => {
   const { out, isWhole } = await printed({ rows: [write('empty.ndjson', '')], output: 'table' });
   await expect(out).toMatchFileSnapshot('empty.expected.txt');
@@ -65,7 +82,7 @@ describe('names written by strangers', () => {
     const { out } = await hostile('csv');
     const rows = out.trimEnd().split('\r\n').map(cellsOf);
     expect(rows).toHaveLength(hostileRows().length + 1);
-    expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([14]));
+    expect(new Set(rows.map((cells) => cells.length))).toEqual(new Set([15]));
     expect(rows.flat().filter((cell) => /^\s*[=+\-@|%]/.test(cell))).toEqual([]);
   });
 
@@ -78,7 +95,7 @@ describe('names written by strangers', () => {
       .split('\n')
       .filter((line) => line.startsWith('| '))
       .map((line) => line.replaceAll(String.raw`\|`, '').split('|').length);
-    expect(new Set(widths)).toEqual(new Set([10, 5]));
+    expect(new Set(widths)).toEqual(new Set([10, 9, 5]));
   });
 
   test('json: it is one object, and its texts are those of the rows', async () => {

@@ -93,6 +93,7 @@ export async function printed(options: Partial<ReportOptions>): Promise<Printed>
     output: 'json',
     db: undefined,
     includeNoise: false,
+    policy: [],
     now,
     ...options,
   };
@@ -109,6 +110,16 @@ export function writer(path: (name: string) => string): (name: string, content: 
   return (name, content) => {
     writeFileSync(path(name), content);
     return path(name);
+  };
+}
+
+/** What policies say, in a row of the schema that has it. */
+export function verdictOf(verdict: FlowRecord['policy.verdict'], ...policies: readonly string[]): FlowRecord {
+  return {
+    'schema.version': '1.2',
+    'policy.verdict': verdict,
+    'policy.verdict_evidence': 'evaluated',
+    'policy.decided_by': policies.join(',') || undefined,
   };
 }
 
@@ -129,6 +140,7 @@ export function hostileRows(): FlowRecord[] {
       'security_rule.name': name,
       'policy.kind': undefined,
       'policy.namespace': undefined,
+      ...(number % 2 === 0 ? verdictOf('denied', name) : {}),
       'k8s.node.name': name,
       'k8s.cluster.name': 'prod',
       'event.action': name,

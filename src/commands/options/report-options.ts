@@ -12,6 +12,7 @@ export interface ReportCommandOptions {
   output: (typeof outputs)[number];
   db: string | undefined;
   includeNoise: boolean;
+  policy: string[];
 }
 
 export const reportHelp = `Usage: kube-netfilter-tailer report ROWS...
@@ -27,6 +28,9 @@ What to read
   --baseline ROWS          rows to compare with: what appeared, what vanished; may be repeated
   --events FILE            Events as JSON, of replay or kubectl, whose incidents are marked; may be repeated
   --include-noise          take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too
+
+  --policy NAME            only records that name this policy, or one of several with commas between; * and ? as in patterns:
+                           shop/web, 'NetworkPolicy shop/web', 'shop/*', web
 
 What to show
   -o, --output FORMAT      html      one page that needs no network (default)
@@ -57,6 +61,8 @@ export function readReportOptions(args: readonly string[], isTerminal: boolean):
     );
   }
   const baseline = [...(values['baseline'] ?? [])];
+  const policy = (values['policy'] ?? []).flatMap((names) => names.split(',').map((name) => name.trim()));
+  if (policy.includes('')) problems.push('--policy: names no policy');
   if (operands.length === 0) problems.push('no ROWS are named; - reads standard input');
   if ([...operands, ...baseline].filter((name) => name === '-').length > 1)
     problems.push('standard input (-) can be read only once');
@@ -70,6 +76,7 @@ export function readReportOptions(args: readonly string[], isTerminal: boolean):
     output: output ?? 'html',
     db: last('db'),
     includeNoise: switches.has('include-noise'),
+    policy,
   };
 }
 
@@ -77,6 +84,7 @@ const forms = {
   baseline: { type: 'string' },
   events: { type: 'string' },
   'include-noise': { type: 'boolean' },
+  policy: { type: 'string' },
   output: { type: 'string', short: 'o' },
   db: { type: 'string' },
   help: { type: 'boolean', short: 'h' },

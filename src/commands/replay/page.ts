@@ -43,6 +43,7 @@ export function createPage(printReport: typeof report): Page {
         output: 'html',
         db: undefined,
         includeNoise,
+        policy: [],
       };
       return await printReport(options, streams);
     },

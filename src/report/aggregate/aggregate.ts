@@ -6,24 +6,38 @@ import {
   type Count,
   type Extent,
   type Pair,
+  type PolicySum,
   type Ranking,
   rankings,
   type RankingName,
   type Report,
 } from '../model.ts';
 import { readMatrix } from './matrix.ts';
+import { createPolicySums, missingPolicies, readPolicies } from './policies.ts';
 import { boundedOf, readGaps, readScans, readTimeLine } from './time-line.ts';
-import { createFlowView, createPairs, isPlausible } from './views.ts';
+import { createFlowView, createPairs, createRuleSums, isPlausible } from './views.ts';
 
 /** Names of tables and views; with `--db` they stay. */
 export const tables = { rows: 'flows', baseline: 'baseline' } as const;
 export const views = { rows: 'flow', baseline: 'baseline_flow' } as const;
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
+const policyTables = { rows: 'by_policy', baseline: 'baseline_by_policy' } as const;
 
-const limits = { pairs: 100, ranking: 10, namespaces: 24, workloads: 32, gaps: 50, scans: 50, changes: 500 } as const;
+const limits = {
+  pairs: 100,
+  ranking: 10,
+  namespaces: 24,
+  workloads: 32,
+  gaps: 50,
+  scans: 50,
+  changes: 500,
+  policies: 500,
+} as const;
 
 export interface AggregateOptions {
   includeNoise: boolean;
+  /** Only records that name one of these policies; none: all. */
+  policy: readonly string[];
   now: number;
   hasBaseline: boolean;
 }
@@ -32,7 +46,7 @@ export interface AggregateOptions {
 export type Aggregate = Omit<Report, 'incidents' | 'events' | 'duplicates' | 'broken' | 'refused' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: AggregateOptions): Promise<Aggregate> {
-  const { hasBaseline, includeNoise, now } = options;
+  const { hasBaseline, includeNoise, policy, now } = options;
   const sides = hasBaseline ? (['rows', 'baseline'] as const) : (['rows'] as const);
   const clusters = await clusterNames(
     engine,
@@ -40,16 +54,20 @@ export async function aggregate(engine: Engine, options: AggregateOptions): Prom
   );
   const manyClusters = clusters.length > 1;
   for (const side of sides) {
-    await engine.run(createFlowView(views[side], tables[side], { manyClusters, includeNoise, now }));
-    await engine.run(createPairs(pairTables[side], views[side]));
+    await engine.run(createFlowView(views[side], tables[side], { manyClusters, includeNoise, policy, now }));
+    await engine.run(createRuleSums('rule_sums', views[side]));
+    await engine.run(createPairs(pairTables[side], 'rule_sums'));
+    await engine.run(createPolicySums(policyTables[side], 'rule_sums'));
+    await engine.run('DROP TABLE rule_sums');
   }
   const [facts] = await engine.all<{ denied: number; atLeast: boolean; nodes: number; pairs: number }>(
     `SELECT coalesce(sum(packets) FILTER (denied), 0)::DOUBLE AS denied, coalesce(bool_or("atLeast"), false) AS "atLeast",
-      (SELECT count(DISTINCT "k8s.node.name")::DOUBLE FROM ${tables.rows}) AS nodes, count(*)::DOUBLE AS pairs FROM ${pairTables.rows}`,
+      (SELECT count(DISTINCT "k8s.node.name")::DOUBLE FROM ${policy.length > 0 ? views.rows : tables.rows}) AS nodes, count(*)::DOUBLE AS pairs FROM ${pairTables.rows}`,
   );
   if (facts === undefined) throw new Error('a sum without a row');
   return {
     ...facts,
+    policy,
     extent: await extentOf(engine, 'rows', now),
     clusters,
     ...(await leftOut(engine, includeNoise)),
@@ -57,13 +75,14 @@ export async function aggregate(engine: Engine, options: AggregateOptions): Prom
       `SELECT action AS name, sum(packets)::DOUBLE AS packets, sum(records)::DOUBLE AS records FROM ${pairTables.rows} GROUP BY action ORDER BY packets DESC, name`,
     ),
     top: await topPairs(engine, pairTables.rows, 'true', limits.pairs),
+    policies: await readPolicies(engine, policyTables.rows, limits.policies),
     rankings: await allRankings(engine),
     namespaces: await readMatrix(engine, pairTables.rows, ['fromGroup', 'toGroup'], limits.namespaces),
     workloads: await readMatrix(engine, pairTables.rows, ['from', 'to'], limits.workloads),
     timeLine: await readTimeLine(engine, views.rows),
     gaps: await readGaps(engine, tables.rows, now, limits.gaps),
     scans: await readScans(engine, views.rows, limits.scans),
-    changes: hasBaseline ? await readChanges(engine, now) : undefined,
+    changes: hasBaseline ? await readChanges(engine, options) : undefined,
   };
 }
 
@@ -82,15 +101,20 @@ async function extentOf(engine: Engine, side: 'rows' | 'baseline', now: number):
     first: number | null;
     last: number | null;
     gaps: number;
+    withoutVerdicts: number;
   }>(
     `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
       epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
       epoch_ms(max(coalesce("event.end", "at")) FILTER (timely AND ${isPlausible('coalesce("event.end", "at")', now)}))::DOUBLE AS last,
-      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps FROM ${views[side]}`,
+      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" = 'network.flow.gap') AS gaps,
+      (SELECT count(*)::DOUBLE FROM ${tables[side]} WHERE "event.name" <> 'network.flow.gap' AND "event.noise" IS NULL AND ${isWithoutVerdicts}) AS "withoutVerdicts" FROM ${views[side]}`,
   );
   if (row === undefined) throw new Error('a sum without a row');
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
+
+/** Schemas before 1.2. */
+const isWithoutVerdicts = `regexp_full_match("schema.version", '1[.]0*[01]')`;
 
 async function leftOut(engine: Engine, includeNoise: boolean): Promise<{ noise: number; unknownKinds: number }> {
   const [row] = await engine.all<{ noise: number; unknownKinds: number }>(
@@ -127,11 +151,17 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
 }
 
 /** A pair is the same whether its packets were dropped or rejected; whether they were let through makes it another. */
-async function readChanges(engine: Engine, now: number): Promise<Changes> {
+async function readChanges(engine: Engine, { policy, now }: AggregateOptions): Promise<Changes> {
   const { rows, baseline } = pairTables;
+  const policiesOf = (own: 'rows' | 'baseline', other: 'rows' | 'baseline'): Promise<Bounded<PolicySum>> =>
+    readPolicies(engine, policyTables[own], limits.policies, missingPolicies(policyTables[other], policy));
   return {
     appeared: await topPairs(engine, rows, missingIn(baseline, rows), limits.changes),
     vanished: await topPairs(engine, baseline, missingIn(rows, baseline), limits.changes),
+    policies: {
+      appeared: await policiesOf('rows', 'baseline'),
+      vanished: await policiesOf('baseline', 'rows'),
+    },
     baseline: await extentOf(engine, 'baseline', now),
   };
 }

@@ -1,5 +1,6 @@
 /** What a row says, in the words of the report: who, whom, which service, which rule. */
 import { column } from '../engine.ts';
+import { namedPolicies, namesPolicy, verdict } from './policy-names.ts';
 
 type End = 'source' | 'destination';
 
@@ -11,6 +12,8 @@ export interface ViewOptions {
   manyClusters: boolean;
   /** Chatter of the link is left out without it. */
   includeNoise: boolean;
+  /** Only records that name one of these policies; none: all. */
+  policy: readonly string[];
   /** No row is from after it. */
   now: number;
 }
@@ -18,15 +21,18 @@ export interface ViewOptions {
 /** A view on a table of rows, without gaps and records of unknown kinds. */
 export function createFlowView(view: string, table: string, options: ViewOptions): string {
   const noise = options.includeNoise ? '' : ' AND "event.noise" IS NULL';
+  const named = namedPolicies(options.manyClusters);
+  const ofPolicy = options.policy.length === 0 ? '' : ` AND ${namesPolicy(named, options.policy)}`;
   return `CREATE VIEW ${view} AS SELECT *,
     coalesce("event.start", "@timestamp") AS "at",
     ${whoOf('source', options)} AS "from", ${groupOf('source', options)} AS "fromGroup",
     ${whoOf('destination', options)} AS "to", ${groupOf('destination', options)} AS "toGroup",
-    ${service} AS service, ${rule} AS rule, ${policies} AS policies, "event.action" AS action, "network.packets"::DOUBLE AS packets,
+    ${service} AS service, ${rule} AS rule, ${policies} AS policies, ${verdict} AS verdict, ${named} AS named,
+    "event.action" AS action, "network.packets"::DOUBLE AS packets,
     coalesce("network.packets_at_least", false) AS "atLeast",
     "event.action" IN ('dropped', 'rejected') AS denied,
     ${isPlausible('coalesce("event.start", "@timestamp")', options.now)} AS timely
-  FROM ${table} WHERE "event.name" IN ('network.flow.drop', 'network.flow.log')${noise}`;
+  FROM ${table} WHERE "event.name" IN ('network.flow.drop', 'network.flow.log')${noise}${ofPolicy}`;
 }
 
 export function isPlausible(time: string, now: number): string {
@@ -71,19 +77,29 @@ const rule = `CASE
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
+/** A table with one row for each source, destination, service, action, rule and verdict: from it come the sums by pair and by policy. */
+export function createRuleSums(table: string, view: string): string {
+  return `CREATE TEMP TABLE ${table} AS
+    SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule, verdict, named AS policies,
+      sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*) AS records,
+      epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last
+    FROM ${view} GROUP BY "from", "to", service, action, denied, rule, verdict, named`;
+}
+
 /**
  * A table with one row for each source, destination, service and action; `place` is 1 for the most packets. It is summed up by rule first:
  * DuckDB writes groups to the disk when memory is short, but not what it counts as distinct in each of them.
  */
-export function createPairs(table: string, view: string): string {
+export function createPairs(table: string, ruleSums: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied,
       sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records)::DOUBLE AS records,
-      min(first) AS first, max(last) AS last, coalesce(arg_max(rule, (packets, rule)), '') AS rule, count(*)::DOUBLE AS rules
+      min(first) AS first, max(last) AS last, coalesce(arg_max(rule, (packets, rule)), '') AS rule, count(*)::DOUBLE AS rules,
+      coalesce(arg_max(verdict, (packets, rule)), '') AS verdict
     FROM (
       SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied, rule,
-        sum(packets) AS packets, bool_or("atLeast") AS "atLeast", count(*) AS records,
-        epoch_ms(min("at"))::DOUBLE AS first, epoch_ms(max(coalesce("event.end", "at")))::DOUBLE AS last
-      FROM ${view} GROUP BY "from", "to", service, action, denied, rule)
+        sum(packets) AS packets, bool_or("atLeast") AS "atLeast", sum(records) AS records, min(first) AS first, max(last) AS last,
+        arg_max(verdict, (packets, verdict)) AS verdict
+      FROM ${ruleSums} GROUP BY "from", "to", service, action, denied, rule)
     GROUP BY "from", "to", service, action, denied)`;
 }

@@ -8,7 +8,7 @@ import { json, text } from './html.ts';
 import { readMarks } from './marks.ts';
 import type { PageData, Side } from './row-format.ts';
 import { packRows, readPageRows } from './rows.ts';
-import { listsHtml, matrixHtml, summaryHtml } from './sections-html.ts';
+import { listsHtml, matrixHtml, mostRows, summaryHtml } from './sections-html.ts';
 
 /** More make a graph that shows nothing. */
 const mostEdges = 60;
@@ -31,7 +31,7 @@ export async function pageHtml(engine: Engine, report: Report): Promise<string> 
 }
 
 function dataOf(report: Report, marks: PageData['marks'], count: number): PageData {
-  const { timeLine, namespaces, workloads, top } = report;
+  const { timeLine, namespaces, workloads, top, policies } = report;
   const edges = Map.groupBy(top.top, ({ from, to }) => JSON.stringify([from, to]));
   return {
     rows: { count, all: report.extent.records },
@@ -42,6 +42,7 @@ function dataOf(report: Report, marks: PageData['marks'], count: number): PageDa
     marks,
     namespaces: sidesOf(namespaces),
     workloads: sidesOf(workloads),
+    policies: policies.top.slice(0, mostRows).map(({ policy, verdict }) => ({ policy: plain(policy), verdict })),
     edges: [...edges.values()].slice(0, mostEdges).map((pairs) => ({
       from: plain(pairs[0]?.from ?? ''),
       to: plain(pairs[0]?.to ?? ''),
@@ -68,7 +69,7 @@ function documentOf(
   rows: string,
 ): string {
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
-  const { events, changes, top, rankings, rest } = listsHtml(report);
+  const { events, changes, top, policies, rankings, rest } = listsHtml(report);
   const { first, last } = report.extent;
   const period = first === undefined ? 'no records' : `${timeText(first)} to ${timeText(last)} UTC`;
   const hasMatrix = report.namespaces.rows.length > 0;
@@ -85,7 +86,7 @@ function documentOf(
 </head>
 <body>
 <header><h1>Dropped traffic</h1><p class="period">${text(period)}</p><button type="button" id="theme" hidden>Dark</button></header>
-<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
+<nav aria-label="Sections">${events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#graph-section">Graph</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
 <main>
 <section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
 ${events}
@@ -98,11 +99,12 @@ ${hasMatrix ? '<p class="lead">Packets from a row to a column; the stronger the 
 <p id="cell-text" class="more" aria-live="polite"></p></section>
 ${changes}
 ${top}
+${policies}
 ${rankings}
 <section id="graph-section" class="needs-script" hidden><h2>Graph</h2><p class="lead">Who sends most to whom, as far as a picture can show it. A workload or an edge shows its records below.</p><div id="graph" class="chart tall"></div></section>
 ${rest}
 <section id="rows" class="needs-script" hidden><h2>Records</h2>
-<form id="filters" role="search"><label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="workload, address, rule, node"></label><label>Outcome <select id="outcome"><option value="">any</option></select></label><label>Service <select id="service"><option value="">any</option></select></label><span id="chips"></span></form>
+<form id="filters" role="search"><label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="workload, address, rule, node"></label><label>Outcome <select id="outcome"><option value="">any</option></select></label><label>Service <select id="service"><option value="">any</option></select></label><label>Policy <select id="policy"><option value="">any</option></select></label><label>Verdict <select id="verdict"><option value="">any</option></select></label><span id="chips"></span></form>
 <p id="rows-text" class="more" aria-live="polite">…</p>
 <div id="rows-table"></div></section>
 <noscript><p class="lead">The time line, the graph and the single records need JavaScript.</p></noscript>

@@ -1,5 +1,6 @@
 /** What the page and its script agree on. */
 
+/** `ruling` is rule, verdict and policies together: what one row has of them, many have. */
 export const textColumns = [
   'from',
   'fromGroup',
@@ -7,7 +8,7 @@ export const textColumns = [
   'toGroup',
   'service',
   'action',
-  'rule',
+  'ruling',
   'node',
   'fromAddress',
   'toAddress',
@@ -16,8 +17,12 @@ export const textColumns = [
 /** In this order they follow each other in the bytes, and behind them the texts as JSON. */
 export const rowColumns = [...textColumns, 'at', 'packets'] as const;
 
-export type RowColumn = (typeof rowColumns)[number];
-export type TextColumn = (typeof textColumns)[number];
+/** Lines of a text of `ruling`; `policies` has commas between its names. */
+export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
+
+/** As the script has them. */
+export type TextColumn = Exclude<(typeof textColumns)[number], 'ruling'> | (typeof rulingColumns)[number];
+export type RowColumn = TextColumn | 'at' | 'packets';
 
 export interface Packed {
   count: number;
@@ -46,6 +51,8 @@ export interface PageData {
   marks: Mark[];
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
+  /** As in the list of policies: the script makes a button of each. */
+  policies: { policy: string; verdict: string }[];
   /** Of the graph: the pairs with most packets. */
   edges: { from: string; to: string; packets: number }[];
 }

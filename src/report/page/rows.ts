@@ -18,7 +18,9 @@ export interface PageRows {
   ranks: number[];
 }
 
-interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'rule' | 'packets'> {
+interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'packets'> {
+  /** A list as JSON: rule, verdict and policies. */
+  ruling: string;
   node: string;
   fromAddress: string;
   toAddress: string;
@@ -32,7 +34,7 @@ export async function readPageRows(engine: Engine): Promise<PageRows> {
   const columns = Object.fromEntries(rowColumns.map((name) => [name, [] as number[]])) as Columns;
   const ranks: number[] = [];
   const rows = engine.batches<Row>(
-    `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, rule, coalesce("k8s.node.name", '') AS node,
+    `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
         coalesce("source.address", '') AS "fromAddress", coalesce("destination.address", '') AS "toAddress",
         epoch_ms("at")::DOUBLE AS "at", packets,
         (row_number() OVER (PARTITION BY "from", "to", service, action ORDER BY "at" DESC))::INTEGER AS rank
@@ -47,8 +49,16 @@ export async function readPageRows(engine: Engine): Promise<PageRows> {
         );
       ranks.push(row.rank);
     }
-  const texts = Object.fromEntries([...dictionaries].map(([name, places]) => [name, [...places.keys()].map(plain)]));
+  const texts = Object.fromEntries(
+    [...dictionaries].map(([name, places]) => [name, [...places.keys()].map(name === 'ruling' ? rulingText : plain)]),
+  );
   return { columns, texts: texts as PageRows['texts'], ranks };
+}
+
+/** A line for each; each policy for itself, so that it is as in the list of policies. */
+function rulingText(ruling: string): string {
+  const [rule = '', verdict = '', policies = ''] = JSON.parse(ruling) as string[];
+  return [plain(rule), verdict, policies.split(',').map(plain).join(',')].join('\n');
 }
 
 function placeOf(places: Map<string, number> | undefined, value: string): number {

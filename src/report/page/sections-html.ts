@@ -1,10 +1,12 @@
 /** The parts of the page that need no JavaScript. */
 import type { Matrix, Report } from '../model.ts';
 import { numberText } from '../texts/plain.ts';
-import { type Cell, factsOf, notesOf, type Section, sectionsOf } from '../texts/sections.ts';
+import type { Cell, Section } from '../texts/section.ts';
+import { factsOf, notesOf, sectionsOf } from '../texts/sections.ts';
 import { messageText, shortNumber, text } from './html.ts';
 
-const mostRows = 50;
+/** Of each list. */
+export const mostRows = 50;
 
 export function summaryHtml(report: Report): string {
   const facts = factsOf(report).map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`);
@@ -14,20 +16,23 @@ export function summaryHtml(report: Report): string {
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
 }
 
-/** Lists in the order of a reader's questions: the Events, what is new, what is most, who, and what is missing. */
-export function listsHtml(report: Report): Record<'events' | 'changes' | 'top' | 'rankings' | 'rest', string> {
+/** Lists in the order of a reader's questions: the Events, what is new, what is most, by which policy, who, and what is missing. */
+export function listsHtml(
+  report: Report,
+): Record<'events' | 'changes' | 'top' | 'policies' | 'rankings' | 'rest', string> {
   const sections = sectionsOf(report, mostRows);
   const html = (ids: (id: string) => boolean): string =>
     sections
       .filter(({ id }) => ids(id))
       .map(sectionHtml)
       .join('');
-  const changes = new Set(['appeared', 'vanished']);
-  const apart = new Set([...changes, 'top', 'events']);
+  const changes = new Set(['appeared', 'vanished', 'policies-appeared', 'policies-vanished']);
+  const apart = new Set([...changes, 'top', 'policies', 'events']);
   return {
     events: html((id) => id === 'events'),
     changes: report.changes === undefined ? noBaseline : html((id) => changes.has(id)),
     top: html((id) => id === 'top'),
+    policies: html((id) => id === 'policies'),
     rankings: `<div class="rankings">${html((id) => id.startsWith('ranking-'))}</div>`,
     rest: html((id) => !apart.has(id) && !id.startsWith('ranking-')),
   };
@@ -71,7 +76,7 @@ function cellHtml(id: string, column: string, cell: Cell, mostShare: number): st
   if (column === 'share') return `<td class="share">${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
   if (column === 'message') return `<td>${messageText(cell)}</td>`;
   const isTime = column === 'first' || column === 'last';
-  const isName = ['source', 'destination', 'rule'].includes(column) || id.startsWith('ranking-');
+  const isName = ['source', 'destination', 'rule', 'policy'].includes(column) || id.startsWith('ranking-');
   if (isName) return `<td class="name">${nameHtml(cell)}</td>`;
   return `<td${isTime ? ' class="time"' : ''}>${text(cell)}</td>`;
 }

@@ -3,11 +3,26 @@ import { plain } from './plain.ts';
 
 /** Every pair, for a spreadsheet. */
 export const csvHead =
-  'source,source_group,destination,destination_group,service,outcome,packets,at_least,records,first,last,rule,rules,change\r\n';
+  'source,source_group,destination,destination_group,service,outcome,packets,at_least,records,first,last,rule,rules,change,verdict\r\n';
 
 /** `change` is `new`, `gone`, or empty for what the baseline has, too. */
 export function csvLine(pair: Pair, change: string): string {
-  const { from, fromGroup, to, toGroup, service, action, packets, atLeast, records, first, last, rule, rules } = pair;
+  const {
+    from,
+    fromGroup,
+    to,
+    toGroup,
+    service,
+    action,
+    packets,
+    atLeast,
+    records,
+    first,
+    last,
+    rule,
+    rules,
+    verdict,
+  } = pair;
   const cells = [
     from,
     fromGroup,
@@ -23,6 +38,7 @@ export function csvLine(pair: Pair, change: string): string {
     rule,
     rules,
     change,
+    verdict,
   ];
   return `${cells.map((cell) => (typeof cell === 'number' ? String(cell) : quoted(cell))).join(',')}\r\n`;
 }

@@ -1,27 +1,14 @@
 /** What a report says as lists, which the table, Markdown and the page print each in its way. */
 import type { Bounded, Count, Extent, Pair, Ranking, RankingName, Report } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
-
-/** A number is printed in its column, right-aligned. A string may be a stranger's: an output escapes it. */
-export type Cell = string | number;
-
-export interface Section {
-  id: string;
-  title: string;
-  /** What the reader has to know of it; own words only. */
-  lead?: string;
-  columns: readonly string[];
-  rows: readonly (readonly Cell[])[];
-  /** What is left out. */
-  more?: string | undefined;
-  /** Instead of rows where there are none. */
-  empty: string;
-}
+import { policyChange, policyNotes, policySection } from './policy-sections.ts';
+import { type Cell, type Cut, moreText, type Section } from './section.ts';
 
 /** The summary: name and value. */
 export function factsOf(report: Report): [string, string][] {
-  const { extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
+  const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
   const facts: [string, string | undefined][] = [
+    ['Policy', policy.length > 0 ? `only records that name ${policy.join(' or ')}` : undefined],
     ['Period', periodText(extent)],
     ['Packets', `${atLeast ? 'at least ' : ''}${numberText(extent.packets)}`],
     ['Outcome', actions.map(({ name, packets }) => `${numberText(packets)} ${name}`).join(', ') || undefined],
@@ -46,6 +33,7 @@ function periodText({ first, last }: Extent): string {
 export function notesOf(report: Report): string[] {
   const { extent, duplicates, broken, refused, noise, unknownKinds, timeLine, changes } = report;
   const notes: (string | false)[] = [
+    ...policyNotes(report),
     extent.gaps > 0 &&
       `Records of the logs were lost in ${countText(extent.gaps, 'interval')} of a node: counts are lower bounds there, and a pair may be missing.`,
     changes !== undefined &&
@@ -91,6 +79,7 @@ export function sectionsOf(report: Report, most: number): Section[] {
       more: moreText(pairs - packets.length, 'pair'),
       empty: 'No packets.',
     },
+    policySection(cut(report.policies)),
     ...(Object.entries(rankingTitles) as [RankingName, string][]).map(([name, title]) =>
       rankingSection(`ranking-${name}`, title, rankings[name], extent.packets),
     ),
@@ -100,13 +89,22 @@ export function sectionsOf(report: Report, most: number): Section[] {
   ];
 }
 
-/** As many rows as a section may have; what is past them is counted. */
-type Cut = <T>(bounded: Bounded<T>) => Bounded<T>;
-
-function changeSections({ appeared, vanished }: NonNullable<Report['changes']>, cut: Cut): Section[] {
+function changeSections({ appeared, vanished, policies }: NonNullable<Report['changes']>, cut: Cut): Section[] {
   return [
     changeSection('appeared', 'New since the baseline', cut(appeared), 'Nothing that the baseline did not have.'),
     changeSection('vanished', 'Gone since the baseline', cut(vanished), 'All that the baseline had is still there.'),
+    policyChange(
+      'policies-appeared',
+      'Policies new since the baseline',
+      cut(policies.appeared),
+      'Each was in the baseline.',
+    ),
+    policyChange(
+      'policies-vanished',
+      'Policies gone since the baseline',
+      cut(policies.vanished),
+      'Each is still there.',
+    ),
   ];
 }
 
@@ -214,8 +212,4 @@ function rankingSection(id: string, title: string, { top, others }: Ranking, sum
 
 function changeSection(id: string, title: string, { top, more }: Bounded<Pair>, empty: string): Section {
   return { id, title, columns: pairColumns, rows: top.map(pairRow), more: moreText(more, 'pair'), empty };
-}
-
-function moreText(more: number, what: string): string | undefined {
-  return more > 0 ? `${numberText(more)} more ${what}${more === 1 ? '' : 's'}` : undefined;
 }

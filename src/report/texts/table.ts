@@ -1,6 +1,7 @@
 import type { Report } from '../model.ts';
 import { numberText, plain } from './plain.ts';
-import { type Cell, factsOf, notesOf, type Section, sectionsOf } from './sections.ts';
+import type { Cell, Section } from './section.ts';
+import { factsOf, notesOf, sectionsOf } from './sections.ts';
 
 const mostRows = 25;
 const widestCell = 60;

@@ -106,6 +106,27 @@ describe.each([
     });
   });
 
+  test('shows the records of a policy that is clicked, beside those of a cell, and those of one that is chosen', async () => {
+    await withPage(file, async ({ page }) => {
+      const all = await counted(page, (each) => each > 0);
+      const first = page.locator('#policies tbody tr').first();
+      const [policy, verdict] = await first.locator('td').allTextContents();
+      await first.getByRole('button').click();
+      const some = await counted(page, (found) => found < all);
+      expect(some).toBeGreaterThan(0);
+      const verdicts = (await shownRows(page)).map((cells) => cells[9]);
+      expect(new Set(verdicts)).toEqual(new Set([verdict]));
+      await page.locator('#policies').screenshot({ path: join(artifacts, `report-${name}-policies.png`) });
+      await page.locator('#matrix-namespaces tbody td:not(:empty)').first().click();
+      expect(await page.locator('#chips button').count()).toBe(4);
+      for (const _ of [1, 2, 3, 4]) await page.locator('#chips button').first().click();
+      await counted(page, (found) => found === all);
+      await page.selectOption('#policy', policy ?? '');
+      await page.selectOption('#verdict', verdict ?? '');
+      await counted(page, (found) => found === some);
+    });
+  });
+
   test('can be used with the keyboard: tabs, the matrix and its records', async () => {
     await withPage(file, async ({ page }) => {
       const all = await counted(page, (each) => each > 0);
@@ -139,8 +160,9 @@ describe.each([
       expect(rows.length).toBe(Math.min(50, found));
       expect(rows.every((cells) => cells.join(' ').includes('payments') && cells.includes('tcp/5432'))).toBe(true);
       await page.fill('#search', '');
+      await counted(page, (each) => each === all);
       await page.selectOption('#outcome', 'rejected');
-      await counted(page, (each) => each < all && each !== found);
+      await counted(page, (each) => each < all);
       expect(new Set((await shownRows(page)).map(([, outcome]) => outcome))).toEqual(new Set(['rejected']));
       await page.locator('.tabulator-col[tabulator-field="packets"]').click();
       await expect.poll(async () => page.locator('.tabulator-col[aria-sort="ascending"]').count()).toBe(1);
@@ -193,6 +215,7 @@ describe.each([
             'Who to whom',
             'New since the baseline',
             'Most packets',
+            'By policy',
             'Sources',
             'Gaps',
           ]),
@@ -200,6 +223,7 @@ describe.each([
         expect(texts).not.toContain('Records');
         expect(await page.locator('#matrix-workloads').isVisible()).toBe(true);
         expect(await page.locator('#appeared tbody tr').count()).toBeGreaterThan(0);
+        expect(await page.locator('#policies tbody tr').count()).toBeGreaterThan(0);
         expect(await barriersOfStatic(page)).toEqual([]);
         await page.screenshot({ path: join(artifacts, `report-${name}-static.png`), fullPage: true });
       },

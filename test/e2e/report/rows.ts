@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { FlowRecord } from '../../../src/audit/fields.ts';
-import { gap, row } from '../../report/scene.ts';
+import { gap, row, verdictOf } from '../../report/scene.ts';
 
 const namespaces = ['shop', 'batch', 'payments', 'monitoring', 'kube-system', 'ingress-nginx', 'search', 'media', 'ci'];
 const workloads = ['web', 'worker', 'postgres', 'redis', 'api', 'cart', 'indexer', 'gateway', 'exporter', 'mailer'];
@@ -52,7 +52,18 @@ function flow(number: number, minute: number, random: () => number): FlowRecord 
     'destination.k8s.owner.name': pick(workloads),
     'security_rule.name': `default-deny-${to}`,
     'policy.namespace': to,
+    ...policiesOf(to, random(), random()),
   });
+}
+
+/** Most are denied by one policy or two, some are admitted; of the others nothing is known. */
+function policiesOf(namespace: string, of: number, which: number): FlowRecord {
+  const deny = `NetworkPolicy ${namespace}/default-deny-${namespace}`;
+  const other = `NetworkPolicy ${namespace}/allow-${workloads[Math.floor(which * workloads.length)]}`;
+  if (of < 0.4) return verdictOf('denied', deny);
+  if (of < 0.7) return verdictOf('denied', deny, other);
+  if (of < 0.8) return verdictOf('admitted', other);
+  return {};
 }
 
 /** Numbers from 0 to 1 (mulberry32). */

@@ -2,6 +2,7 @@
 import { createCharts } from './charts.ts';
 import { createMatrices } from './matrix.ts';
 import { element, readData, readRows } from './page-data.ts';
+import { createPolicies } from './policies.ts';
 import { createRowsTable, type RowsTable } from './rows-table.ts';
 import type { Chip } from './selection.ts';
 
@@ -12,6 +13,7 @@ async function start(): Promise<void> {
   const rows = readRows(data.rows.count).then((read) => (table = createRowsTable(data.rows, read)));
   const show = (chips: readonly Chip[]): void => void rows.then((ready) => (table ?? ready).show(chips));
   createMatrices(data, show);
+  createPolicies(data, show);
   const charts = createCharts(data, show);
   createTheme(charts.draw);
   await rows;

@@ -1,5 +1,12 @@
 /** What the page brings along: sums as JSON, and rows as packed bytes. */
-import { type PageData, rowColumns, type RowColumn, textColumns, type TextColumn } from '../row-format.ts';
+import {
+  type PageData,
+  rowColumns,
+  type RowColumn,
+  rulingColumns,
+  textColumns,
+  type TextColumn,
+} from '../row-format.ts';
 
 export interface Rows {
   count: number;
@@ -37,9 +44,15 @@ export async function readRows(count: number): Promise<Rows> {
     }
     return values;
   };
-  const columns = Object.fromEntries(rowColumns.map((name) => [name, column()])) as Rows['columns'];
-  const texts = JSON.parse(new TextDecoder().decode(bytes.subarray(at))) as Rows['texts'];
+  const columns: Record<string, Float64Array> = Object.fromEntries(rowColumns.map((name) => [name, column()]));
+  const texts = JSON.parse(new TextDecoder().decode(bytes.subarray(at))) as Record<string, string[]>;
   for (const name of textColumns) texts[name] ??= [];
+  const rulings = (texts['ruling'] ?? []).map((text) => text.split('\n'));
+  for (const [line, name] of rulingColumns.entries()) {
+    columns[name] = columns['ruling'] ?? new Float64Array();
+    texts[name] = rulings.map((lines) => lines[line] ?? '');
+  }
+  delete texts['ruling'];
   return { count, columns, texts };
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'tabulator-tables';
 import type { PageData, RowColumn } from '../row-format.ts';
 import { element, numberText, type Rows, timeText } from './page-data.ts';
-import { type Chip, type Conditions, selectRows, sortRows } from './selection.ts';
+import { type Chip, choices, type Conditions, namesIn, selectRows, sortRows } from './selection.ts';
 
 Tabulator.registerModule([AjaxModule, FormatModule, PageModule, ResizeColumnsModule, ResizeTableModule, SortModule]);
 
@@ -27,8 +27,11 @@ interface Request {
 
 const pageSize = 50;
 
+/** Conditions of one kind come and go together. */
+const kindOf = { from: 'pair', to: 'pair', time: 'time', policy: 'policy', verdict: 'policy' } as const;
+
 export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): RowsTable {
-  const conditions: Conditions = { chips: [], search: '', action: '', service: '' };
+  const conditions: Conditions = { chips: [], search: '', action: '', service: '', policy: '', verdict: '' };
   let [order, selected]: [string, Uint32Array] = ['', new Uint32Array()];
 
   const answer = ({ page, size, sort }: Request): { last_page: number; data: Record<string, string>[] } => {
@@ -83,8 +86,8 @@ export function createRowsTable({ count, all }: PageData['rows'], rows: Rows): R
   listen(rows, conditions, refresh);
   return {
     show(chips) {
-      const replaced = new Set(chips.map(({ id }) => (id === 'time' ? 'time' : 'pair')));
-      const kept = conditions.chips.filter(({ id }) => !replaced.has(id === 'time' ? 'time' : 'pair'));
+      const replaced = new Set(chips.map(({ id }) => kindOf[id]));
+      const kept = conditions.chips.filter(({ id }) => !replaced.has(kindOf[id]));
       conditions.chips = [...kept, ...chips];
       drawChips();
       refresh();
@@ -128,6 +131,7 @@ function columnsOf(): {
       { title: 'Service', field: 'service' },
       { title: 'Packets', field: 'packets', ...right },
       { title: 'Rule', field: 'rule' },
+      { title: 'Verdict', field: 'verdict' },
       { title: 'Node', field: 'node' },
     ],
   };
@@ -161,14 +165,12 @@ function listen(rows: Rows, conditions: Conditions, refresh: () => void): void {
       refresh();
     }, 150);
   });
-  for (const [id, column] of [
-    ['outcome', 'action'],
-    ['service', 'service'],
-  ] as const) {
-    const select = element(id) as HTMLSelectElement;
-    for (const name of rows.texts[column].toSorted().slice(0, 500)) select.add(new Option(name, name));
+  for (const [kind, column] of choices) {
+    const select = element(kind === 'action' ? 'outcome' : kind) as HTMLSelectElement;
+    const names = new Set(rows.texts[column].flatMap((text) => namesIn(column, text)));
+    for (const name of [...names].toSorted().slice(0, 500)) select.add(new Option(name, name));
     select.addEventListener('change', () => {
-      conditions[column] = select.value;
+      conditions[kind] = select.value;
       refresh();
     });
   }

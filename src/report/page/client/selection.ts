@@ -4,7 +4,7 @@ import type { Rows } from './page-data.ts';
 
 /** One condition, which the reader can take away. */
 export interface Chip {
-  id: 'from' | 'to' | 'time';
+  id: 'from' | 'to' | 'time' | 'policy' | 'verdict';
   label: string;
   /** Names that a column may have; `not`: all others. */
   column?: TextColumn;
@@ -19,28 +19,54 @@ export interface Conditions {
   search: string;
   action: string;
   service: string;
+  policy: string;
+  verdict: string;
 }
+
+/** The column of each condition that is chosen from a list. */
+export const choices = [
+  ['action', 'action'],
+  ['service', 'service'],
+  ['policy', 'policies'],
+  ['verdict', 'verdict'],
+] as const satisfies readonly (readonly [keyof Conditions, TextColumn])[];
 
 export interface Order {
   column: RowColumn;
   isDescending: boolean;
 }
 
-const searched: readonly TextColumn[] = ['from', 'to', 'service', 'rule', 'node', 'fromAddress', 'toAddress'];
+const searched: readonly TextColumn[] = [
+  'from',
+  'to',
+  'service',
+  'rule',
+  'policies',
+  'node',
+  'fromAddress',
+  'toAddress',
+];
+
+/** The names that a text of a column has: policies may be several. */
+export function namesIn(column: TextColumn, text: string): readonly string[] {
+  return column === 'policies' ? text.split(',') : [text];
+}
 
 /** Numbers of the rows that meet all conditions. */
-export function selectRows(rows: Rows, { chips, search, action, service }: Conditions): Uint32Array {
+export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions): Uint32Array {
   const tests: ((row: number) => boolean)[] = [];
   const one = (column: TextColumn, isMeant: (text: string) => boolean): void => {
     const allowed = rows.texts[column].map(isMeant);
     const places = rows.columns[column];
     tests.push((row) => allowed[places[row] ?? 0] === true);
   };
-  if (action !== '') one('action', (text) => text === action);
-  if (service !== '') one('service', (text) => text === service);
+  for (const [kind, column] of choices) {
+    const name = chosen[kind];
+    if (name !== '') one(column, (text) => namesIn(column, text).includes(name));
+  }
   for (const { column, names, not = false, span } of chips) {
     const set = new Set(names);
-    if (column !== undefined) one(column, (text) => set.has(text) !== not);
+    if (column !== undefined) one(column, (text) => namesIn(column, text).some((name) => set.has(name)) !== not);
     const { at } = rows.columns;
     if (span !== undefined) tests.push((row) => (at[row] ?? 0) >= span[0] && (at[row] ?? 0) < span[1]);
   }
