@@ -5,6 +5,7 @@ import { type Field, fields, requiredFields, schemaVersion } from '../src/audit/
 const path = new URL('../docs/audit.md', import.meta.url);
 const schemaPath = new URL('../docs/audit.schema.json', import.meta.url);
 const clickHousePath = new URL('../deploy/audit/clickhouse.sql', import.meta.url);
+const clickHouseUpgradePath = new URL('../deploy/audit/clickhouse-upgrade.sql', import.meta.url);
 const openSearchPath = new URL('../deploy/audit/opensearch-template.json', import.meta.url);
 const table = /^\| field \|.*(?:\n\|.*)*$/m;
 
@@ -55,7 +56,7 @@ function code(name: string): string {
 
 /** The table for ClickHouse: a column for each field, equal rows found by `event.id`. */
 export function clickHouseTable(): string {
-  const columns = Object.entries<Field>(fields).map(([name, field]) => `  \`${name}\` ${columnType(field)}`);
+  const columns = clickHouseColumns().map((column) => `  ${column}`);
   return `-- Written by npm run audit:update from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
 -- merged; FINAL in a query leaves them out before. Rows are removed after 400 days.
 CREATE TABLE IF NOT EXISTS audit
@@ -67,6 +68,20 @@ PARTITION BY toYYYYMM(\`@timestamp\`)
 ORDER BY (\`destination.k8s.namespace.name\`, \`destination.k8s.owner.name\`, \`@timestamp\`, \`event.id\`)
 TTL toDateTime(\`@timestamp\`) + INTERVAL 400 DAY;
 `;
+}
+
+/** What makes a table of an earlier version one of this. */
+export function clickHouseUpgrade(): string {
+  const added = clickHouseColumns().map((column) => `  ADD COLUMN IF NOT EXISTS ${column}`);
+  return `-- Written by npm run audit:update. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
+-- that are in the table already have '' in them, as rows that leave a field out.
+ALTER TABLE audit
+${added.join(',\n')};
+`;
+}
+
+function clickHouseColumns(): string[] {
+  return Object.entries<Field>(fields).map(([name, field]) => `\`${name}\` ${columnType(field)}`);
 }
 
 /** An index template for OpenSearch: texts are compared as they are, and an address may be a network. */
@@ -102,6 +117,7 @@ if (import.meta.main) {
   writeFileSync(path, withFieldsTable(readFileSync(path, 'utf8')));
   writeFileSync(schemaPath, recordSchemaText());
   writeFileSync(clickHousePath, clickHouseTable());
+  writeFileSync(clickHouseUpgradePath, clickHouseUpgrade());
   writeFileSync(openSearchPath, openSearchTemplate());
   process.stdout.write('docs/audit.md, docs/audit.schema.json and deploy/audit are up to date\n');
 }

@@ -51,6 +51,16 @@ const others = [
 ];
 const records: FlowRecord[] = [...made, ...scan, ofOlderAgent, ...others];
 const rows = records.map((record) => rowOf(record));
+/** Fields that schema 1.1 does not have. */
+const ofSchema12 = [
+  'verdict',
+  'verdict_evidence',
+  'direction',
+  'decided_by',
+  'decided_by_count',
+  'rule',
+  'nearest',
+].map((name) => `policy.${name}`);
 const never = new AbortController().signal;
 let folder: string;
 
@@ -92,7 +102,7 @@ describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
   });
 
   test('the queries of deploy/audit/clickhouse-queries.sql say what the rows say', async () => {
-    const text = readFileSync(join(root, 'deploy/audit/clickhouse-queries.sql'), 'utf8');
+    const text = clickHouse('clickhouse-queries.sql');
     const queries = text.split(';\n').filter((each) => each.includes('SELECT'));
     const [denied = [], appeared = [], scans = [], all = []] = await query(
       [insert],
@@ -110,6 +120,30 @@ describe('ClickHouse, with deploy/audit/clickhouse.sql', () => {
     );
     expect(scans).toMatchObject([{ from_namespace: 'lab', from_whom: 'scanner', destinations: 25, packets: 52 }]);
     expect(all).toHaveLength(rows.length);
+  });
+
+  test('a table of schema 1.1 takes rows of 1.2 after clickhouse-upgrade.sql, and the first query finds rows of both', async () => {
+    const older = clickHouse('clickhouse.sql').replaceAll(
+      new RegExp(`^ *\\x60(?:${ofSchema12.join('|')})\\x60.*\\n`, 'gm'),
+      '',
+    );
+    const ofBefore = `INSERT INTO audit (${['event.id', 'event.name', 'event.action', '@timestamp', 'schema.version', 'network.packets', 'security_rule.name', 'policy.kind', 'policy.namespace', 'source.k8s.owner.name'].map((name) => `\`${name}\``).join(', ')})
+      VALUES ('old', 'network.flow.drop', 'dropped', '2026-11-21 09:30:00', '1.1', 7, 'default-deny', 'NetworkPolicy', 'shop', 'before')`;
+    const upgrade = clickHouse('clickhouse-upgrade.sql');
+    const [first = ''] = clickHouse('clickhouse-queries.sql').split(';\n');
+    const [before = [], after = []] = await query(
+      [ofBefore, upgrade, upgrade, insert, insert],
+      ["SELECT * FROM audit FINAL WHERE `event.id` = 'old'", first],
+      period,
+      older,
+    );
+    expect(Object.keys(before[0] ?? {})).toEqual(expect.arrayContaining(ofSchema12));
+    expect(before).toMatchObject([{ 'network.packets': 7, 'policy.verdict': '', 'policy.decided_by_count': null }]);
+    expect(after).toMatchObject([
+      { from_whom: 'scanner', packets: 50, evidence: 'evaluated' },
+      { from_whom: 'before', packets: 7, evidence: 'named' },
+      { from_whom: 'tester', packets: 3, evidence: 'named' },
+    ]);
   });
 });
 
@@ -141,6 +175,10 @@ describe('rotel, a receiver of OTLP', () => {
   });
 });
 
+function clickHouse(file: string): string {
+  return readFileSync(join(root, 'deploy/audit', file), 'utf8');
+}
+
 function pairOf(record: FlowRecord): string {
   return JSON.stringify([
     record['source.k8s.namespace.name'] ?? '',
@@ -159,16 +197,16 @@ function byId(a: Record<string, unknown>, b: Record<string, unknown>): number {
   return String(a['log.record.uid']).localeCompare(String(b['log.record.uid']));
 }
 
-/** Each query of `asked` after the table was made and `done`; in a database of its own. */
+/** Each query of `asked` after the table was made (by `create`) and `done`; in a database of its own. */
 async function query(
   done: readonly string[],
   asked: readonly string[],
   parameters: Readonly<Record<string, string>> = {},
+  create = clickHouse('clickhouse.sql'),
 ) {
   const wheels = table.flatMap(({ package: name, wheel }) =>
     wheel ? [wheelFolder(name, wheel.version, thisMachine)] : [],
   );
-  const create = readFileSync(join(root, 'deploy/audit/clickhouse.sql'), 'utf8');
   // Numbers of 64 bits are text in JSON by default.
   const settings = 'SET output_format_json_quote_64bit_integers = 0';
   const running = run('python3', [join(import.meta.dirname, 'clickhouse.py')], {
