@@ -1,6 +1,6 @@
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
-import { objectKey } from '../model/endpoint.ts';
+import { type Endpoint, objectKey } from '../model/endpoint.ts';
 import type { ObjectSlots, Series, SeriesState } from '../model/series.ts';
 import { createKeyedChanges } from '../platform/keyed-changes.ts';
 import { windowOf } from './window.ts';
@@ -22,18 +22,22 @@ export function createSlots(
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   const flows = createFlows();
+  /** A peer that has places leaves the last one to others. */
+  const forPeers = perPeer < perObject ? perObject - 1 : perObject;
   for (const series of restored?.series ?? []) if (currentOf(series)?.window === series.window) flows.add(series);
 
   return {
-    /** Whether the object of a finding has a place for one more Event at `clock`, or its peer has its share of them, or all are taken. Incidents always have one. */
+    /** Whether the object of a finding has a place for one more Event at `clock`, or its peer has its share of them, which ends before the last place, or all are taken. Incidents always have one. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
-      if (eventsOfPeer(finding, slots) >= perPeer) return 'past share';
+      const ofPeer = eventsOfPeer(finding, slots);
+      if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
+    /** Whether a peer that is past its share finds no place for one more Event. */
     isFull(finding: Finding, clock: Millis): boolean {
-      return (slotsAt(finding, clock)?.distinct ?? 0) >= perObject;
+      return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
     },
     /** The single flows of its object that have a slot. */
     flowsOf: ({ regarding }: Finding): readonly Series[] => flows.of(objectKey(regarding)),
@@ -47,6 +51,8 @@ export function createSlots(
       }
       slots.distinct++;
       countPeer(slots, series, 1);
+      // All its ports are counted in this one from now, also where places get free.
+      if (finding.details.kind === 'ports') setPeer(slots, finding.details.example.peer, perPeer);
       flows.add(series);
       changes.changed(object);
     },
@@ -120,7 +126,9 @@ function keyOf({ finding }: Pick<Series, 'finding'>): string {
 }
 
 function countPeer(slots: ObjectSlots, { finding: { details } }: Series, change: 1 | -1): void {
-  if (details.kind !== 'flow') return;
-  const { identity } = details.peer;
-  slots.peers = { ...slots.peers, [identity]: (slots.peers?.[identity] ?? 0) + change };
+  if (details.kind === 'flow') setPeer(slots, details.peer, (slots.peers?.[details.peer.identity] ?? 0) + change);
+}
+
+function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): void {
+  slots.peers = { ...slots.peers, [identity]: events };
 }

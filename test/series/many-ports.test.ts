@@ -163,8 +163,25 @@ describe('a scan hides no other peer', () => {
       const address = `192.0.2.${peer}`;
       scan(table, { peer: externalEnd({ address, identity: address }), count: 10 });
     }
-    expect(kinds(table)).toEqual({ flow: 2, ports: 6, overflow: 1 });
+    expect(kinds(table)).toEqual({ ports: 8, overflow: 1 });
     expect(packets(table)).toBe(200);
+  });
+
+  test.each([
+    ['none of which has an Event yet: each has one for its ports, and four others have theirs', false, 4],
+    ['each of which has its Event at once: the last place is for another', true, 1],
+  ])('four that scan in turns, %s', (_, isWritten, others) => {
+    const table = createSeriesTable();
+    const peers = [1, 2, 3, 4].map((last) => externalEnd({ address: `192.0.2.${last}`, identity: `192.0.2.${last}` }));
+    for (let port = 1; port <= 30; port++)
+      for (const peer of peers) {
+        table.count(refused(port, peer), at(10 * port));
+        if (isWritten) publishAll(table, at(10 * port + 5));
+      }
+    for (let peer = 1; peer <= others; peer++)
+      table.count(refused(80, externalEnd({ address: `198.51.100.${peer}`, identity: `198.51.100.${peer}` })), at(400));
+    expect(kinds(table)).toEqual(isWritten ? { flow: 8, overflow: 1 } : { flow: 4, ports: 4 });
+    expect(packets(table)).toBe(120 + others);
   });
 
   test('memory is bounded: past the total, what has no Event yet is only counted', () => {
@@ -214,7 +231,7 @@ describe('no part of it', () => {
 test('each packet is in one Event, and a peer has four of a Pod in an hour at most, over restarts and writes in whatever order', () => {
   const steps = fc.array(
     fc.record({
-      peer: fc.integer({ min: 1, max: 3 }),
+      peer: fc.integer({ min: 1, max: 6 }),
       port: fc.integer({ min: 1, max: 12 }),
       reply: fc.boolean(),
       weight: fc.integer({ min: 1, max: 3 }),
