@@ -36,6 +36,12 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 /** Bytes. All Pods of one node, or a page of a list, are a few MiB; more would be no API server's, and take all of our memory. */
 const largestAnswer = 16 * 1024 * 1024;
 
+/**
+ * Objects and lists in an answer: in memory each takes 60 bytes or more, in the answer three (`{},`). One object of the API has fewer: etcd
+ * takes 1.5 MiB of it, of which an empty part takes two bytes.
+ */
+const mostParts = 800_000;
+
 export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
@@ -80,5 +86,23 @@ export async function textOf({ body }: HttpAnswer): Promise<string> {
     if (size > largestAnswer) throw new TooLargeError(`the answer is larger than ${largestAnswer} bytes`);
     parts.push(part);
   }
-  return Buffer.concat(parts).toString();
+  const whole = Buffer.concat(parts);
+  // Each has two brackets.
+  if (size > 2 * mostParts && partsIn(whole) > mostParts)
+    throw new TooLargeError(`the answer has more than ${mostParts} objects and lists`);
+  return whole.toString();
+}
+
+const [quote, escape, bracket, brace] = [34, 92, 91, 123];
+
+/** Objects and lists of JSON, without reading it. */
+function partsIn(json: Buffer): number {
+  let [count, isText] = [0, false];
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === quote) isText = !isText;
+    else if (isText && byte === escape) at++;
+    else if (!isText && (byte === brace || byte === bracket)) count++;
+  }
+  return count;
 }

@@ -31,6 +31,12 @@ import { ifUsable, slimPod } from './slim.ts';
 /** What a Namespace has of one kind of policy at most; where there are more, what they say is unknown. */
 export const maxPolicies = 5000;
 
+/** Values in a policy of which 10,000 may be kept: with 127 bytes for each (an ipBlock of one address) 5 KB. */
+const valuesOfPolicy = 40;
+
+/** What the policies of one kind in a Namespace say at most, whoever may write them: evaluated, each takes microseconds. */
+export const maxValues = maxPolicies * valuesOfPolicy;
+
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
   /** What Calico has beside policies, without NetworkSets of Namespaces; undefined where it is not installed. */
@@ -41,6 +47,8 @@ export interface NamespacePolicies {
   /** Undefined where it may not be read, or is gone. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
+  /** In policies as they usually are: a large one counts as several. */
+  readonly size: number;
 }
 
 export interface KnownPod {
@@ -61,6 +69,11 @@ export interface PolicyReader {
   readonly accountLabels: CalicoReader['accountLabels'];
 }
 
+interface Listed {
+  readonly policies: readonly Policy[];
+  readonly size: number;
+}
+
 export function createPolicyReader(
   connection: Pick<Connection, 'request'>,
   now: () => Millis,
@@ -73,19 +86,23 @@ export function createPolicyReader(
   return {
     async cluster() {
       const kinds = await kindsOf(clusterPolicyKinds);
-      const [calico, ...policies] = await Promise.all([
+      const [calico, ...listed] = await Promise.all([
         calicoReader.cluster(await kindsOf(calicoKinds)),
         ...kinds.map((kind) => read(kind, undefined)),
       ]);
-      return { policies: [...policies.flat(), ...(await unseenPolicies())], calico };
+      return { policies: [...listed.flatMap(({ policies }) => policies), ...(await unseenPolicies())], calico };
     },
     async namespace(name) {
       const kinds = await kindsOf(namespacedPolicyKinds);
-      const [namespace, ...policies] = await Promise.all([
+      const [namespace, ...listed] = await Promise.all([
         one('/api/v1/namespaces', name, readNamespace),
         ...kinds.map((kind) => read(kind, name)),
       ]);
-      return { namespace, policies: policies.flat() };
+      return {
+        namespace,
+        policies: listed.flatMap(({ policies }) => policies),
+        size: listed.reduce((sum, { size }) => sum + size, 0),
+      };
     },
     networkSets: async (namespace) => await calicoReader.networkSets(await kindsOf(networkSetKinds), namespace),
     endpoints: calicoReader.endpoints,
@@ -99,22 +116,25 @@ export function createPolicyReader(
   };
 
   /** Of a kind that may not be listed, one policy stands for all that there may be; NetworkPolicies must be. */
-  async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Policy[]> {
+  async function read(policyKind: PolicyKind, namespace: string | undefined): Promise<Listed> {
     const answer = await listPolicies(connection, policyKind, namespace, { fromCache: true });
     const { apiVersion, kind, plural } = policyKind;
-    const any = (reason: string): Policy[] => [
-      unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason),
-    ];
-    const isLarge = answer.kind === 'refused' && isTooLarge(answer);
+    const any = (reason: string): Listed => ({
+      policies: [unknownPolicy({ apiVersion, kind, metadata: { name: '(any)', namespace } }, anyTier, reason)],
+      size: 1,
+    });
+    const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
+    const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : values > maxValues;
     onListed({ plural, namespace, isTooLarge: isLarge });
+    if (isLarge) return any(`the list of ${plural} is too large`);
     if (answer.kind === 'refused') {
-      if (answer.status === 404) return [];
-      const isUnlisted = isLarge || (answer.status === 403 && apiVersion !== 'networking.k8s.io/v1');
-      if (!isUnlisted) throw new RefusedError(answer);
+      if (answer.status === 404) return { policies: [], size: 0 };
+      if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
       return any(unlistedReason(policyKind, answer));
     }
     if (answer.items.length > maxPolicies) return any(`there are more than ${maxPolicies} ${plural}`);
-    return answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
+    const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }) ?? []);
+    return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
   }
 
   /** By a list, because the agent may not get. Undefined where it is not there, or may not be read. */
@@ -128,4 +148,15 @@ export function createPolicyReader(
     if (answer.status === 403 || answer.status === 404) return undefined;
     throw new RefusedError(answer);
   }
+}
+
+/** Values in the specs of policies; more than `most` are not counted further. */
+function valuesIn(policies: readonly Json[], most: number): number {
+  const left = policies.map((each) => at(each, 'spec'));
+  let count = 0;
+  for (; left.length > 0 && count <= most; count++) {
+    const value = left.pop();
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) left.push(each);
+  }
+  return count;
 }

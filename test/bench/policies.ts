@@ -139,7 +139,7 @@ async function ofAnEvent(kind: string, make: typeof policies, count: number): Pr
         const list = compiled(JSON.parse(text) as object[]);
         const spent = process.cpuUsage(begun);
         reading = (spent.user + spent.system) / 1000;
-        return Promise.resolve({ namespace: namespace(name), policies: list });
+        return Promise.resolve({ namespace: namespace(name), policies: list, size: list.length });
       },
       pod: () => Promise.resolve({ pod: postgres, uid: '' }),
       networkSets: () => Promise.resolve({ sets: [], unread: false }),

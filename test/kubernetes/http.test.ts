@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type HttpAnswer, send } from '../../src/kubernetes/http.ts';
+import { type HttpAnswer, send, textOf, TooLargeError } from '../../src/kubernetes/http.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 let server: ScriptedServer;
@@ -46,6 +46,20 @@ test('what is aborted while its answer comes says why', async () => {
   const { body } = await get(caller.signal);
   caller.abort(new Error('too slow'));
   await expect(text(body)).rejects.toMatchObject({ cause: { message: 'too slow' } });
+});
+
+test.each([
+  ['objects', '{},', '{}'],
+  ['lists', '[],', '[]'],
+])('an answer of a few megabytes with more than 800,000 %s is too large', async (_, part, last) => {
+  answer = ({ response }) => response.end(`[${part.repeat(800_000)}${last}]`);
+  await expect(textOf(await get())).rejects.toThrow(TooLargeError);
+});
+
+test('brackets in texts of an answer are neither objects nor lists', async () => {
+  const whole = JSON.stringify(['{[\\"'.repeat(1_000_000), '\\', '{['.repeat(1_000_000)]);
+  answer = ({ response }) => response.end(whole);
+  expect((await textOf(await get())).length).toBe(whole.length);
 });
 
 test('one connection is used again', async () => {

@@ -130,7 +130,7 @@ function createStores({ reader, common }: StoresOptions) {
     read: reader.namespace,
     max: most.namespaces,
     maxSize: most.policies,
-    sizeOf: ({ policies }) => policies.length,
+    sizeOf: ({ size }) => Math.ceil(size),
   });
   const pods = createFreshValues<{ found: KnownPod | undefined }>({
     ...common,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
-import { maxPolicies } from '../../../src/kubernetes/policy-objects.ts';
+import { maxPolicies, maxValues } from '../../../src/kubernetes/policy-objects.ts';
 import { externalEnd, nine, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
@@ -139,6 +139,18 @@ test('of a Namespace with too many policies the verdict is unknown', async () =>
   const items = Array.from({ length: maxPolicies + 1 }, () => policy);
   const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+});
+
+test.each([
+  ['empty rules', { ingress: Array.from({ length: maxValues / 5 }, () => ({})) }],
+  ['ports', { ingress: [{ ports: Array.from({ length: maxValues / 10 }, () => ({ port: 80 })) }] }],
+  ['nested lists', JSON.parse(`{"ingress":${'['.repeat(maxValues / 5)}${']'.repeat(maxValues / 5)}}`)],
+])('of a Namespace with few policies of very many %s the verdict is unknown', async (_, spec) => {
+  const items = Array.from({ length: 5 }, () => networkPolicy(spec, 'p'));
+  const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
+  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+  const { answerOn: answerOnFewer } = setUp({ [shopPolicies]: answered({ items: items.slice(0, 1) }) });
+  expect(await answerOnFewer(dropped())).not.toMatchObject({ outcome: 'unknown' });
 });
 
 test('a Pod that has the name of another by now says nothing about that one', async () => {
