@@ -3,9 +3,9 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { explainLine } from './commands/explain.ts';
-import { completion, help, manual } from './commands/help/help.ts';
+import { completion, completionHelp, help, manual } from './commands/help/help.ts';
 import { wrapped } from './commands/help/wrap.ts';
-import { runConfig } from './commands/options/config-options.ts';
+import { configHelp, runConfig } from './commands/options/config-options.ts';
 import { directoryHelp, readDirectoryOptions } from './commands/options/directory-options.ts';
 import { doctorHelp, readDoctorOptions } from './commands/options/doctor-options.ts';
 import { replayHelp, readReplayOptions } from './commands/options/replay-options.ts';
@@ -34,8 +34,8 @@ const commands = new Map<string, (args: string[]) => number | Promise<number>>([
   ['why', runWhy],
   ['suggest', runSuggest],
   ['drops', runDrops],
-  ['config', (args) => print(runConfig(args))],
-  ['completion', (args) => print(completion(args))],
+  ['config', (args) => printText(runConfig(args), configHelp)],
+  ['completion', (args) => printText(completion(args), completionHelp)],
   ['man', () => print(manual())],
   ['version', () => print(`${version}\n`)],
 ]);
@@ -68,12 +68,17 @@ async function main([command, ...args]: string[]): Promise<number> {
   try {
     const wrong = docsUrlProblem();
     if (wrong !== undefined) streams.err(`kube-netfilter-tailer: ${wrong}\n`);
+    if (command === 'help' && args.length > 0) return await main([...args, '--help']);
     if (command === 'help' || command === '--help' || command === '-h') return printHelp(help);
     if (args.length === 1 && args[0] === '--version') return print(`${version}\n`);
     const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
     if (found !== undefined) return await found(args);
     const unknown = `kube-netfilter-tailer: there is no command ${command}${suggest(command ?? '', [...commands.keys()])}`;
-    streams.err(command === undefined ? help : `${unknown}\nTry: kube-netfilter-tailer --help\n`);
+    streams.err(
+      command === undefined
+        ? wrapped(help, process.stderr.columns ?? Infinity)
+        : `${unknown}\nTry: kube-netfilter-tailer --help\n`,
+    );
     return 2;
   } catch (error) {
     if (error instanceof UsageError) {
@@ -94,6 +99,11 @@ async function main([command, ...args]: string[]): Promise<number> {
 function print(text: string): 0 {
   streams.out(text);
   return 0;
+}
+
+/** What a command returns, which may be its help. */
+function printText(text: string, itsHelp: string): 0 {
+  return text === itsHelp ? printHelp(text) : print(text);
 }
 
 function printHelp(text: string): 0 {

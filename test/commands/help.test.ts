@@ -142,3 +142,32 @@ test('man and completion print to standard output', async () => {
   expect([fish.status, fish.out]).toEqual([0, completion(['fish'])]);
   expect([wrong.status, wrong.out]).toEqual([2, '']);
 });
+
+describe('what a reader asks for first', () => {
+  test.each([['replay'], ['config'], ['completion']])(
+    'the help of %s fits a terminal of 80 columns',
+    async (command) => {
+      const terminal = path('terminal.cjs');
+      writeFileSync(terminal, 'process.stdout.columns = 80;');
+      const { out, status } = await program([command, '--help'], { env: { NODE_OPTIONS: `--require=${terminal}` } });
+      expect(status).toBe(0);
+      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
+  test.each([
+    [['replay'], /^Usage: kube-netfilter-tailer replay /],
+    [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
+    [[], /^kube-netfilter-tailer \d/],
+  ])('help %j is the help of that command', async (command, shown) => {
+    expect(await program(['help', ...command])).toMatchObject({
+      status: 0,
+      err: '',
+      out: expect.stringMatching(shown),
+    });
+  });
+
+  test('help of a command that there is not: exit status 2', async () => {
+    expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '' });
+  });
+});

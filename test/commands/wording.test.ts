@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { completion } from '../../src/commands/help/help.ts';
 import { runConfig } from '../../src/commands/options/config-options.ts';
 import { readDropsOptions } from '../../src/commands/options/drops-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
@@ -200,6 +201,13 @@ test('a command that there is not', async () => {
   expect(err).toBe(
     'kube-netfilter-tailer: there is no command relpay; did you mean replay?\nTry: kube-netfilter-tailer --help\n',
   );
+});
+
+test.each([
+  [[], 'completion: takes one of bash, zsh, fish, kubectl'],
+  [['csh'], 'completion csh: takes one of bash, zsh, fish, kubectl'],
+])('shells that completion does not know: %j', (args, problem) => {
+  expect(() => completion(args)).toThrow(new UsageError([problem], 'completion'));
 });
 
 test('notes on the inputs of replay', async () => {

@@ -67,7 +67,7 @@ export function completion(args: readonly string[]): string {
   const [given = '', ...more] = args;
   const shell = shells.find((each) => each === given);
   if (shell === undefined || more.length > 0)
-    throw new UsageError([`completion ${args.join(' ')}: takes one of ${shells.join(', ')}`], 'completion');
+    throw new UsageError([`${['completion', ...args].join(' ')}: takes one of ${shells.join(', ')}`], 'completion');
   return completionScript(
     shell,
     allHelp().map(([name, text]) => readHelp(name, text)),
