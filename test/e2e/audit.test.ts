@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { readManifests } from '../deploy/manifests.ts';
+import { networkPolicy } from '../policies/objects.ts';
 import {
   accountWith,
   type AgentRig,
@@ -70,9 +71,9 @@ async function scene() {
     env,
     folder,
     start: (): AgentProcess => rig.start(env),
-    drop: (count = 1): void => {
+    drop: (count = 1, peer = 0): void => {
       for (let packet = 0; packet < count; packet++)
-        appendFileSync(log, dropLine(`203.0.113.${written % 5}`, `10.97.1.${1 + (written++ % 3)}`, 80));
+        appendFileSync(log, dropLine(`203.0.113.${peer + (written % 5)}`, `10.97.1.${1 + (written++ % 3)}`, 80));
     },
     written: () => written,
     inFile: (): FlowRecord[] => rowsIn(join(folder, 'audit')),
@@ -88,16 +89,15 @@ function rowsIn(folder: string): FlowRecord[] {
     .map((row) => JSON.parse(row) as FlowRecord);
 }
 
-/** Packets by the ids of the records, which may have come several times; equal ids must have equal numbers. */
+/** Packets by the ids of the records, which may have come several times; with the same id all fields must be the same. */
 function packetsIn(records: readonly (FlowRecord | OtlpReceiver['records'][number])[]): number {
-  const byId = new Map<unknown, unknown>();
+  const byId = new Map<unknown, Record<string, unknown>>();
   for (const record of records as readonly Record<string, unknown>[]) {
     const id = record['event.id'] ?? record['log.record.uid'];
-    const packets = record['network.packets'];
-    if (byId.has(id)) expect(packets).toBe(byId.get(id));
-    byId.set(id, packets);
+    if (byId.has(id)) expect(record).toEqual(byId.get(id));
+    byId.set(id, record);
   }
-  return [...byId.values()].reduce<number>((sum, packets) => sum + Number(packets), 0);
+  return [...byId.values()].reduce<number>((sum, record) => sum + Number(record['network.packets']), 0);
 }
 
 async function untilPackets(records: () => readonly (FlowRecord | OtlpReceiver['records'][number])[], total: number) {
@@ -125,8 +125,19 @@ test('records say who and how often, in the file and by OTLP', async () => {
   await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
 });
 
-test('killed at any moment, with a receiver that fails at any moment, each packet is in one record', async () => {
-  const { start, drop, inFile, written } = await scene();
+test('killed at any moment, with a receiver that fails at any moment and policies that come to be known, each packet is in one record, and what is sent again is the same', async () => {
+  const { env, drop, inFile, written } = await scene();
+  const KUBECONFIG = await readingPolicies();
+  const start = (): AgentProcess => rig.start({ ...env, KUBECONFIG });
+  /** Whether the receiver had a record twice that says that this policy denied its packets. */
+  const cameTwice = (policy: string): boolean => {
+    const ids = receiver.records.flatMap((record) =>
+      String(record['policy.decided_by']).split(',').includes(`NetworkPolicy ${namespace}/${policy}`)
+        ? [record['log.record.uid']]
+        : [],
+    );
+    return new Set(ids).size < ids.length;
+  };
   let request = 0;
   receiver.answerWith((response) => {
     request++;
@@ -142,12 +153,16 @@ test('killed at any moment, with a receiver that fails at any moment, each packe
     return take(response);
   });
   for (let run = 0; run < 8; run++) {
+    if (run === 1) await apply(denyAll('default-deny'));
+    if (run === 5) await apply(denyAll('later'));
     const agent = start();
     // What is logged before an agent has ever kept its place in the log may be older than what it begins with.
     if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
     const end = performance.now() + 1500 + Math.random() * 6000;
-    while (performance.now() < end) {
-      drop(1 + Math.floor(Math.random() * 20));
+    const isAwaited = (): boolean => (run === 4 && !cameTwice('default-deny')) || (run === 7 && !cameTwice('later'));
+    while (performance.now() < end || (isAwaited() && performance.now() < end + 60_000)) {
+      // A peer of each run: policies are read for its Event.
+      drop(1 + Math.floor(Math.random() * 20), 10 * run);
       await delay(20);
     }
     agent.signal('SIGKILL');
@@ -156,7 +171,24 @@ test('killed at any moment, with a receiver that fails at any moment, each packe
   start();
   await untilPackets(inFile, written());
   await untilPackets(() => receiver.records, written());
+  expect(['default-deny', 'later'].map(cameTwice)).toEqual([true, true]);
+  expect(inFile().some((record) => record['policy.verdict'] === undefined)).toBe(true);
 });
+
+/** A kubeconfig with the rights of the component policies. */
+async function readingPolicies(): Promise<string> {
+  const rules = ['deploy/base/rbac.yaml', 'deploy/components/policies/rbac.yaml'].flatMap((file) =>
+    readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
+  );
+  return await controlPlane.writeKubeconfig('audit-policies', await accountWith(controlPlane, 'audit-policies', rules));
+}
+
+const denyAll = (name: string): object => networkPolicy({ podSelector: {} }, name, namespace);
+
+async function apply(policy: object): Promise<void> {
+  const { code, stderr } = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
+  if (code !== 0) throw new Error(stderr);
+}
 
 test('a namespace that opted out is named neither in the file nor in the state, and is from the next interval on once it no longer does', async () => {
   const { env, drop, inFile, folder } = await scene();
