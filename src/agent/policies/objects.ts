@@ -26,6 +26,9 @@ const failedFor: Millis = 10_000;
 /** Over all Namespaces together, and how many of these and of Pods are kept. */
 const most = { policies: 10_000, namespaces: 256, pods: 512 };
 
+/** Labels and ports of a Pod that is kept as one: 24 KB where all are as long as they may be. */
+const valuesOfPod = 64;
+
 export interface PolicyObjectsOptions {
   readonly reader: PolicyReader;
   readonly onFailed: (error: unknown) => void;
@@ -140,9 +143,15 @@ function createStores({ reader, common }: StoresOptions) {
     },
     max: most.pods,
     maxSize: most.pods,
-    sizeOf: () => 1,
+    sizeOf: ({ found }) => sizeOfPod(found?.pod),
   });
   return { cluster, namespaces, pods };
+}
+
+/** In Pods as they usually are: whoever may make one may give it ten thousand labels, and ports. */
+function sizeOfPod(pod: Pod | undefined): number {
+  const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
+  return 1 + Math.floor(values / valuesOfPod);
 }
 
 /** Policies of the cluster and of one Namespace, and what they need, put together once for each state of these. */

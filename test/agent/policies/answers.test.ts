@@ -153,6 +153,18 @@ test.each([
   expect(await answerOnFewer(dropped())).not.toMatchObject({ outcome: 'unknown' });
 });
 
+test.each([
+  ['few labels are kept', 10, 12],
+  ['very many labels are not all kept', 3000, 13],
+])('of twelve Pods, those with %s', async (_, labels, expected) => {
+  const many = Object.fromEntries(Array.from({ length: labels }, (__, number) => [`label-${number}`, 'x']));
+  const path = '/api/v1/namespaces/shop/pods';
+  const { scene, answerOn } = setUp({ [path]: answered({ items: [podObject('web-0', 'shop', many)] }) });
+  for (let number = 0; number < 12; number++) await answerOn(dropped({}, nine, `web-${number}`));
+  await answerOn(dropped({}, nine, 'web-0'));
+  expect(scene.asked.filter((each) => each === path)).toHaveLength(expected);
+});
+
 test('a Pod that has the name of another by now says nothing about that one', async () => {
   const items = [podObject('web-0', 'shop', {}, 'uid-of-another')];
   const { answerOn } = setUp({ '/api/v1/namespaces/shop/pods': answered({ items }) });
