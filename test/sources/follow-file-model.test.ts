@@ -243,6 +243,17 @@ const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] =
     ],
   ],
   [
+    'a log that was read to its end and closed is packed while no agent runs, and the next one is written anew before',
+    'kubelet',
+    'notified',
+    [
+      restarted('stop', [changeBy('rewrite')], atOnce),
+      changeBy('replace'),
+      { do: 'wait', time: 70_000 },
+      restarted('stop', [changeBy('rewrite'), changeBy('rotate')]),
+    ],
+  ],
+  [
     'a log is cut off while no agent runs, then copied and emptied while one starts',
     'copytruncate',
     'notified',

@@ -14,6 +14,7 @@ import {
   isUndecided,
   passOver,
   placeOf,
+  positionAtEnd,
   refresh,
 } from './candidate.ts';
 import { type FilePosition, type LogPosition, readLogPosition, startOfFile } from './file-position.ts';
@@ -30,6 +31,8 @@ export interface Beginning {
   missing: FilePosition[];
   /** Places past the end of files that were cut off since. */
   cut: FilePosition[];
+  /** As in `LogPosition`. */
+  finished: FilePosition | undefined;
 }
 
 /** While files are being renamed, a look may miss one, or find it by its old name: so two in a row have to show the same. */
@@ -103,21 +106,25 @@ function isSameOrder(one: readonly Candidate[], other: readonly Candidate[]): bo
 function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const live = there.at(-1) as Candidate;
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
-  return { entries: [entry], done: there.slice(0, -1).map(passOver), isReplaced: false, missing: [], cut: [] };
+  const earlier = there.slice(0, -1);
+  const finished = earlier.slice(-1).map(positionAtEnd)[0];
+  return { entries: [entry], done: earlier.map(passOver), isReplaced: false, missing: [], cut: [], finished };
 }
 
-function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPosition, now: Millis): Beginning {
-  // An empty file may be any: it says only that nothing of it was read.
-  const files = saved.filter(({ offset, headLength }) => offset > 0 || headLength > 0);
+function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis): Beginning {
+  const { files: saved, modified } = position;
+  const files = saved.filter(hasContent);
+  const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
   const places = new Map<Candidate, FilePosition>();
   for (const isOne of [isFileOf, isCopyOf, isCutOf, isCopyOfCut]) {
-    for (const file of files) {
+    for (const file of finished === undefined ? files : [...files, finished]) {
       if ([...places.values()].includes(file)) continue;
       const found = there.find((each) => !places.has(each) && isOne(each, file));
       if (found !== undefined) places.set(found, file);
     }
   }
-  const newest = there.findLastIndex((each) => places.has(each));
+  const last = there.findLastIndex((each) => places.get(each) === finished && finished !== undefined);
+  const newest = there.findLastIndex((each) => places.has(each) && places.get(each) !== finished);
   const found = new Set(places.values());
   const missing = files.filter((file) => !found.has(file));
   const beginning: Beginning = {
@@ -126,13 +133,17 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     isReplaced: missing.includes(files.at(-1) as FilePosition),
     missing,
     cut: [],
+    finished,
   };
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     // It was empty then, or has been written again, or another one has its inode now.
     const isAgain = !each.isPacked && saved.some((earlier) => isSame(earlier, each.log.identity));
-    const isNew = isAgain || (newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1);
-    if (file !== undefined) {
+    const isLater = newest >= 0 ? index > newest : each.modified > modified || index === there.length - 1;
+    const isNew = isAgain || (isLater && index > last);
+    // Of one that was packed, nothing is written any more.
+    if (file !== undefined && file === finished && each.isPacked) beginning.done.push(passOver(each));
+    else if (file !== undefined) {
       if (each.size < file.offset) beginning.cut.push(file);
       beginning.entries.push({ ...each, place: placeOf(each, file) });
     } else if (isNew && isUndecided(each, openingsAfter(there, index), now)) closeLog(each.log);
@@ -140,6 +151,11 @@ function goingOn(there: readonly Candidate[], { files: saved, modified }: LogPos
     else beginning.done.push(passOver(each));
   }
   return beginning;
+}
+
+/** An empty file may be any: it says only that nothing of it was read. */
+function hasContent({ offset, headLength }: FilePosition): boolean {
+  return offset > 0 || headLength > 0;
 }
 
 function openingsAfter(there: readonly Candidate[], index: number): Buffer[] {

@@ -12,7 +12,7 @@ import {
   type FilePosition,
   type Place,
 } from './file-position.ts';
-import { headLength, partLength, readHead } from './fingerprint.ts';
+import { digestOf, headLength, partLength, readHead } from './fingerprint.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog, isSame, type Obstacle, openLog, type OpenLog } from './open-log.ts';
 import { unpackedHead } from './packed-content.ts';
@@ -148,6 +148,12 @@ export function restOf({ log, reader }: Pick<LogFile, 'log' | 'reader'>): Pick<E
 export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile {
   closeLog(log);
   return { identity: log.identity, head, place: { offset: isPacked ? 0 : size, skipping: false } };
+}
+
+export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePosition {
+  const part = head.length < partLength ? null : digestOf(head.subarray(0, partLength));
+  const whole = isPacked ? { offset: 0, size: null } : { offset: size, size };
+  return { ...log.identity, ...whole, skipping: false, head: digestOf(head), headLength: head.length, part };
 }
 
 /** Throws the system's error. */

@@ -38,15 +38,19 @@ export interface LogPosition {
   files: FilePosition[];
   /** When the last of them was last written to, in milliseconds since 1970. */
   modified: number;
+  /** The file that was done with last: those before it are done with, too, though they may look new once they are packed. */
+  finished: FilePosition | undefined;
 }
 
 /** Undefined if it is none, or was written by another kind of source. */
 export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
-  const { files, modified } = saved ?? {};
+  const { files, modified, finished } = saved ?? {};
   if (!Array.isArray(files) || typeof modified !== 'number') return undefined;
   const read = files.map((file) => readFilePosition(file as Position));
   const whole = read.filter((file) => file !== undefined);
-  return whole.length > 0 && whole.length === read.length ? { files: whole, modified } : undefined;
+  return whole.length > 0 && whole.length === read.length
+    ? { files: whole, modified, finished: readFilePosition(finished as Position | undefined) }
+    : undefined;
 }
 
 /** Whether `saved` was a place in a file that holds the same content: a copy of it, or what was packed. `head`: its first bytes. */

@@ -47,6 +47,7 @@ export function createFileSearch({ path, order, done, report, insert, wall }: Fi
     begin(beginning) {
       for (const file of beginning.done) done.add(file);
       ({ missing } = beginning);
+      order.finished = beginning.finished;
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
       reportCut(beginning.cut);

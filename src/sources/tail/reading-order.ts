@@ -1,6 +1,6 @@
 import type { Position } from '../source.ts';
 import { addTo } from '../framing/scanner.ts';
-import type { LogPosition } from './file-position.ts';
+import type { FilePosition, LogPosition } from './file-position.ts';
 import type { LogFile } from './log-file.ts';
 import { closeLog } from './open-log.ts';
 import type { RotatedLog } from './followed-log.ts';
@@ -21,6 +21,8 @@ export interface ReadingOrder {
   remove: (file: LogFile) => void;
   /** To the next file, if this one is at its end. False if not. */
   goOn: () => boolean;
+  /** As in `LogPosition`. */
+  finished: FilePosition | undefined;
   readonly position: Position;
 }
 
@@ -29,8 +31,9 @@ export function createReadingOrder(): ReadingOrder {
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   let current = 0;
 
-  return {
+  const order: ReadingOrder = {
     all: files,
+    finished: undefined,
     get readable() {
       return files.slice(0, current + 1);
     },
@@ -69,17 +72,20 @@ export function createReadingOrder(): ReadingOrder {
       return true;
     },
     get position() {
-      const position: LogPosition = {
-        // The size of a packed file is known once all of it was read.
-        files: files.map(({ reader, lastSize }) => ({
-          ...reader.position,
-          size: Number.isFinite(lastSize) ? lastSize : null,
-        })),
+      const { finished } = order;
+      const position: Omit<LogPosition, 'finished'> = {
+        files: files.map(positionIn),
         modified: files.at(-1)?.lastModified ?? 0,
       };
-      return { ...position };
+      return finished === undefined ? { ...position } : { ...position, finished };
     },
   };
+  return order;
+}
+
+/** The size of a packed file is known once all of it was read. */
+export function positionIn({ reader, lastSize }: LogFile): FilePosition {
+  return { ...reader.position, size: Number.isFinite(lastSize) ? lastSize : null };
 }
 
 export function isAtEnd({ content, size, reader }: LogFile): boolean {

@@ -8,7 +8,7 @@ import type { RotatedLog, RotatedLogOptions } from './followed-log.ts';
 import { createOpenFiles } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
 import { openPinnedTail } from './pinned-tail.ts';
-import { createReadingOrder, isAtEnd, type ReadingOrder } from './reading-order.ts';
+import { createReadingOrder, isAtEnd, positionIn, type ReadingOrder } from './reading-order.ts';
 import { createReplacementLooks } from './replacement-looks.ts';
 import { createReport } from './report.ts';
 
@@ -122,6 +122,7 @@ function release(order: ReadingOrder, live: FileSearch['live'], done: DoneFiles,
     // Whoever has taken its last line may have stopped the log.
     if (!order.all.includes(file)) return;
     done.add({ identity: log.identity, head: reader.head, place: reader.place });
+    order.finished = positionIn(file);
     order.remove(file);
   }
 }

@@ -11,6 +11,8 @@ vi.mock(import('../../../src/sources/tail/packed-content.ts'), async (original) 
 
 const { read, unused } = readingTools();
 const short = (number: number): string => `${number}\n`;
+/** In seconds. */
+const soon = (): number => Date.now() / 1000 + 60;
 
 /** What one rotation does to a log that has content, and leaves an empty one. */
 const styles: Record<string, (log: string, number: number) => void> = {
@@ -169,6 +171,58 @@ describe('what cannot be found again', () => {
   });
 });
 
+describe('a log is overwritten while no agent runs, and the one before is packed, as the kubelet does, with a time of its own', () => {
+  const [older, old] = ['.20261121-101500', '.20261121-101501'];
+
+  test('that was read and closed: it does not come again, nor does one before it', () => {
+    const log = unused();
+    writeFileSync(log, line(0));
+    const first = read(log);
+    for (const [name, number] of [
+      [older, 1],
+      [old, 2],
+    ] as const) {
+      renameSync(log, log + name);
+      writeFileSync(log, line(number));
+      first.time.advance(120_000);
+    }
+    const saved = first.stop();
+    writeFileSync(log, line(3));
+    packLater(log + older);
+    packLater(log + old);
+    expect(read(log, saved).lines.map(numberOf)).toStrictEqual([3]);
+  });
+
+  test('that was there before the first start: it is not read', () => {
+    const log = unused();
+    writeFileSync(log + old, line(0));
+    writeFileSync(log, line(1));
+    const saved = read(log).stop();
+    writeFileSync(log, line(2));
+    packLater(log + old);
+    const again = read(log, saved);
+    expect(again.lines.map(numberOf)).toStrictEqual([2]);
+    writeFileSync(log, line(3));
+    expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
+  });
+
+  test('that was empty when it was closed, and its inode is that of the log now: what came between is read', () => {
+    const log = unused();
+    writeFileSync(log, '');
+    const first = read(log);
+    renameSync(log, log + older);
+    writeFileSync(log, line(0));
+    first.time.advance(120_000);
+    const saved = first.stop();
+    writeFileSync(`${log}.new`, line(1));
+    renameSync(`${log}.new`, log + old);
+    utimesSync(log + old, soon(), soon());
+    renameSync(log + older, log);
+    writeFileSync(log, line(2));
+    expect(read(log, saved).lines.map(numberOf)).toStrictEqual([1, 2]);
+  });
+});
+
 test('while a log is copied, before it is cut off: each line once', () => {
   const log = unused();
   writeFileSync(log, line(0));
@@ -259,6 +313,11 @@ function pack(file: string): void {
   writeFileSync(`${file}.gz.tmp`, gzipSync(readFileSync(file)));
   renameSync(`${file}.gz.tmp`, `${file}.gz`);
   unlinkSync(file);
+}
+
+function packLater(file: string): void {
+  pack(file);
+  utimesSync(`${file}.gz`, soon(), soon());
 }
 
 function exists(file: string): boolean {
