@@ -44,7 +44,13 @@ export function strings(value: Json): Record<string, string> {
 
 /** For a person: a text as it is, all else as JSON. An object that says how it becomes a text is not asked. */
 export function shown(value: Json): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    // JSON.parse reads any depth.
+    return '(nested too deeply)';
+  }
 }
 
 export function instant(value: Json): Millis | undefined {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compilePolicy, sentenceOf, suggest } from '../../src/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
-import { evaluator, policySet } from './objects.ts';
+import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
 
 /** What JSON can hold where something else is expected; `toString` is a name as any other there. */
 const strange = fc.oneof(
@@ -49,4 +49,13 @@ test('no object, however broken, makes a verdict anything but one of the three',
     { numRuns: 3000 },
   );
   expect([...seen].toSorted()).toEqual(['admits', 'denies', 'unknown']);
+});
+
+test('a network that is a list of 100,000 lists in each other makes the verdict unknown', () => {
+  const cidr: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
+  const policy = networkPolicy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr } }] }] }, 'deep');
+  const { verdict } = evaluator([policy], []);
+  const destination = { kind: 'pod', pod: pod(), address: '10.65.1.4' } as const;
+  const source = { kind: 'external', address: '192.0.2.7' } as const;
+  expect(verdict({ source, destination, protocol: 'TCP', port: 80 }, 'ingress').outcome).toBe('unknown');
 });
