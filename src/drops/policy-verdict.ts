@@ -70,14 +70,14 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
   return { outcome, text, policy: denying(trace) };
 }
 
-/** Policies of another Namespace are not for who reads this one's Events; those of the whole cluster are. */
+/** Policies of another Namespace are not for who reads this one's Events; those of the whole cluster are, and what is so of a Node. */
 function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
   const options = { node: node || undefined, at, max: longest, whose };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && decision.policy.namespace === undefined;
-  if (namespace === regarding.namespace || isOfCluster) {
+  if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
     return { outcome, text: sentenceOf(trace, options), policy: denying(trace) };
   }
   const policy = undefined;

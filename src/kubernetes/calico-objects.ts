@@ -26,6 +26,8 @@ export interface NetworkSets {
 export interface CalicoReader {
   /** Tiers, GlobalNetworkSets and HostEndpoints; undefined where there are no such kinds. */
   readonly cluster: (kinds: readonly PolicyKind[]) => Promise<CalicoObjects | undefined>;
+  /** Where Calico's API is away: nothing of that is known. */
+  readonly unread: () => CalicoObjects;
   /** NetworkSets of a Namespace; undefined: of all. */
   readonly networkSets: (kinds: readonly PolicyKind[], namespace: string | undefined) => Promise<NetworkSets>;
   /** Endpoints of a Service, given as `NAMESPACE/NAME`; a text says why they are not known. */
@@ -46,6 +48,11 @@ export function createCalicoReader(connection: Pick<Connection, 'request'>, onLi
         if (items === undefined) unread(unreadAs[kind.kind] ?? 'networksets');
         for (const item of items ?? []) add(item);
       }
+      return read();
+    },
+    unread() {
+      const { unread, read } = collectCalicoObjects();
+      for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) unread(kind);
       return read();
     },
     async networkSets(kinds, namespace) {

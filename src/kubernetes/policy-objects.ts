@@ -5,6 +5,7 @@ import {
   anyTier,
   type CalicoObjects,
   compilePolicy,
+  isCalico,
   type Namespace,
   type Pod,
   type Policy,
@@ -90,7 +91,10 @@ export function createPolicyReader(
         calicoReader.cluster(await kindsOf(calicoKinds)),
         ...kinds.map((kind) => read(kind, undefined)),
       ]);
-      return { policies: [...listed.flatMap(({ policies }) => policies), ...(await unseenPolicies())], calico };
+      const unseen = await unseenPolicies();
+      // What it has beside policies is unknown, too: whether a Node has a HostEndpoint, for one.
+      const beside = calico ?? (unseen.some(({ ref }) => isCalico(ref)) ? calicoReader.unread() : undefined);
+      return { policies: [...listed.flatMap(({ policies }) => policies), ...unseen], calico: beside };
     },
     async namespace(name) {
       const kinds = await kindsOf(namespacedPolicyKinds);

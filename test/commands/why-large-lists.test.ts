@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
 import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
-import { json, type ScriptedServer, startScriptedServer } from '../kubernetes/scripted-server.ts';
+import { json, refuse, type ScriptedServer, startScriptedServer } from '../kubernetes/scripted-server.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
 
 /** Lists that are larger than an answer may be, of a server that sends them. */
@@ -22,6 +22,11 @@ const ofTier = { tier: 'security', types: ['Ingress'], ingress: [{ action: 'Allo
 const ofSet = { types: ['Ingress'], ingress: [{ action: 'Allow', source: { selector: 'place == "office"' } }] };
 const resources = ['globalnetworkpolicies', 'tiers', 'globalnetworksets', 'networksets', 'hostendpoints'];
 const calicoApi = { [stored]: { resources: resources.map((name) => ({ name })) } };
+const away = '/apis/projectcalico.org/v3';
+const nodeB = {
+  metadata: { name: 'node-b' },
+  status: { addresses: [{ type: 'InternalIP', address: '192.168.7.12' }] },
+};
 const cluster: Record<string, object> = {
   '/api/v1/namespaces/shop/pods/web-0': podOf('shop', 'web-0', '10.65.1.4'),
   '/api/v1/namespaces/batch/pods/worker-7': podOf('batch', 'worker-7', '10.65.2.9'),
@@ -45,7 +50,8 @@ async function ask(
   const answers: Record<string, object> = { ...cluster, ...more };
   server = await startScriptedServer(({ path, response }) => {
     const known = answers[path];
-    if (path === large) json(response, 200, { ...known, items: [], filling: 'x'.repeat(17 * 2 ** 20) });
+    if (path === away && known !== undefined) refuse(response, 503);
+    else if (path === large) json(response, 200, { ...known, items: [], filling: 'x'.repeat(17 * 2 ** 20) });
     else json(response, known === undefined ? 404 : 200, known ?? {});
   });
   const options = readWhyOptions(['--from', from, '--to', 'shop/web-0', '--port', '80'], command);
@@ -100,6 +106,15 @@ test.each<[string, string, string, string, Record<string, object>?]>([
 test('a list above 16 MiB, and no suggestion: it names what is missing', async () => {
   const { status, text } = await ask('suggest', worker, shop);
   expect(text).toContain('the list of networkpolicies is too large');
+  expect(status).toBe(3);
+});
+
+test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so its side is unknown, too', async () => {
+  const { status, text } = await ask('why', '192.168.7.12', '', {
+    '/api/v1/nodes': { items: [nodeB] },
+    [away]: {},
+  });
+  expect(text).toMatch(/^egress of Node node-b: UNKNOWN: .*192\.168\.7\.12/m);
   expect(status).toBe(3);
 });
 

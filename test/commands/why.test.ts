@@ -111,6 +111,7 @@ const calicoFiles = {
     security,
     calico('StagedGlobalNetworkPolicy', { ...inSecurity, ingress: [rule('Allow')] }, 'opened'),
   ]),
+  'calico-host.json': list([calico('HostEndpoint', { node: 'node-b' }, 'node-b-auto')]),
   'calico-no-tier.json': list([database('Allow')]),
 };
 
@@ -240,6 +241,7 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['the end of a tier of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-end.json']]],
     ['a staged policy would admit', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json']]],
     ['a tier of Calico that was not saved', [worker, postgres, '5432', ['cluster.json', 'calico-no-tier.json']]],
+    ['a Node with a HostEndpoint of Calico', [worker, '192.168.7.12', '5432', ['cluster.json', 'calico-host.json']]],
     ['JSON with a staged policy', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json'], '-o', 'json']],
     ['JSON', [worker, postgres, '5432', ['cluster.json'], '--output', 'json']],
   ];
@@ -300,6 +302,7 @@ test('what suggest prints is as expected', async () => {
       '5432',
       ['cluster.json', 'owners.json'],
     ],
+    ['a Node with a HostEndpoint of Calico', worker, '192.168.7.12', '5432', ['cluster.json', 'calico-host.json']],
     ['a Pod, where Admin denies', worker, postgres, '5432', ['cluster.json', 'admin.yaml']],
     ['a Pod, where Baseline denies', postgres, worker, '5432', ['cluster.json', 'baseline.yaml']],
     ['a Pod, where Calico denies', worker, postgres, '5432', ['cluster.json', 'calico-deny.json']],

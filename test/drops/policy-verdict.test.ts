@@ -126,6 +126,19 @@ const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
     dropped({ direction: 'sending', port: 443, peer: externalEnd({ role: 'api-server' }) }),
     known([egress()]),
   ],
+  [
+    'a Node that has a HostEndpoint of Calico',
+    dropped({ direction: 'sending', peer: nodeEnd('node-c') }),
+    known([calico('HostEndpoint', { node: 'node-c' }, 'node-c-auto')]),
+  ],
+  [
+    "a Pod on its Node's network, where that has a HostEndpoint of Calico",
+    dropped(),
+    known([calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto'), closedByCalico], undefined, [
+      pod({ hostNetwork: true }),
+      ...pods.slice(1),
+    ]),
+  ],
   ["a probe of the Pod's Node", dropped({ peer: nodeEnd('node-a') }), known([defaultDeny])],
   ['an answer of a connection that is denied', dropped({ reply: true, direction: 'sending' }), known([defaultDeny])],
   ['an answer of a connection that is admitted', dropped({ reply: true, direction: 'sending' }), known([])],

@@ -89,6 +89,7 @@ async function readEndpoints({ connection, collector: { add, endpoints } }: Cali
   endpoints.complete(service);
 }
 
+const calicoUnread: readonly CalicoKind[] = ['tiers', 'networksets', 'hostendpoints'];
 const unknownApi = { apiVersion: versions[0], kind: 'GlobalNetworkPolicy' };
 
 /** Each user may ask what an API server has. Where that is refused, or Calico's own does not answer, its policies are unknown. */
@@ -108,6 +109,7 @@ async function findApi(connection: Connection, collector: Collector): Promise<Ca
   }
   if (away !== undefined) collector.addPolicy(awayPolicy(away));
   else if (isRefused) collector.addPolicy(unlisted(unknownApi, undefined, 'policies of Calico may not be listed'));
+  if (isRefused) for (const kind of calicoUnread) collector.unread(kind);
   return undefined;
 }
 

@@ -104,6 +104,8 @@ export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObject
     (each) => (node !== undefined && each.node === node) || each.addresses.includes(end.address ?? ''),
   );
   if (found !== undefined) return `what policies mean for HostEndpoint ${found.name}: HostEndpoints are not evaluated`;
+  if (end.kind === 'pod' && node === undefined && hostEndpoints.length > 0)
+    return `which Node has Pod ${end.pod.namespace}/${end.pod.name}, and with it a HostEndpoint`;
   return unread.has('hostendpoints') ? `whether ${end.address ?? node} is of a HostEndpoint` : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import { maxPolicies, maxValues } from '../../../src/kubernetes/policy-objects.ts';
-import { externalEnd, nine, podRef, workerEnd } from '../../builders.ts';
+import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
 import { calico, cluster, dropped, podObject, review, setUp, shopPolicies } from './scene.ts';
@@ -109,6 +109,12 @@ test("a policy of Calico that denies is named, and Calico's own API server is no
     outcome: 'denies',
     policy: { kind: 'GlobalNetworkPolicy', name: 'default.lockdown' },
   });
+});
+
+test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so what it lets in is unknown', async () => {
+  const { answerOn } = setUp({ '/apis/projectcalico.org/v3': refused(503) });
+  const toNode = dropped({ direction: 'sending', refusedBy: 'receiver', peer: nodeEnd('node-c') });
+  expect((await answerOn(toNode))?.outcome).toBe('unknown');
 });
 
 test("where Calico's tiers may not be listed, what depends on their order is unknown", async () => {

@@ -29,6 +29,13 @@ const worker = pod({
   serviceAccount: 'robot',
 });
 const web = pod({ name: 'web-0', labels: { app: 'web' }, addresses: ['10.65.3.3'], node: 'node-b' });
+const onNode = pod({
+  namespace: 'kube-system',
+  name: 'proxy-a',
+  labels: { app: 'proxy' },
+  addresses: ['192.168.7.11'],
+  hostNetwork: true,
+});
 const end = (of: Pod): End => ({ kind: 'pod', pod: of, address: of.addresses[0] });
 const external = (address: string): End => ({ kind: 'external', address });
 const node = (name: string, address: string): End => ({ kind: 'node', node: { name, labels: {} }, address });
@@ -556,6 +563,60 @@ const unknown: [string, Row][] = [
       flow: { destination: node('node-a', '192.168.7.11') },
       ingress: 'unknown',
       missing: 'HostEndpoint node-a-auto',
+    },
+  ],
+  [
+    'a HostEndpoint of the Node at this end, for what it sends',
+    {
+      objects: [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
+      flow: { source: node('node-a', '192.168.7.11') },
+      egress: 'unknown',
+      missing: 'HostEndpoint node-a-auto',
+    },
+  ],
+  [
+    'a HostEndpoint of the Node whose network a Pod is on, though a policy denies all that Pods get',
+    {
+      objects: [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto'), global({ ingress: [deny()] })],
+      flow: { destination: end(onNode) },
+      ingress: 'unknown',
+      missing: 'HostEndpoint node-a-auto',
+    },
+  ],
+  [
+    'HostEndpoints, one of which may be of the Node whose network a Pod is on',
+    {
+      objects: [calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto')],
+      flow: { destination: end({ ...onNode, node: undefined }) },
+      ingress: 'unknown',
+      missing: 'kube-system/proxy-a',
+    },
+  ],
+  [
+    'HostEndpoints of other Nodes do not matter to a Pod on the network of its Node',
+    {
+      objects: [calico('HostEndpoint', { node: 'node-c' }, 'node-c'), global({ ingress: [deny()] })],
+      flow: { destination: end(onNode) },
+      ingress: 'admits',
+    },
+  ],
+  [
+    'HostEndpoints that may not be read, and a Pod on the network of its Node',
+    {
+      objects: [global({ ingress: [deny()] })],
+      unread: ['hostendpoints'],
+      flow: { destination: end(onNode) },
+      ingress: 'unknown',
+      missing: '192.168.7.11',
+    },
+  ],
+  [
+    'a HostEndpoint of an address outside the cluster',
+    {
+      objects: [calico('HostEndpoint', { node: 'router', expectedIPs: ['198.51.100.1'] }, 'router')],
+      flow: { destination: external('198.51.100.1') },
+      ingress: 'unknown',
+      missing: 'HostEndpoint router',
     },
   ],
   [
