@@ -186,7 +186,10 @@ function isText(probe: Probe): string {
 }
 
 export function protocolClause(protocol: string): Clause {
-  return new FlowClause(protocol, (probe) => protocolOf(probe) === protocol);
+  return new FlowClause(protocol, (probe) => {
+    const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
+    return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
+  });
 }
 
 /** `--port ICMP` is either of the two. */

@@ -557,6 +557,20 @@ const unknown: [string, Row][] = [
     },
   ],
   [
+    'ICMP, where no address shows of which family it is (npm run fuzz, 51069488)',
+    {
+      objects: [global({ ingress: [deny({ protocol: 'ICMP' }), allow()] })],
+      flow: {
+        source: { kind: 'pod', pod: worker, address: undefined },
+        destination: { kind: 'pod', pod: postgres, address: undefined },
+        protocol: 'ICMP',
+        port: undefined,
+      },
+      ingress: 'unknown',
+      missing: 'the addresses',
+    },
+  ],
+  [
     'a HostEndpoint of the Node at this end',
     {
       objects: [calico('HostEndpoint', { node: 'node-a', interfaceName: '*' }, 'node-a-auto')],
