@@ -19,7 +19,7 @@ afterEach(() => rig.killAll());
 // Other addresses in each run: an agent's first look reaches back ten minutes, to what an earlier run has sent.
 const run = randomInt(1, 100);
 const row = randomInt(1, 256);
-const first = randomInt(1, 252);
+const first = randomInt(1, 250);
 
 describe.each<[Backend, number]>([
   ['iptables-legacy', run],
@@ -32,11 +32,12 @@ describe.each<[Backend, number]>([
     name: `${name}-${run}`,
     addresses: [`10.${net}.${row}.${last}`, `fd00:${net}:${row}::${last}`],
   });
-  const server = pod('server', first);
-  const to = `${namespace}/${server.name}`;
-  // At most three Events of a Pod are about one peer.
-  const clients = ['a', 'b', 'c'].map((name, each) => pod(`client-${name}`, first + 1 + each));
-  const [web, resolver, probe] = clients as [typeof server, typeof server, typeof server];
+  type Machine = ReturnType<typeof pod>;
+  // At most eight Events are of one Pod, and three of them about one peer.
+  const servers = ['server', 'server-6'].map((name, each) => pod(name, first + each)) as [Machine, Machine];
+  const clients = ['a', 'b', 'c'].map((name, each) => pod(`client-${name}`, first + 2 + each));
+  const [server] = servers;
+  const [web, resolver, probe] = clients as [Machine, Machine, Machine];
   let network: Network;
   let stateDir: string;
 
@@ -45,15 +46,16 @@ describe.each<[Backend, number]>([
     await createObjects(controlPlane, {
       items: [
         nodeObject(node, `192.168.${net}.1`),
-        ...[...clients, server].map((each) => podObject({ ...each, node })),
+        ...[...clients, ...servers].map((each) => podObject({ ...each, node })),
       ],
     });
-    network = await createNetwork({ backend, pods: [...clients, server] });
+    network = await createNetwork({ backend, pods: [...clients, ...servers] });
     await network.refuse();
   });
   afterAll(() => network.destroy());
 
   test('a dropped packet is an Event on both Pods', async () => {
+    const to = `${namespace}/${server.name}`;
     const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
     const from = `${namespace}/${web.name}`;
@@ -63,7 +65,7 @@ describe.each<[Backend, number]>([
     const shown = await describePod(server.name);
     expect(shown).toMatch(
       new RegExp(
-        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +.* ${from} \\(10\\.${net}\\.${row}\\.${first + 1}\\) on port 5432/TCP`,
+        `Warning +PacketDrop +\\S+ +kube-netfilter-tailer +.* ${from} \\(10\\.${net}\\.${row}\\.${first + 2}\\) on port 5432/TCP`,
       ),
     );
     expect(await describePod(web.name)).toMatch(
@@ -78,15 +80,19 @@ describe.each<[Backend, number]>([
     [6, 'tcp', 9443, 'on port 9443/TCP', resolver],
     [6, 'udp', 4789, 'on port 4789/UDP', resolver],
     [6, 'icmp', 0, 'ICMPv6 echo request', probe],
+    // The kernel prints neither the name nor the ports of SCTP.
+    [4, 'sctp', 3868, String.raw`\(10\.\S+\) over SCTP`, probe],
+    [6, 'sctp', 3868, String.raw`\(fd00:\S+\) over SCTP`, probe],
   ] as const)(
     'IPv%i %s: every packet is counted, on both Pods',
     async (family, protocol, port, what, client) => {
-      const from = `${namespace}/${client.name}`;
+      const other = servers[family === 4 ? 0 : 1];
+      const [from, to] = [client, other].map(({ name }) => `${namespace}/${name}`) as [string, string];
       const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
       await agent.untilReady();
       await network.send({ from, to, family, protocol, port, count: 37 });
       const events = await rig.untilEvents(namespace, (all) => both(all, what, 37));
-      const [address, peer] = [client, server].map(({ addresses }) => addresses[family === 4 ? 0 : 1]);
+      const [address, peer] = [client, other].map(({ addresses }) => addresses[family === 4 ? 0 : 1]);
       const messages = about(events, what).map(({ message }) => message);
       expect(messages).toContainEqual(expect.stringContaining(`from ${from} (${address})`));
       expect(messages).toContainEqual(expect.stringContaining(`to ${to} (${peer})`));
@@ -99,7 +105,7 @@ describe.each<[Backend, number]>([
   test('kubectl events --for shows the same', async () => {
     const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel', STATE_DIR: stateDir });
     await agent.untilReady();
-    const from = `${namespace}/${probe.name}`;
+    const [from, to] = [probe, server].map(({ name }) => `${namespace}/${name}`) as [string, string];
     await network.send({ from, to, family: 4, protocol: 'udp', port: 514, count: 3 });
     const events = await rig.untilEvents(namespace, (all) => both(all, '514/UDP', 3));
     const { stdout } = await controlPlane.kubectl(['events', '-n', namespace, '--for', `pod/${server.name}`]);
@@ -118,8 +124,9 @@ describe.each<[Backend, number]>([
   }
 });
 
+/** `what`: a regular expression. */
 function about(events: readonly StoredEvent[], what: string): StoredEvent[] {
-  return events.filter(({ message }) => message.includes(what));
+  return events.filter(({ message }) => new RegExp(what).test(message));
 }
 
 /** Whether server and client have Events of that, with that count: at some minute of every hour a Pod's new packets get a new one. */

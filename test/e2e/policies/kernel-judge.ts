@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { run } from '../network/command.ts';
 import { createNetwork, type Network } from '../network/network.ts';
-import { sendEchoRequests } from '../network/sending.ts';
+import { initSender, sendEchoRequests } from '../network/sending.ts';
 import { admittedEchoSets, admittedSet } from './nft-compiler.ts';
 import type { Probe } from './prober.ts';
 
@@ -34,8 +34,12 @@ export interface KernelJudge {
 
 /** Node.js has no raw sockets, which SCTP takes where the kernel does not have it. */
 const programs = [
-  { file: 'prober.ts', with: process.execPath, sends: (protocol: string) => protocol === 'TCP' || protocol === 'UDP' },
-  { file: 'sctp-sender.py', with: 'python3', sends: (protocol: string) => protocol === 'SCTP' },
+  {
+    file: join(import.meta.dirname, 'prober.ts'),
+    with: process.execPath,
+    sends: (protocol: string) => protocol === 'TCP' || protocol === 'UDP',
+  },
+  { file: initSender, with: 'python3', sends: (protocol: string) => protocol === 'SCTP' },
 ];
 
 interface Sender {
@@ -108,7 +112,7 @@ async function startSender(
   { file, with: program, sends }: (typeof programs)[number],
 ): Promise<Sender> {
   const args = ['netns', 'exec', network.namespaceOf(`${machine.namespace}/${machine.name}`), program];
-  const child = spawn('ip', [...args, join(import.meta.dirname, file)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('ip', [...args, file], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await nextLine(lines);
   return { machine, sends, child, lines };
