@@ -34,7 +34,7 @@ beforeAll(async () => {
   await createObjects(controlPlane, {
     items: [
       nodeObject(node, '192.168.97.1'),
-      ...[1, 2, 3].map((number) =>
+      ...Array.from({ length: 11 }, (_, index) => index + 1).map((number) =>
         podObject({
           namespace,
           name: `web-${number}`,
@@ -71,9 +71,12 @@ async function scene() {
     env,
     folder,
     start: (): AgentProcess => rig.start(env),
-    drop: (count = 1, peer = 0): void => {
-      for (let packet = 0; packet < count; packet++)
-        appendFileSync(log, dropLine(`203.0.113.${peer + (written % 5)}`, `10.97.1.${1 + (written++ % 3)}`, 80));
+    /** From five peers; to one of the Pods, or to the first three in turns. */
+    drop: (count = 1, peer = 0, to?: number): void => {
+      for (let packet = 0; packet < count; packet++) {
+        const pod = to ?? 1 + (written % 3);
+        appendFileSync(log, dropLine(`203.0.113.${peer + (written++ % 5)}`, `10.97.1.${pod}`, 80));
+      }
     },
     written: () => written,
     inFile: (): FlowRecord[] => rowsIn(join(folder, 'audit')),
@@ -161,8 +164,8 @@ test('killed at any moment, with a receiver that fails at any moment and policie
     const end = performance.now() + 1500 + Math.random() * 6000;
     const isAwaited = (): boolean => (run === 4 && !cameTwice('default-deny')) || (run === 7 && !cameTwice('later'));
     while (performance.now() < end || (isAwaited() && performance.now() < end + 60_000)) {
-      // A peer of each run: policies are read for its Event.
-      drop(1 + Math.floor(Math.random() * 20), 10 * run);
+      // A Pod of each run: policies are read for its Events, and it has eight places.
+      drop(1 + Math.floor(Math.random() * 20), 10 * run, 4 + run);
       await delay(20);
     }
     agent.signal('SIGKILL');

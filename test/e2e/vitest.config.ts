@@ -41,5 +41,7 @@ function project(
   groupOrder: number,
   files: { include: string[]; exclude?: string[]; maxWorkers: number },
 ): UserProjectConfigExport {
-  return { test: { name, root: import.meta.dirname, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files } };
+  const root = import.meta.dirname;
+  const setupFiles = join(root, '../fast-check.ts');
+  return { test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files } };
 }

@@ -124,7 +124,7 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
       includeNoise: false,
       programsAnywhere: true,
     });
-    for (const scene of fc.sample(scenes, 12)) {
+    for (const scene of fc.sample(scenes, 24)) {
       const pods = podsOf(scene);
       const { verdict, trace } = evaluator(scene.policies, scene.namespaces);
       const tried = attempts.filter((_, index) => index % 4 === lines % 4);
@@ -157,5 +157,5 @@ test('a line that the kernel prints for a packet that it drops leads to the poli
     log.close();
   }
   expect(lines).toBeGreaterThan(50);
-  expect(Math.min(ofSctp.denied, ofSctp.open)).toBeGreaterThan(5);
+  expect(Math.min(ofSctp.denied, ofSctp.open)).toBeGreaterThan(0);
 });
