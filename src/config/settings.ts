@@ -96,8 +96,8 @@ export const settings = {
     env: 'POLICIES',
     value: 'auto|off',
     help:
-      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (component policies; ' +
-      'docs/why.md); off: policies are not read',
+      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
+      'off: policies are not read',
     default: 'auto',
     choices: policiesChoices,
   },

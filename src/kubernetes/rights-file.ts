@@ -1,6 +1,9 @@
 /** What grants the agent all that it may do; test/commands/doctor/rights.test.ts holds it against what `doctor` asks for. */
 export const rightsFile = 'deploy/base/rbac.yaml';
 
+/** What grants it the right to read network policies. */
+export const policiesFile = 'deploy/base/policies.yaml';
+
 /** What to do about a right that is missing, whoever has found that out. */
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 

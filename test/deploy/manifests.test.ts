@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
-import { rightsFile } from '../../src/kubernetes/rights-file.ts';
+import { policiesFile, rightsFile } from '../../src/kubernetes/rights-file.ts';
 import {
   type Container,
   type DaemonSet,
@@ -109,20 +109,24 @@ test("the host's processes are seen by conntrack-owners only: their files are be
   ]);
 });
 
-test('only the base, what looks up Pods, what asks Namespaces, what sets a condition, what reads policies and who may look at flows grant rights, and those of the base are those that the end-to-end tests run under', () => {
+test('only the base, what looks up Pods, what asks Namespaces, what sets a condition and who may look at flows grant rights', () => {
   const granting = files.filter((file) =>
-    readManifests(file).some(({ kind }) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(kind)),
+    readManifests(file).some(
+      (each) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(each.kind) && !('$patch' in each),
+    ),
   );
   expect(granting).toEqual([
+    policiesFile,
     rightsFile,
     'deploy/components/audit-opt-out/rbac.yaml',
     'deploy/components/calico-lookups/rbac.yaml',
     'deploy/components/live-drops/rbac.yaml',
     'deploy/components/node-condition/rbac.yaml',
-    'deploy/components/policies/rbac.yaml',
     'deploy/components/shared-directory/rbac.yaml',
   ]);
-  expect(readKustomization('deploy/base/kustomization.yaml').resources).toContain('rbac.yaml');
+  expect(readKustomization('deploy/base/kustomization.yaml').resources).toEqual(
+    expect.arrayContaining(['rbac.yaml', 'policies.yaml']),
+  );
 });
 
 /** None in a patch that is about the Pod alone. */

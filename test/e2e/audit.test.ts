@@ -178,9 +178,9 @@ test('killed at any moment, with a receiver that fails at any moment and policie
   expect(inFile().some((record) => record['policy.verdict'] === undefined)).toBe(true);
 });
 
-/** A kubeconfig with the rights of the component policies. */
+/** A kubeconfig with the right to read policies. */
 async function readingPolicies(): Promise<string> {
-  const rules = ['deploy/base/rbac.yaml', 'deploy/components/policies/rbac.yaml'].flatMap((file) =>
+  const rules = ['deploy/base/rbac.yaml', 'deploy/base/policies.yaml'].flatMap((file) =>
     readManifests(file).flatMap((manifest) => (manifest as { rules?: Rule[] }).rules ?? []),
   );
   return await controlPlane.writeKubeconfig('audit-policies', await accountWith(controlPlane, 'audit-policies', rules));

@@ -55,6 +55,15 @@ describe.each(ways)('%s with %j', (base, added) => {
   test('its rights are those of deploy/base/rbac.yaml', () => {
     expect(clusterRole(parseManifests(rendered))).toEqual(clusterRole(readManifests('deploy/base/rbac.yaml')));
   });
+
+  test('it reads network policies, or with no-policies neither does so nor may', () => {
+    const roles = parseManifests(rendered).filter(({ metadata }) => metadata.name === `${namespace}-policies`);
+    const off = podOf(rendered).containers[0]?.env?.find(({ name }) => name === 'POLICIES')?.value;
+    const isOff = added.includes('components/no-policies');
+    expect([roles.map(({ kind }) => kind), off]).toEqual(
+      isOff ? [[], 'off'] : [['ClusterRole', 'ClusterRoleBinding'], undefined],
+    );
+  });
 });
 
 test('an unknown field is refused', async () => {

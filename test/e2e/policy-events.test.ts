@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
+import { policiesFile, rightsFile } from '../../src/kubernetes/rights-file.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import {
@@ -17,7 +18,7 @@ import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import type { Rule } from './granted.ts';
 
-/** Which policy denied a packet, in the Events of an agent with the rights of the component policies, at a real API server. */
+/** Which policy denied a packet, in the Events of an agent with the rights that the base grants, at a real API server. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'policies-node';
@@ -26,7 +27,7 @@ let reading: string;
 
 beforeAll(async () => {
   rig = await createAgentRig(controlPlane);
-  const rules = ['deploy/base/rbac.yaml', 'deploy/components/policies/rbac.yaml'].flatMap((file) =>
+  const rules = [rightsFile, policiesFile].flatMap((file) =>
     readManifests(file).flatMap((manifest) => (manifest as { rules?: readonly Rule[] }).rules ?? []),
   );
   reading = await controlPlane.writeKubeconfig('policies', await accountWith(controlPlane, 'policies', rules));
@@ -129,6 +130,7 @@ test('without the right an Event is as before, and the log has one line of it', 
   expect(agent.log.filter(({ msg }) => String(msg).includes('networkpolicies'))).toHaveLength(1);
   const { body } = await agent.get('/metrics');
   expect(body).not.toMatch(/resource="networkpolicies"/);
+  for (const path of ['/healthz', '/readyz']) expect((await agent.get(path)).status).toBe(200);
 });
 
 test('with POLICIES=off nothing is read, and nothing is in the log', async () => {

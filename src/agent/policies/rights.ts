@@ -1,14 +1,14 @@
 import type { Connection } from '../../kubernetes/connection.ts';
 import { may } from '../../kubernetes/pod-finders/may.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
+import { policiesFile } from '../../kubernetes/rights-file.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Log } from '../../telemetry/logger.ts';
 
 /** After that a right that was missing is asked for again. */
 const age: Millis = 600_000;
 
-const missing =
-  'Events do not say which policy denied a packet: the right to list networkpolicies is missing. Grant it with the component policies, or set POLICIES=off';
+const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
 
 export interface PolicyRightsOptions {
   readonly connection: Pick<Connection, 'request'>;

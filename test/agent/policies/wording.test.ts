@@ -20,7 +20,7 @@ test('a right that is missing, and then is there', async () => {
   scene.allowed = true;
   expect(await granted()).toBe(true);
   expect(logged).toStrictEqual([
-    'Events do not say which policy denied a packet: the right to list networkpolicies is missing. Grant it with the component policies, or set POLICIES=off',
+    'Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply deploy/base/policies.yaml, or set POLICIES=off',
     'Policies can be listed now: Events say which one denied a packet',
   ]);
 });

@@ -3,7 +3,13 @@ import { loadAllYaml } from '@kubernetes/client-node';
 import { describe, expect, test } from 'vitest';
 import { checkRights } from '../../../src/commands/doctor/checks/rights.ts';
 import { conditionRight, optOutRight, rights } from '../../../src/commands/doctor/rights.ts';
-import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
+import {
+  calicoKinds,
+  clusterPolicyKinds,
+  namespacedPolicyKinds,
+  networkSetKinds,
+} from '../../../src/kubernetes/policy-kinds.ts';
+import { policiesFile, rightsFile } from '../../../src/kubernetes/rights-file.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 
 interface Rule {
@@ -21,14 +27,29 @@ test.each([
   ['a setting of the audit', 'deploy/components/audit-opt-out/rbac.yaml', [optOutRight]],
   ['the condition of the Node', 'deploy/components/node-condition/rbac.yaml', [conditionRight]],
 ])('those of %s are those of the file that grants them', (_, file, expected) => {
+  const asked = expected.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
+  expect(asked.toSorted()).toEqual(grantedBy(file).toSorted());
+});
+
+test('policies.yaml grants a list of each kind that verdicts are made of, and nothing else', () => {
+  const kinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
+  const asked = [
+    ...kinds.map(({ apiVersion, plural }) => `list ${plural} ${apiVersion.split('/', 1)[0]}`),
+    'list namespaces ',
+    'list endpointslices discovery.k8s.io',
+    'list serviceaccounts ',
+  ];
+  expect(grantedBy(policiesFile).toSorted()).toEqual(asked.toSorted());
+});
+
+/** `VERB RESOURCE GROUP` of each right of the ClusterRole in a file. */
+function grantedBy(file: string): string[] {
   const text = readFileSync(new URL(file, root), 'utf8');
   const role = (loadAllYaml(text) as { kind: string; rules?: Rule[] }[]).find(({ kind }) => kind === 'ClusterRole');
-  const granted = (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
+  return (role?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`))),
   );
-  const asked = expected.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
-  expect(asked.toSorted()).toEqual(granted.toSorted());
-});
+}
 
 /** An API server that grants all but these. */
 function lacking(...denied: string[]): ReturnType<typeof fakeApi> {

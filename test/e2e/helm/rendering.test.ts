@@ -28,9 +28,9 @@ const components: Readonly<Record<string, Values>> = {
   'docker-runtime': { dockerRuntime: true },
   'host-network': { hostNetwork: true },
   'live-drops': { liveDrops: true },
+  'no-policies': { policies: false },
   'node-condition': { nodeCondition: true },
   'pod-monitor': { podMonitor: { enabled: true } },
-  policies: { policies: true },
   'shared-directory': { lookups: { directory: { enabled: true } } },
 };
 const names = Object.keys(components);

@@ -101,6 +101,10 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
   value: directory
 {{- end }}
 {{- end }}
+{{- if not (or .Values.policies (hasKey $config "policies")) }}
+- name: POLICIES
+  value: 'off'
+{{- end }}
 {{- $sinks := list -}}
 {{- if .Values.audit.file }}{{ $sinks = append $sinks "file:/audit/audit.ndjson" }}{{ end }}
 {{- with .Values.audit.otlp }}{{ $sinks = append $sinks (printf "otlp:%s" .) }}{{ end }}
@@ -129,7 +133,7 @@ prometheusRule.runbookBase is now docsUrl, for the links of the dashboard and of
   value: /etc/kube-netfilter-tailer/config.yaml
 {{- end }}
 {{- range .Values.extraEnv }}
-{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "AUDIT" "AUDIT_OPT_OUT" "NODE_CONDITION" "DROPS_ADDRESS" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
+{{- if has .name (list "NODE_NAME" "POD_NAME" "POD_NAMESPACE" "SOURCES" "METRICS_ADDRESS" "HEALTH_ADDRESS" "STATE_DIR" "PROC_ROOT" "DIRECTORY" "POD_LOOKUPS" "POLICIES" "AUDIT" "AUDIT_OPT_OUT" "NODE_CONDITION" "DROPS_ADDRESS" "CONFIG_FILE" "DOCS_URL" "METRICS_SERVER_PORT") }}
 {{- fail (printf "extraEnv: %s is the chart's to set: take it out, and put the setting under config" .name) }}
 {{- end }}
 {{- end }}

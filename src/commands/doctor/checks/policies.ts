@@ -8,6 +8,7 @@ import {
   type PolicyKind,
   servedKinds,
 } from '../../../kubernetes/policy-kinds.ts';
+import { policiesFile } from '../../../kubernetes/rights-file.ts';
 import { isCalico } from '../../../policies/policies.ts';
 import { type Api, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
@@ -28,8 +29,9 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
   const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
   if (granted === undefined) return unknown('it is not known whether policies may be listed', seeApiServer);
   if (!granted)
-    return ok(
-      'not read, so Events do not say which policy denied a packet: the component policies grants the right to list them',
+    return warning(
+      'may not list networkpolicies, so Events do not say which policy denied a packet',
+      `apply ${policiesFile}, or set POLICIES=off`,
     );
   const kinds = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
   if (kinds === undefined) return unknown('it is not known which kinds of policies there are', seeApiServer);
@@ -43,7 +45,7 @@ export async function checkPolicies(api: Pick<Api, 'request'>, { policies }: Pic
   if (missing.length > 0)
     return warning(
       `may not list ${missing.map(([group, resource]) => (group === '' ? resource : `${resource}.${group}`)).join(', ')}, so often it is unknown which policy denied a packet`,
-      'grant it with the component policies, in its present form',
+      `apply ${policiesFile} in its present form`,
     );
   return ok(`Events say which policy denied a packet, of ${shown(kinds)}`);
 }
