@@ -12,7 +12,8 @@ export {
   collectCalicoObjects,
   type NetworkSet,
 } from './calico/objects.ts';
-export { compilePolicy } from './compile.ts';
+export { compilePolicy, policyProblems } from './compile.ts';
+export type { FieldProblem } from './api/fields.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
 export { connectionOf } from './flow.ts';
 export { policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';

@@ -6,6 +6,7 @@ import type { EventText } from '../../events/event.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import { textOf } from '../../pipeline/message.ts';
+import { printable } from '../../platform/printable.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/usage-error.ts';
 import { evaluatorOf } from '../why/known-objects.ts';
@@ -53,6 +54,9 @@ function readFiles(files: readonly string[]): ReturnType<typeof readSavedFiles> 
     return readSavedFiles(files);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    throw new UsageError([`--policies ${error.message}`], 'replay');
+    throw new UsageError(
+      error.problems.map((problem) => `--policies ${printable(problem)}`),
+      'replay',
+    );
   }
 }
