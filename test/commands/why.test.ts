@@ -148,6 +148,28 @@ beforeAll(() => {
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
     'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}`,
+    'blocks.json': list([
+      networkPolicy(
+        {
+          podSelector: {},
+          ingress: [
+            {
+              from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.2.0/24'] } }],
+              ports: [{ port: 5432 }],
+            },
+            { from: [{ ipBlock: { cidr: '10.65.0.0/16' } }], ports: [{ port: 'database' }, { port: 'dv' }] },
+            { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.7/32'] } }] },
+          ],
+        },
+        'blocks',
+      ),
+    ]),
+    'exception.json': list([
+      networkPolicy(
+        { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }] }] },
+        'blocks',
+      ),
+    ]),
     'shapes.json': JSON.stringify(
       networkPolicy({ podSelector: [], policyTypes: ['ingress'], ingress: { from: [] } }, 'shapes'),
       null,
@@ -244,6 +266,7 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['a file that is cut off', [worker, postgres, '5432', ['cut.yaml']]],
     ['fields and kinds with typos', [worker, postgres, '5432', ['typos.yaml']]],
     ['JSON with fields of other shapes', [worker, postgres, '5432', ['shapes.json']]],
+    ['an exception of an ipBlock, and Pods in one', [worker, postgres, '5432', ['cluster.json', 'blocks.json']]],
     ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
     ['a rule of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-deny.json']]],
     ['a rule of Calico passes', [worker, postgres, '5432', ['cluster.json', 'calico-pass.json']]],
@@ -355,6 +378,9 @@ test('what suggest prints is as expected', async () => {
     ['a Pod, where a tier of Calico ends', worker, postgres, '5432', ['cluster.json', 'calico-end.json']],
     ['a Pod, where Calico alone isolates it', worker, postgres, '5432', ['calico-only.json']],
     ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
+    ['DNS, against an exception of an ipBlock', '192.0.2.7', postgres, '53/UDP', ['cluster.json', 'blocks.json']],
+    ['a Pod, against an exception', worker, postgres, '5432', ['cluster.json', 'exception.json']],
+    ['a port whose name has a typo', worker, postgres, '5432', ['cluster.json', 'blocks.json']],
     ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
     ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],
     ['no such Pod', 'batch/worker-8', postgres, '5432', ['cluster.json']],

@@ -134,7 +134,7 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   if (field !== 'networks') return undefined;
   const ranges = readRanges(list(value));
   if (typeof ranges === 'string') return unusable(`${ranges} of networks is no CIDR`);
-  return new NetworkPeer(ranges, [], `networks ${list(value).map(shown).join(', ')}`);
+  return new NetworkPeer(ranges, `networks ${list(value).map(shown).join(', ')}`);
 }
 
 /** v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */

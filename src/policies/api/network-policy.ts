@@ -2,7 +2,7 @@
 import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
-import { NetworkPeer, PodPeer } from '../clauses/peers.ts';
+import { BlockPeer, PodPeer } from '../clauses/peers.ts';
 import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Direction } from '../model.ts';
 import type { Policy, Rule } from '../policy.ts';
@@ -88,8 +88,9 @@ function blockClause(block: Json): Clause {
   const ranges = readRanges([cidr]);
   const excepted = readRanges(except);
   if (typeof ranges === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
+  const parts = excepted.map((range, index) => ({ range, text: shown(except[index]) }));
   const but = except.length === 0 ? '' : ` except ${except.map(shown).join(', ')}`;
-  return new NetworkPeer(ranges, excepted, `ipBlock ${shown(cidr)}${but}`);
+  return new BlockPeer(ranges, parts, `ipBlock ${shown(cidr)}${but}`);
 }
 
 /** The text that is no range, where one is none. */
