@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import type { Json } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { collectObjects, type KnownObjects } from './known-objects.ts';
+import { collectObjects, type Collector, type KnownObjects } from './known-objects.ts';
 import { problemsOf } from './policy-problems.ts';
 
-/** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. */
-export function readSavedFiles(files: readonly string[]): KnownObjects {
-  const { add, complete, endpoints, objects } = collectObjects();
+/** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
+export function readSavedFiles(files: readonly string[], collector: Collector = collectObjects()): KnownObjects {
+  const { add, complete, endpoints, objects } = collector;
   for (const file of files) {
     const { content, documents } = documentsOf(file);
     const problems = problemsOf(file, content, documents);
