@@ -1,5 +1,5 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { EventDetails, FlowDetails, ScanDetails } from '../model/finding.ts';
+import { type EventDetails, type FlowDetails, isSummary, type ScanDetails } from '../model/finding.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
 import { withoutMarkup } from '../platform/printable.ts';
@@ -34,7 +34,9 @@ function sentencesOf(
 ): string[] {
   if (details.kind === 'flow') return flowSentences(details, series, answer);
   if (details.kind === 'ports') return portsSentences(details.example, series);
-  return details.kind === 'overflow' ? overflowSentences(details.example, series) : scanSentences(details, series);
+  return details.kind === 'overflow'
+    ? overflowSentences(details.example, series)
+    : scanSentences(details, series, answer);
 }
 
 function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdict | undefined): string[] {
@@ -167,33 +169,48 @@ function overflowSentences(example: FlowDetails, series: Series): string[] {
     `${openingOfMany(example, series)}.`,
     scan ? `This looks like a port scan${example.direction === 'sending' ? ': check what this Pod runs' : ''}.` : '',
     'Too many distinct drops; this Event counts the rest.',
+    isSummary(finding) ? summary : '',
     ...logged(example, finding.node),
   ];
 }
 
-function scanSentences({ of, example }: ScanDetails, series: Series): string[] {
-  const { node } = series.finding;
+/** What many Pods being tried looks like; both where it may be either. */
+function lookOf({ scan }: Series, { enforcer }: FlowDetails): string {
+  const rule = enforcer === 'network-policy' ? 'a policy' : 'a rule';
+  if (scan?.look === 'scan') return 'This looks like a scan.';
+  if (scan?.look === undefined) return `This looks like a scan, or like monitoring that ${rule} keeps out.`;
+  return `This looks like monitoring or a load balancer's health checks that ${rule} keeps out: one port, at a steady pace.`;
+}
+
+const summary = 'This is a summary: the Events of these Pods count the same packets.';
+
+function scanSentences({ of, example }: ScanDetails, series: Series, answer: PolicyVerdict | undefined): string[] {
+  const { finding, peers, ports } = series;
   const { peer } = example;
+  const look = lookOf(series, example);
+  const ends = logged(example, finding.node);
   if (of === 'target') {
-    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : `node ${node}`;
-    return [
-      `${openingOfMany(example, series)}.`,
-      `Part of a scan of many Pods: see the Event NetworkScan of ${place}. This one counts the packets for this Pod.`,
-      ...logged(example, node),
-    ];
+    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : `node ${finding.node}`;
+    const scanner = peer.kind === 'pod' ? `Check what ${nameOf(peer)} runs.` : '';
+    const advice = series.scan?.look === 'scan' ? scanner : targetAdvice(example, series, answer);
+    const whole = `Many Pods are tried; their summary is the Event NetworkScan of ${place}.`;
+    return [`${openingOfMany(example, series)}.`, ...ends, look, whole, advice];
   }
-  const what = 'This looks like a scan, or like monitoring that a policy keeps out.';
-  const where = 'Pods among them have Events of their own, which count their packets.';
-  if (of === 'scanner')
-    return [`${openingOfMany(example, series)}.`, `Check what this Pod runs. ${what}`, where, ...logged(example, node)];
-  const { seen, past } = series.peers;
-  const count = `${past > 0 ? 'over ' : ''}${seen.length} ${seen.length === 1 ? 'Pod' : 'Pods'}`;
-  return [
-    `Packets from ${peerText(peer, aloneAs(peer))} to ${count} of this node were dropped (${listed(seen, past)})${portsText(series.ports)}.`,
-    what,
-    where,
-    ...logged(example, node),
-  ];
+  if (of === 'scanner') {
+    const check = series.scan?.look === 'monitoring' ? '' : 'Check what this Pod runs.';
+    const where = 'Pods among them have Events of their own, which count their packets.';
+    return [`${openingOfMany(example, series)}.`, check, look, where, ...ends];
+  }
+  const count = `${peers.past > 0 ? 'over ' : ''}${peers.seen.length} ${peers.seen.length === 1 ? 'Pod' : 'Pods'}`;
+  const which = `${count} of this node were dropped (${listed(peers.seen, peers.past)})${portsText(ports)}`;
+  return [`Packets from ${peerText(peer, aloneAs(peer))} to ${which}.`, look, summary, ...ends];
+}
+
+/** What may be true of all its packets, or what policies say of the peer that is named. */
+function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: PolicyVerdict | undefined): string {
+  const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
+  if (answer === undefined) return adviseOn({ ...example, policy: undefined, refusedBy: undefined }, own);
+  return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
 /** Of many packets, which came by several ways and policies. */

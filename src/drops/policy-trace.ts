@@ -1,6 +1,7 @@
 /** The policies that are asked about a drop, and what they say of it. */
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding, FlowDetails } from '../model/finding.ts';
+import type { Series } from '../model/series.ts';
 import {
   connectionOf,
   type Direction,
@@ -24,6 +25,13 @@ export interface KnownPolicies {
 export interface PolicyNeeds {
   readonly pods: readonly ObjectRef[];
   readonly namespaces: readonly string[];
+}
+
+/** What policies are asked about for the Event of a series: of a scan of one port, the connection of the first packet. */
+export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
+  const { details } = finding;
+  const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
+  return isOfOne ? { ...finding, details: details.example } : finding;
 }
 
 /** Undefined where policies have no part in the drop, or it is not known well enough what was dropped. */

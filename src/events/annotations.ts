@@ -1,5 +1,11 @@
 import type { Endpoint } from '../model/endpoint.ts';
-import type { EventDetails, FlowDetails, PortsDetails, ScanDetails } from '../model/finding.ts';
+import {
+  type EventDetails,
+  type FlowDetails,
+  isSummary,
+  type PortsDetails,
+  type ScanDetails,
+} from '../model/finding.ts';
 import type { IncidentDetails } from '../model/incident.ts';
 import type { PolicyName } from '../model/packet.ts';
 import type { DistinctValues, Series } from '../model/series.ts';
@@ -27,7 +33,8 @@ type Key =
   | 'peer'
   | 'peers'
   | 'policy'
-  | 'policy-evidence';
+  | 'policy-evidence'
+  | 'summary';
 
 /** What a later write may no longer know: a policy that was changed, or is one of several that deny. A patch takes these away. */
 export const passing: readonly string[] = (['policy', 'policy-evidence'] satisfies Key[]).map(
@@ -42,7 +49,8 @@ type Values = Partial<Record<Key, string | number | undefined>>;
  */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
-  const values: Values = { schema: annotationSchema, node, ...valuesOf(details, series, policy) };
+  const summary = isSummary(series.finding) ? 'true' : undefined;
+  const values: Values = { schema: annotationSchema, node, ...valuesOf(details, series, policy), summary };
   const annotations: Record<string, string> = {};
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined || value === '') continue;

@@ -1,4 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
+import { isSummary } from '../model/finding.ts';
 import type { Series, Turn, WriteResult } from '../model/series.ts';
 import { createCooldown } from '../platform/cooldown.ts';
 import { denierOf } from './denial.ts';
@@ -62,7 +63,7 @@ export function createAttempts({ table, now, ...options }: AttemptsOptions) {
       const outcome = await options.write(taken).catch(failedByItself);
       if (outcome.kind === 'written') {
         table.published(series, outcome.published);
-        options.onWritten(outcome.packets);
+        if (!isSummary(series.finding)) options.onWritten(outcome.packets);
         options.onResult(outcome.verb, 'ok', series, undefined);
         return 'done';
       }

@@ -75,3 +75,8 @@ export interface Finding {
   elsewhere?: true | undefined;
   details: EventDetails;
 }
+
+/** Whether the Event counts packets that Events of Pods count, too: drops are of Pods, so a Node's Event repeats them. */
+export function isSummary({ regarding, details }: Pick<Finding, 'regarding' | 'details'>): boolean {
+  return regarding.kind === 'Node' && details.kind !== 'incident';
+}

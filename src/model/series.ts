@@ -53,6 +53,20 @@ export const writeResults = [
 ] as const;
 export type WriteResult = (typeof writeResults)[number];
 
+/** What distinguishes a scan from monitoring that is kept out. Minutes begin with the first packet, and begin again after a pause. */
+export interface ScanSigns {
+  /** Undefined as long as it may be either. */
+  look?: 'scan' | 'monitoring' | undefined;
+  since: Millis;
+  /** Minutes that are over, without a pause. */
+  minutes: number;
+  /** In these minutes, and in the busiest of them. */
+  packets: number;
+  most: number;
+  /** Packets in the minute that is not over. */
+  current: number;
+}
+
 export interface Series {
   finding: Finding;
   /** Number of the window; with the finding's identity it makes the name of the Event. */
@@ -67,6 +81,8 @@ export interface Series {
   peers: DistinctValues;
   /** `5432/TCP` and the like; none of a single flow, whose port is in its details. */
   ports: DistinctValues;
+  /** Only of who is refused by many objects, and of these objects. */
+  scan?: ScanSigns | undefined;
   published: Published;
   /** When the next write is due; null when there is nothing to publish. */
   due: Millis | null;

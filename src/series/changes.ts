@@ -91,7 +91,9 @@ function removal(series: Series, key: string): StateChange[] {
 }
 
 function whole({ peers, ports, ...series }: Series, key: string, isPast: boolean): StateChange[] {
-  const changes: StateChange[] = [['set', `series ${key}`, { ...series, isPast }]];
+  const changes: StateChange[] = [
+    ['set', `series ${key}`, { ...series, ...(series.scan && { scan: { ...series.scan } }), isPast }],
+  ];
   if (peers.seen.length > 0) changes.push(['set', `peers ${key}`, copy(peers)]);
   if (ports.seen.length > 0) changes.push(['set', `ports ${key}`, copy(ports)]);
   return changes;
@@ -102,8 +104,16 @@ function copy({ seen, past }: DistinctValues): DistinctValues {
 }
 
 function difference(series: Series, key: string, before: Noted, now: Noted): StateChange[] {
-  const { count, first, last, suppressed, due, published } = series;
-  const fields = { count, first, last, suppressed, due, ...(before.published !== published && { published }) };
+  const { count, first, last, suppressed, due, published, scan } = series;
+  const fields = {
+    count,
+    first,
+    last,
+    suppressed,
+    due,
+    ...(before.published !== published && { published }),
+    ...(scan !== undefined && { scan: { ...scan } }),
+  };
   return [
     ['merge', `series ${key}`, fields],
     ...extension(`peers ${key}`, series.peers, before.peers, now.peers),

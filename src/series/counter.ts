@@ -7,7 +7,8 @@ import type { OpenSeries } from './open-series.ts';
 import { noteOthers } from './others.ts';
 import { type Pending, withdraw } from './pending.ts';
 import { singleFinding } from './many-ports.ts';
-import { strangerFinding } from './scans.ts';
+import { noteScanSigns } from './scan-signs.ts';
+import { scanIdentity, strangerFinding } from './scans.ts';
 
 export interface CounterOptions {
   open: OpenSeries;
@@ -80,10 +81,17 @@ export function createCounter({ open, pending, restored, onCounted }: CounterOpt
     add(series, finding, weight, time, last ?? time);
     const refused = noteOthers(series, finding, from);
     if (refused !== undefined) held.scans.joined(series, refused);
+    if (details.kind === 'scan') noteScanSigns(series, weight, last ?? time, () => triedBy(finding));
     onCounted(series, time);
     const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
     if (stranger !== undefined) countOne({ finding: stranger, time, weight, last, from });
     return series;
+  }
+
+  /** What a Pod that is tried has of the packets, if it counts them as those of a scan. */
+  function triedBy({ details, related, node }: Finding): Series | undefined {
+    const object = details.kind === 'scan' ? related : details.kind === 'flow' ? details.peer.object : undefined;
+    return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
   /** A peer turned out to scan: what no Event counts yet is counted with its scan. */

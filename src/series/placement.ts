@@ -77,6 +77,9 @@ export function createPlacement({ total, held, slots, withdraw, sweep }: Placeme
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
+    // The pace of packets is known from the hour before.
+    const before = held.get(finding.identity)?.scan;
+    if (before !== undefined) series.scan = { ...before, look: undefined };
     held.add(series);
     return series;
   }

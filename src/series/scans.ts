@@ -112,7 +112,10 @@ export function strangerFinding(finding: Finding): Finding | undefined {
   return { ...joint(finding, 'stranger', details), identity, regarding: nodeRef(node), related: finding.regarding };
 }
 
-export function scanIdentity({ regarding, node }: Finding, of: 'target' | 'scanner'): string {
+export function scanIdentity(
+  { regarding, node }: Pick<Finding, 'regarding' | 'node'>,
+  of: 'target' | 'scanner',
+): string {
   return `scan|${of}|${objectKey(regarding)}|${node}`;
 }
 

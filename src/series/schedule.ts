@@ -14,8 +14,5 @@ const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) 
 export function dueAfter(series: Series, time: Millis): Millis {
   const { writes, at } = series.published;
   if (writes === 0 || at === null) return time + firstDelay;
-  const { details } = series.finding;
-  const isTarget = details.kind === 'scan' && details.of === 'target';
-  const interval = isTarget ? longestWait : intervals[Math.min(writes, intervals.length) - 1];
-  return Math.max(time + firstDelay, at + (interval ?? 0));
+  return Math.max(time + firstDelay, at + (intervals[Math.min(writes, intervals.length) - 1] ?? 0));
 }

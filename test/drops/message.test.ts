@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/pipeline/message.ts';
+import { nodeRef } from '../../src/model/endpoint.ts';
+import type { PolicyVerdict } from '../../src/drops/policy-verdict.ts';
 import type { FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Series, DistinctValues } from '../../src/model/series.ts';
 import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../builders.ts';
@@ -240,13 +242,21 @@ test.each(['a\tb', 'a\nb', 'a\r\nb', 'a\u0085b', 'a\u001b[31mb'])(
   },
 );
 
-const scan = (of: ScanDetails['of'], example: Partial<FlowDetails>, peers: string[], ports: string[]): string =>
+const scan = (
+  of: ScanDetails['of'],
+  example: Partial<FlowDetails>,
+  peers: string[],
+  ports: string[],
+  { look, answer }: { look?: 'scan' | 'monitoring'; answer?: PolicyVerdict } = {},
+): string =>
   messageOf(
     series({
       finding: finding({ details: { kind: 'scan', of, example: flow(example) } }),
       peers: distinct(peers),
       ports: distinct(ports),
+      scan: { since: 0, minutes: 0, packets: 0, most: 0, current: 1, look },
     }),
+    { answer },
   );
 
 const manyPorts = (example: Partial<FlowDetails>, seen: string[], past = 0): string =>
@@ -313,33 +323,73 @@ describe('many ports of one peer', () => {
 describe('a scan', () => {
   const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab') });
   const pods = Array.from({ length: 110 }, (_, number) => `shop/web-${number}`);
-  const look = 'This looks like a scan, or like monitoring that a policy keeps out.';
-  const where = 'Pods among them have Events of their own, which count their packets.';
+  const either = 'This looks like a scan, or like monitoring that a rule keeps out.';
+  const summary = 'This is a summary: the Events of these Pods count the same packets.';
+  const toPods = `Packets from 203.0.113.9 (outside the cluster) to 110 Pods of this node were dropped (shop/web-0, shop/web-1, shop/web-2, shop/web-3, shop/web-4 and 105 more)`;
+  const denied: PolicyVerdict = { outcome: 'denies', text: 'Denied by shop/default-deny.', policy: undefined };
 
   test.each<[string, string, string]>([
     [
       'of a Pod that is tried by a Pod',
       scan('target', { ...calico, peer: scanner }, ['Pod/lab/scan'], ['22/TCP']),
-      'Packet dropped when receiving traffic from lab/scan (10.65.9.9), on port 22/TCP. ' +
-        'Part of a scan of many Pods: see the Event NetworkScan of lab/scan. This one counts the packets for this Pod. [node-a, "calico-drop"]',
+      'Packet dropped when receiving traffic from lab/scan (10.65.9.9), on port 22/TCP. [node-a, "calico-drop"] ' +
+        'This looks like a scan, or like monitoring that a policy keeps out. Many Pods are tried; their summary is the Event NetworkScan of lab/scan. ' +
+        'Check ingress policies of this Pod and egress policies of its peer: kubectl -n shop describe networkpolicy; kubectl -n lab describe networkpolicy',
+    ],
+    [
+      'of a Pod that is tried by a Pod on many ports: nobody is told to let it in',
+      scan('target', { ...calico, peer: scanner }, ['Pod/lab/scan'], numbers(16), { look: 'scan' }),
+      'Packet dropped when receiving traffic from lab/scan (10.65.9.9), on ports 1/TCP, 2/TCP, 3/TCP, 4/TCP, 5/TCP and 11 more. [node-a, "calico-drop"] ' +
+        'This looks like a scan. Many Pods are tried; their summary is the Event NetworkScan of lab/scan. Check what lab/scan runs.',
     ],
     [
       'of a Pod that is tried by several addresses',
       scan('target', {}, ['203.0.113.9', '203.0.113.8'], ['22/TCP', '80/TCP']),
-      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 1 other peers, on ports 22/TCP, 80/TCP. ' +
-        'Part of a scan of many Pods: see the Event NetworkScan of node node-a. This one counts the packets for this Pod. [node-a]',
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 1 other peer, on ports 22/TCP, 80/TCP. [node-a] ' +
+        `${either} Many Pods are tried; their summary is the Event NetworkScan of node node-a.`,
+    ],
+    [
+      'of a Pod whose health checks are kept out, with what policies say of the one that is named',
+      scan('target', calico, ['203.0.113.9', '203.0.113.8'], ['8080/TCP'], { look: 'monitoring', answer: denied }),
+      'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) and 1 other peer, on port 8080/TCP. [node-a, "calico-drop"] ' +
+        "This looks like monitoring or a load balancer's health checks that a policy keeps out: one port, at a steady pace. " +
+        'Many Pods are tried; their summary is the Event NetworkScan of node node-a. For 203.0.113.9: Denied by shop/default-deny.',
+    ],
+    [
+      'of a Pod that one address checks',
+      scan('target', calico, ['203.0.113.9'], ['8080/TCP'], { look: 'monitoring', answer: denied }).slice(-30),
+      ' node-a. Denied by shop/default-deny.'.slice(-30),
     ],
     [
       'of a Pod that scans',
       scan('scanner', { direction: 'sending', peer: podEnd() }, pods, ['22/TCP']),
-      `Packet dropped when sending traffic to shop/web-0 (10.65.1.4) and 109 other peers, on port 22/TCP. Check what this Pod runs. ${look} ${where} [node-a]`,
+      `Packet dropped when sending traffic to shop/web-0 (10.65.1.4) and 109 other peers, on port 22/TCP. Check what this Pod runs. ${either} ` +
+        'Pods among them have Events of their own, which count their packets. [node-a]',
+    ],
+    [
+      'of a Pod that monitors',
+      scan('scanner', { ...calico, direction: 'sending' }, ['shop/a', 'shop/b'], ['22/TCP'], { look: 'monitoring' }),
+      "Packet dropped when sending traffic to 203.0.113.9 (outside the cluster) and 1 other peer, on port 22/TCP. This looks like monitoring or a load balancer's health checks that a policy keeps out: one port, at a steady pace. " +
+        'Pods among them have Events of their own, which count their packets. [node-a, "calico-drop"]',
+    ],
+    [
+      'of a node whose Pods an address tries',
+      scan('stranger', {}, pods, ['22/TCP', '80/TCP']),
+      `${toPods}, on ports 22/TCP, 80/TCP. ${either} ${summary} [node-a]`,
     ],
     [
       'of a node whose Pods an address scans',
-      scan('stranger', {}, pods, ['22/TCP', '80/TCP']),
-      `Packets from 203.0.113.9 (outside the cluster) to 110 Pods of this node were dropped (shop/web-0, shop/web-1, shop/web-2, shop/web-3, shop/web-4 and 105 more), on ports 22/TCP, 80/TCP. ${look} ${where} [node-a]`,
+      scan('stranger', {}, pods, ['22/TCP', '80/TCP'], { look: 'scan' }),
+      `${toPods}, on ports 22/TCP, 80/TCP. This looks like a scan. ${summary} [node-a]`,
+    ],
+    [
+      'of a node, past its places',
+      messageOf(
+        series({ finding: finding({ regarding: nodeRef('node-a'), details: { kind: 'overflow', example: flow() } }) }),
+      ).slice(-129),
+      `Too many distinct drops; this Event counts the rest. ${summary} [node-a]`.slice(-129),
     ],
   ])('%s', (_, text, expected) => {
-    expect(text).toBe(expected.replace('1 other peers', '1 other peer'));
+    expect(text).toBe(expected);
   });
 });

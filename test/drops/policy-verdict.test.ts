@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
-import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
+import { askedOf, type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
-import type { Finding, FlowDetails } from '../../src/model/finding.ts';
+import type { Finding, FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Namespace, Pod } from '../../src/policies/policies.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
 import {
@@ -241,4 +241,24 @@ test('no policy of another Namespace is named, whatever it decides', () => {
         const own = policies.includes(closedBatch) ? ['secret-name'] : [];
         expect(hidden.filter((name) => text.includes(name) && !own.includes(name))).toStrictEqual([]);
       }
+});
+
+describe('of a scan, policies are asked', () => {
+  const example = flow({ ...denied, port: 5432 });
+  const asked = (of: ScanDetails['of'], ...ports: string[]): unknown => {
+    const { details } = askedOf({
+      finding: dropped({}, { details: { kind: 'scan', of, example } }),
+      ports: { seen: ports, past: 0 },
+    });
+    return details;
+  };
+
+  test('about the first packet, where a Pod is tried on one port', () => {
+    expect(asked('target', '5432/TCP')).toBe(example);
+  });
+
+  test('about nothing where there are several ports, or several Pods', () => {
+    expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
+    expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { nodeRef } from '../../src/model/endpoint.ts';
 import { annotationsOf } from '../../src/events/annotations.ts';
 import type { ScanDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -108,6 +109,14 @@ describe('annotations of an Event for many peers', () => {
 
   test('of a scan, on the Node: who scans, and how many Pods were tried', () => {
     expect(ofScan('stranger')).toMatchObject({ peer: 'external/203.0.113.9', peers: '2' });
+  });
+
+  test('on the Node: that Events of Pods count its packets, too', () => {
+    const details = { kind: 'scan', of: 'stranger', example } as const;
+    expect(annotated({ finding: finding({ regarding: nodeRef('node-a'), details }) })).toMatchObject({
+      summary: 'true',
+    });
+    expect(annotated({ finding: incident() })).not.toHaveProperty('summary');
   });
 });
 

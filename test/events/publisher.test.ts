@@ -176,6 +176,15 @@ describe('what is due', () => {
     expect(one.most).toBe(1);
   });
 
+  test('and counts packets once more, on the Node, is no part of the packets that were published', async () => {
+    const one = rig();
+    for (let pod = 0; pod < 12; pod++)
+      one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });
+    await pass(10);
+    expect(one.results.filter((result) => result.startsWith('create ok scan|'))).toHaveLength(13);
+    expect(one.written.reduce((sum, packets) => sum + packets, 0)).toBe(12);
+  });
+
   test('waits for a long time without a look', async () => {
     const one = rig();
     const due = vi.spyOn(one.table, 'due');

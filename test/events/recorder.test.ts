@@ -186,3 +186,53 @@ describe('in the end', () => {
     );
   });
 });
+
+describe('health checks that a policy keeps out: three addresses, thirty Pods, one port, every ten seconds for two hours', () => {
+  const names = Array.from({ length: 30 }, (_, number) => `web-${number}`);
+  const { recorder, writes, take } = record();
+  const counted = new Map<string, number>();
+  for (let after = 0; after < 2 * windowLength; after += 10 * second)
+    for (const [index, name] of names.entries())
+      for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+        const details = flow({ peer: externalEnd({ address }), port: 8080 });
+        take(
+          finding({ identity: `${name} ${address}`, regarding: podRef(name), details }),
+          start + after + index * 300,
+        );
+        counted.set(name, (counted.get(name) ?? 0) + 1);
+      }
+  recorder.finish();
+  const events = [...recorder.events.values()];
+
+  test('a Pod that is hit has new counts as often as of any other problem', () => {
+    const last = windowOf(start, podRef('web-20').uid).end;
+    const ofPod = writes.filter(({ event, time }) => event.involvedObject.name === 'web-20' && time < last);
+    const seconds = ofPod.map(({ time }) => Math.round((time - start) / second));
+    const distances = seconds.slice(1).map((each, index) => each - (seconds[index] ?? 0));
+    // The budget of the node makes updates of many Pods a little later.
+    expect(distances.slice(0, 3).map((each) => Math.floor(each / 10) * 10)).toEqual([30, 60, 120]);
+    expect(Math.max(...distances)).toBeLessThan(1200);
+    expect(ofPod.at(-1)?.event.lastTimestamp).not.toBe(ofPod[0]?.event.lastTimestamp);
+  });
+
+  test('the Events of each Pod count all its packets, and summaries are on the Node only', () => {
+    const sums = new Map<string, number>();
+    for (const { involvedObject: object, count } of events)
+      if (object.kind === 'Pod') sums.set(object.name, (sums.get(object.name) ?? 0) + count);
+    expect(sums).toEqual(counted);
+    const summaries = events.filter(
+      ({ metadata }) => metadata.annotations?.['kube-netfilter-tailer/summary'] === 'true',
+    );
+    expect(summaries.map(({ involvedObject }) => involvedObject.kind)).toEqual(
+      events.filter(({ involvedObject }) => involvedObject.kind === 'Node').map(() => 'Node'),
+    );
+    expect(summaries.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('updates are within the budget of a node: 120 at once, and 240 an hour', () => {
+    const updates = writes.filter(({ verb }) => verb === 'patch').map(({ time }) => time);
+    expect(updates.filter((time) => time < start + windowLength).length).toBeLessThanOrEqual(360);
+    const later = updates.filter((time) => time >= start + windowLength && time < start + 2 * windowLength);
+    expect(later.length).toBeLessThanOrEqual(241);
+  });
+});

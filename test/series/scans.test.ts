@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
-import type { Finding, FlowDetails } from '../../src/model/finding.ts';
+import { type Finding, type FlowDetails, isSummary } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
@@ -220,11 +220,11 @@ test('a scan does not hide another problem of a Pod: that comes first', () => {
   expect(named).toEqual(['flow', 'scan of target']);
 });
 
-test('each packet is counted once on its Pod, whoever sends what in whatever order, over restarts', () => {
+test('each packet is counted in one Event of each Pod at its ends, and once more at most, in a summary on the Node, whoever sends what in whatever order, over restarts', () => {
   const steps = fc.array(
     fc.record({
       pod: fc.integer({ min: 0, max: 20 }),
-      peer: fc.integer({ min: 1, max: 2 }),
+      peer: fc.constantFrom(externalEnd({ address: '192.0.2.1' }), externalEnd({ address: '192.0.2.2' }), scanner),
       port: fc.integer({ min: 1, max: 3 }),
       weight: fc.integer({ min: 1, max: 3 }),
       next: fc.constantFrom('nothing', 'publish', 'restart'),
@@ -235,18 +235,27 @@ test('each packet is counted once on its Pod, whoever sends what in whatever ord
     fc.property(steps, (list) => {
       let table = createSeriesTable();
       const counted = new Map<string, number>();
-      const inTable = (): Series[] => [...stateOf(table).series, ...stateOf(table).past];
+      const count = (each: Finding, time: number, weight: number, peer = ''): void => {
+        table.count(each, time, weight);
+        for (const key of [each.regarding.name, peer]) counted.set(key, (counted.get(key) ?? 0) + weight);
+      };
       for (const [index, { pod, peer, port, weight, next }] of list.entries()) {
-        table.count(refused(`web-${pod}`, externalEnd({ address: `192.0.2.${peer}` }), port), at(index), weight);
-        counted.set(`web-${pod}`, (counted.get(`web-${pod}`) ?? 0) + weight);
+        count(refused(`web-${pod}`, peer, port), at(index), weight, peer.address);
+        if (peer === scanner) count(sent(`web-${pod}`, port), at(index), weight);
         if (next === 'restart') table = createSeriesTable({ restored: stateOf(table) });
         const turn = next === 'publish' ? table.next(at(index)) : undefined;
         if (turn !== undefined) publish(table, turn.series, at(index));
       }
-      const sums = new Map<string, number>();
-      for (const { finding: of, count } of inTable())
-        if (of.regarding.kind === 'Pod') sums.set(of.regarding.name, (sums.get(of.regarding.name) ?? 0) + count);
-      expect(sums).toEqual(counted);
+      const [sums, summaries] = [new Map<string, number>(), new Map<string, number>()];
+      for (const { finding: of, count: some } of [...stateOf(table).series, ...stateOf(table).past]) {
+        const peer = of.details.kind === 'scan' ? of.details.example.peer.address : '';
+        const [into, key] = isSummary(of) ? [summaries, peer] : [sums, of.regarding.name];
+        into.set(key, (into.get(key) ?? 0) + some);
+      }
+      const addresses = new Set(['', scanner.address, '192.0.2.1', '192.0.2.2']);
+      expect(sums).toEqual(new Map([...counted].filter(([key]) => !addresses.has(key))));
+      expect(summaries.has(scanner.address)).toBe(false);
+      for (const [address, some] of summaries) expect(some).toBeLessThanOrEqual(counted.get(address) ?? 0);
     }),
   );
 });

@@ -1,7 +1,7 @@
 /** What policies say of drops: they are read when an Event's message is made, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
-import { type KnownPolicies, type PolicyNeeds, policyNeeds } from '../../drops/policy-trace.ts';
+import { askedOf, type KnownPolicies, type PolicyNeeds, policyNeeds } from '../../drops/policy-trace.ts';
 import { policyVerdict, type PolicyVerdict } from '../../drops/policy-verdict.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { createPolicyReader } from '../../kubernetes/policy-objects.ts';
@@ -65,7 +65,9 @@ export function createPolicyAnswers({
   const share = createTimeShare(rowsShare);
 
   return {
-    async answerOn({ finding, last }) {
+    async answerOn(series) {
+      const { last } = series;
+      const finding = askedOf(series);
       const needs = policyNeeds(finding);
       if (needs === undefined) return undefined;
       const now = clock.now();
