@@ -21,7 +21,7 @@ export interface Rule {
 }
 
 const script =
-  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project cluster \S+))?)$/;
+  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project cluster \S+)| -- \w+ --sample \d+ --seed \d+)?)$/;
 
 /** The first rule that takes a command has it. */
 export const rules: readonly Rule[] = [

@@ -1,0 +1,101 @@
+/**
+ * Changes one operator, condition or literal of a folder of src at a time, and says which changes its unit tests do not notice:
+ *
+ *   npm run mutants -- FOLDER                         all mutants of src/FOLDER
+ *   npm run mutants -- FOLDER --sample 40 --seed 1    forty of them, the same ones for the same seed
+ *   npm run mutants -- state/segments.ts              one file
+ *
+ * --threshold PERCENT makes a lower score a failure; --concurrency N takes N processes (2).
+ */
+import { randomInt } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Stryker } from '@stryker-mutator/core';
+import { type Mutant, variable } from './sample.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: 'string' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    threshold: { type: 'string', default: '0' },
+    concurrency: { type: 'string', default: '2' },
+  },
+});
+const [place = ''] = positionals;
+const [sample, seed, threshold, concurrency] = [
+  values.sample ?? Infinity,
+  values.seed,
+  values.threshold,
+  values.concurrency,
+].map(Number) as [number, number, number, number];
+const found = statSync(join(root, 'src', place), { throwIfNoEntry: false });
+if (
+  place === '' ||
+  positionals.length > 1 ||
+  found === undefined ||
+  [sample, seed, threshold, concurrency].some(Number.isNaN)
+) {
+  process.stderr.write(
+    'usage: npm run mutants -- FOLDER [--sample N] [--seed N] [--threshold PERCENT] [--concurrency N]\n',
+  );
+  process.exit(2);
+}
+
+process.chdir(root);
+process.env['MUTANTS_FOLDER'] = place.split('/')[0];
+process.env[variable] = JSON.stringify({ size: sample, seed });
+// A property that notices nothing ends after this time.
+process.env['FUZZ_LIMIT_MS'] ??= '1000';
+
+const mutants = await new Stryker({
+  mutate: [found.isDirectory() ? `src/${place}/**/*.ts` : `src/${place}`],
+  plugins: ['@stryker-mutator/vitest-runner', join(import.meta.dirname, 'sample.ts')],
+  testRunner: 'vitest',
+  vitest: { configFile: 'test/mutants/vitest.config.ts' },
+  checkers: Number.isFinite(sample) ? ['sample'] : [],
+  concurrency,
+  reporters: ['progress-append-only'],
+  // Stryker reads a tsconfig with a part of the compiler that TypeScript 7 does not have.
+  tsconfigFile: 'none',
+  tempDirName: 'artifacts/mutants',
+  ignorePatterns: ['/artifacts', '/coverage', '/dist', '/.bench'],
+  // A busy machine is no endless loop.
+  timeoutFactor: 4,
+  timeoutMS: 30_000,
+}).runMutationTest();
+
+report(mutants.filter(({ status }) => status !== 'CompileError'));
+
+function report(tested: readonly Mutant[]): void {
+  const unnoticed = tested.filter(({ status }) => status !== 'Killed' && status !== 'Timeout');
+  for (const mutant of unnoticed.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)))
+    process.stdout.write(`${mutant.status} ${placeOf(mutant)} ${mutant.mutatorName}: ${changeOf(mutant)}\n`);
+  const killed = tested.length - unnoticed.length;
+  const score = (100 * killed) / tested.length;
+  const how = Number.isFinite(sample) ? `a sample of ${sample}, seed ${seed}` : 'all';
+  process.stdout.write(`mutants: src/${place}, ${how}: ${killed} of ${tested.length} killed, ${score.toFixed(1)} %\n`);
+  process.exitCode = score >= threshold ? 0 : 1;
+}
+
+function placeOf({ fileName, location }: Mutant): string {
+  return `${relative(root, fileName)}:${location.start.line}:${location.start.column}`;
+}
+
+function changeOf({ fileName, location: { start, end }, replacement }: Mutant): string {
+  const lines = readFileSync(fileName, 'utf8')
+    .split('\n')
+    .slice(start.line - 1, end.line);
+  lines.push((lines.pop() ?? '').slice(0, end.column - 1));
+  const [first = '', ...rest] = lines;
+  const original = [first.slice(start.column - 1), ...rest].join('\n');
+  return `${shortened(original)} → ${shortened(replacement)}`;
+}
+
+function shortened(code: string): string {
+  const line = code.replaceAll(/\s+/g, ' ');
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
