@@ -27,8 +27,7 @@ function callersFolder() {
 
 /** One case on one screen. The time is fixed because kernel logs have stamps without a year. Returns the exit status. */
 function demo() {
-  const command =
-    'replay --pods samples/cluster.json --policies samples/network-policies.yaml --now 2026-11-21T10:20:00Z';
+  const command = 'replay --pods samples/cluster.json --now 2026-11-21T10:20:00Z';
   const args = [...command.split(' '), '--namespace', 'shop', 'samples/policy-deny.log'];
   const drops = readFileSync(join(root, 'samples', 'policy-deny.log'), 'utf8')
     .split('\n')

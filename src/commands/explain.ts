@@ -2,6 +2,7 @@ import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
 import { createPolicies } from './replay/policies.ts';
 import { readSavedObjects } from './saved-objects.ts';
+import { collectObjects } from './why/known-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';
 import { createDecisions, type Decision, type Decisions } from '../pipeline/decision.ts';
@@ -37,14 +38,15 @@ export function explainLine(
   options: ReplayOptions,
   { out, err }: { out: (text: string) => void; err: (text: string) => void },
 ): 0 | 1 {
-  const snapshot = readSavedObjects(options.pods);
+  const collected = collectObjects();
+  const snapshot = readSavedObjects(options.pods, collected.add);
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
   const directory = createDirectory(snapshot.objects);
   const decisions = {
     ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
-    textOf: createPolicies(options).messageOf,
+    textOf: createPolicies(options, collected).messageOf,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {

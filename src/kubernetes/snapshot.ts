@@ -22,6 +22,7 @@ export interface Snapshot {
 /** What one file has brought. */
 interface Brought {
   snapshot: Snapshot;
+  alsoTake: (document: Json) => number;
   /** Objects of the kinds that are used, also those that cannot be used themselves: the file is the right one. */
   objects: number;
   /** Kinds that nothing is done with. */
@@ -29,8 +30,11 @@ interface Brought {
   problems: string[];
 }
 
-/** Reads what `kubectl get … -o json` prints: a List, a PodList, an object, or several, each on its lines. Never throws. */
-export function readSnapshot(files: readonly string[]): Snapshot {
+/**
+ * Reads what `kubectl get … -o json` prints: a List, a PodList, an object, or several, each on its lines. Never throws. `alsoTake` gets each
+ * object or list as it is, and returns how many objects of it are used.
+ */
+export function readSnapshot(files: readonly string[], alsoTake: (document: Json) => number = () => 0): Snapshot {
   const snapshot: Snapshot = {
     objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
     felixConfigurations: new Map(),
@@ -39,7 +43,7 @@ export function readSnapshot(files: readonly string[]): Snapshot {
     unusable: [],
   };
   for (const file of files) {
-    const brought: Brought = { snapshot, objects: 0, otherKinds: new Set(), problems: [] };
+    const brought: Brought = { snapshot, alsoTake, objects: 0, otherKinds: new Set(), problems: [] };
     try {
       // Descriptor 0 instead of a path: what a shell's `<(kubectl …)` gives has a path of its own, `-` has not.
       readDocuments(file, readFileSync(file === '-' ? 0 : file, 'utf8'), brought);
@@ -56,7 +60,7 @@ export function readSnapshot(files: readonly string[]): Snapshot {
   return snapshot;
 }
 
-const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration';
+const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration';
 
 /** What a file is, instead of saved objects. */
 class UnusableFile extends Error {
@@ -108,6 +112,7 @@ function readLines(file: string, content: string, error: Error, brought: Brought
 
 function takeObject(value: Json, place: string, brought: Brought): void {
   const { kind, items } = (typeof value === 'object' && value !== null ? value : {}) as { kind?: Json; items?: Json };
+  brought.objects += brought.alsoTake(value);
   if (Array.isArray(items)) {
     if (items.length === 0) brought.problems.push(`${place}: the list is empty`);
     const itemKind = typeof kind === 'string' && kind !== 'List' ? kind.replace(/List$/, '') : undefined;

@@ -12,29 +12,53 @@ import {
   compileBaselineAdminNetworkPolicy,
   compileClusterNetworkPolicy,
 } from './api/cluster-policy.ts';
+import {
+  adminNetworkPolicyFields,
+  calicoPolicyFields,
+  clusterNetworkPolicyFields,
+  type FieldProblem,
+  fieldProblems,
+  type Fields,
+  networkPolicyFields,
+} from './api/fields.ts';
 import { compileNetworkPolicy } from './api/network-policy.ts';
 import { refOf, unknownPolicy } from './api/read.ts';
 import type { Policy } from './policy.ts';
 import { anyTier } from './tiers.ts';
 
-type Compile = (object: Json) => Policy;
+interface Kind {
+  readonly compile: (object: Json) => Policy;
+  /** Of its spec. */
+  readonly fields: Fields;
+}
 
-const calicoKinds: readonly (readonly [string, Compile])[] = [
+const calicoKinds: readonly (readonly [string, Kind['compile'], Fields?])[] = [
   ['NetworkPolicy', compileCalicoNetworkPolicy],
   ['GlobalNetworkPolicy', compileCalicoGlobalNetworkPolicy],
   ['StagedNetworkPolicy', compileStagedNetworkPolicy],
   ['StagedGlobalNetworkPolicy', compileStagedGlobalNetworkPolicy],
-  ['StagedKubernetesNetworkPolicy', compileStagedKubernetesNetworkPolicy],
+  ['StagedKubernetesNetworkPolicy', compileStagedKubernetesNetworkPolicy, networkPolicyFields],
 ];
 
 /** `apiVersion/kind` of what is evaluated. */
-const compilers: ReadonlyMap<string, Compile> = new Map([
-  ['networking.k8s.io/v1/NetworkPolicy', compileNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', compileClusterNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy', compileAdminNetworkPolicy],
-  ['policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy', compileBaselineAdminNetworkPolicy],
+const kinds: ReadonlyMap<string, Kind> = new Map([
+  ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
+  [
+    'policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy',
+    { compile: compileClusterNetworkPolicy, fields: clusterNetworkPolicyFields },
+  ],
+  [
+    'policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy',
+    { compile: compileAdminNetworkPolicy, fields: adminNetworkPolicyFields },
+  ],
+  [
+    'policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy',
+    { compile: compileBaselineAdminNetworkPolicy, fields: adminNetworkPolicyFields },
+  ],
   ...['projectcalico.org/v3', 'crd.projectcalico.org/v1'].flatMap((version) =>
-    calicoKinds.map(([kind, compile]) => [`${version}/${kind}`, compile] as const),
+    calicoKinds.map(
+      ([kind, compile, fields = calicoPolicyFields]) => [`${version}/${kind}`, { compile, fields }] as const,
+    ),
   ),
 ]);
 
@@ -58,9 +82,16 @@ const policyGroups: ReadonlySet<string> = new Set([
 /** Undefined for what is no policy. Never throws: what is broken, or of an unknown version, decides nothing and makes the verdict unknown. */
 export function compilePolicy(object: Json): Policy | undefined {
   const { apiVersion, kind } = refOf(object);
-  const compile = compilers.get(`${apiVersion}/${kind}`);
-  if (compile !== undefined) return compile(object);
+  const evaluated = kinds.get(`${apiVersion}/${kind}`);
+  if (evaluated !== undefined) return evaluated.compile(object);
   const [group = ''] = apiVersion.split('/', 1);
   if (!policyGroups.has(group) || !policyKinds.test(kind) || kind.startsWith('Staged')) return undefined;
   return unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`);
+}
+
+/** What is wrong with the fields of a policy that is evaluated; nothing for all else. */
+export function policyProblems(object: Json): FieldProblem[] {
+  const { apiVersion, kind } = refOf(object);
+  const evaluated = kinds.get(`${apiVersion}/${kind}`);
+  return evaluated === undefined ? [] : fieldProblems(object, evaluated.fields);
 }

@@ -126,7 +126,10 @@ export interface ClauseTrace {
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;
-  /** What the other end, or for ports the connection, has or is instead, where it does not match: `has app=worker`. */
+  /**
+   * What the other end, or for ports the connection, has or is instead, where it does not match: `has app=worker`. Where it matches, a note
+   * on that, if there is one.
+   */
   readonly has: string;
 }
 

@@ -12,11 +12,12 @@ export {
   collectCalicoObjects,
   type NetworkSet,
 } from './calico/objects.ts';
-export { compilePolicy } from './compile.ts';
+export { compilePolicy, policyProblems } from './compile.ts';
+export type { FieldProblem } from './api/fields.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
 export { connectionOf } from './flow.ts';
 export { policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
-export { suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
+export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { Owner } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';
 export { anyTier, isCalico } from './tiers.ts';

@@ -6,7 +6,9 @@ import type { Direction, End, Flow, Namespace, Pod, PolicyRef } from './model.ts
 import { createNamespaces, namespaceNameLabel, podLabels } from './label-set.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { compilePolicy } from './compile.ts';
-import { createPolicySet } from './policy-set.ts';
+import { type NearMisses, nearMisses } from './near-misses.ts';
+import { createPolicySet, type TierPolicies } from './policy-set.ts';
+import { createProbe } from './probe.ts';
 import type { Policy } from './policy.ts';
 import { isolating, lastingSelector, narrowed, type Owner } from './suggest-selector.ts';
 import { byTierOrder, isCalico, networkPolicyOrder, networkPolicyTier, type Tier } from './tiers.ts';
@@ -23,6 +25,8 @@ export interface Suggested {
   readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
   /** It names a protocol that NetworkPolicies cannot name, and so admits all of them. */
   readonly anyPort: boolean;
+  /** Rules that admit it but for one field. */
+  readonly near: NearMisses;
 }
 
 export type Suggestion =
@@ -80,9 +84,8 @@ function refusalOf(
   decided: PolicyRef | undefined,
   tier: string | undefined,
 ): { by: PolicyRef; reason: 'admin' | 'baseline' | 'calico' } | undefined {
-  const { pod } = (direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' };
-  const { selecting, tiers } = createPolicySet(policies, calico);
-  const asked = selecting(pod, direction, createNamespaces(namespaces)).map((each) => ({
+  const { tiers } = createPolicySet(policies, calico);
+  const asked = askedOf({ flow, policies, namespaces, calico }, direction).map((each) => ({
     tier: each.tier,
     policies: each.policies.flat().map(({ policy }) => policy),
   }));
@@ -98,6 +101,15 @@ function refusalOf(
   return denying.policies.some(({ ref }) => !isCalico(ref)) ? undefined : { by, reason: 'calico' };
 }
 
+/** Those that select the Pod, in the order in which they are asked. */
+function askedOf(
+  { flow, policies, namespaces, calico }: Pick<SuggestOptions, 'flow' | 'policies' | 'namespaces' | 'calico'>,
+  direction: Direction,
+): readonly TierPolicies[] {
+  const { pod } = (direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' };
+  return createPolicySet(policies, calico).selecting(pod, direction, createNamespaces(namespaces));
+}
+
 /** What is suggested must admit the connection, whatever was overlooked. */
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
@@ -110,7 +122,8 @@ function confirmed(
   return { kind: 'unknown', missing: wrong.missing.length > 0 ? wrong.missing : ['a policy that would admit it'] };
 }
 
-function suggestOne({ flow, policies, pods, ownerOf }: SuggestOptions, direction: Direction): Suggested {
+function suggestOne(options: SuggestOptions, direction: Direction): Suggested {
+  const { flow, policies, pods, ownerOf, namespaces, calico } = options;
   const [own, peer] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const { pod } = own as End & { kind: 'pod' };
   const lasting = lastingSelector(pod, ownerOf?.(pod));
@@ -118,12 +131,13 @@ function suggestOne({ flow, policies, pods, ownerOf }: SuggestOptions, direction
   const selected = pods.filter(
     (each) => each.namespace === pod.namespace && selects(readSelector(selector), podLabels(each)) === true,
   );
-  const { protocol, port } = flow;
-  const anyPort = port === undefined;
+  const ports = openedPorts(flow);
+  const probe = createProbe(flow, direction, false, createNamespaces(namespaces), calico);
+  const asked = askedOf(options, direction).filter(({ tier }) => tier.name === networkPolicyTier);
   const admitted = peerOf(peer, pods, ownerOf);
   const rule = {
     [direction === 'ingress' ? 'from' : 'to']: [admitted.peer],
-    ...(anyPort ? {} : { ports: [{ protocol, port }] }),
+    ...(ports.length === 0 ? {} : { ports }),
   };
   const taken = new Set(policies.filter(({ ref }) => ref.namespace === pod.namespace).map(({ ref }) => ref.name));
   return {
@@ -141,8 +155,20 @@ function suggestOne({ flow, policies, pods, ownerOf }: SuggestOptions, direction
     peers: admitted.count,
     selected: selected.length,
     labelsOf: { own: lasting.from, peer: admitted.labelsOf },
-    anyPort,
+    anyPort: ports.length === 0,
+    near: nearMisses(
+      asked.flatMap((each) => each.policies.flat()),
+      probe,
+      pods,
+    ),
   };
+}
+
+/** Nothing for a protocol without ports. DNS asks again over TCP where an answer does not fit into a UDP packet. */
+export function openedPorts({ protocol, port }: Flow): { protocol: string; port: number }[] {
+  if (port === undefined) return [];
+  const isDns = port === 53 && (protocol === 'UDP' || protocol === 'TCP');
+  return isDns ? ['UDP', 'TCP'].map((each) => ({ protocol: each, port })) : [{ protocol, port }];
 }
 
 interface Peer {

@@ -66,7 +66,7 @@ function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
         path: single === true ? `${path}.${field}` : `${path}.${field}[${index}]`,
         match,
         wants: clause.wants(),
-        has: match === false ? clause.has(probe) : '',
+        has: match === false ? clause.has(probe) : match === true ? (clause.note?.(probe) ?? '') : '',
       };
     }),
   );

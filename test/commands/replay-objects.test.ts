@@ -16,7 +16,7 @@ const pod = (name: string, address: string): string =>
 function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
   expect([status, out]).toStrictEqual([2, '']);
   expect(subjectsIn(err).slice(0, -1)).toStrictEqual(files.map((file) => `--pods ${file}`));
-  expect(err).toContain('kubectl get pods,nodes,services,namespaces -A -o json');
+  expect(err).toContain('kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json');
 }
 
 describe.concurrent('saved objects that cannot be read', () => {

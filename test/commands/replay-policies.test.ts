@@ -1,33 +1,26 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { expectLines } from '../expected-file.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay, sample, subjectsIn } from './program.ts';
 import { cluster, drop, json, policyDeny, stamped, writerIn } from './scene.ts';
 
-const policies = sample('network-policies.yaml');
 const path = temporaryFolder();
 const write = writerIn(path);
 
-const messagesIn = (out: string): string[] =>
-  out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as { message: string; involvedObject: { namespace: string; name: string } })
-    .map(({ message, involvedObject: { namespace, name } }) => `${namespace}/${name}: ${message}`);
+/** The same cluster, of which no policies were saved. */
+const withoutPolicies = (): string => {
+  const { items, ...list } = JSON.parse(readFileSync(cluster, 'utf8')) as { items: { kind: string }[] };
+  const others = items.filter(({ kind }) => kind !== 'NetworkPolicy');
+  return write('without-policies.json', JSON.stringify({ ...list, items: others }));
+};
 
-test('Events of samples say what the saved policies say (npm run wording:update)', async () => {
-  const lines: string[] = [];
-  for (const name of ['policy-deny', 'dns-denied', 'reused-address', 'egress-denied']) {
-    const { status, out } = await replay([...json, '--policies', policies, sample(`${name}.log`)]);
-    expect(status).toBe(0);
-    lines.push(name, ...new Set(messagesIn(out)));
-  }
-  await expectLines(import.meta.dirname, 'replay-policies.expected.txt', lines);
-});
+const policyNamed = (name: string, spec: object, apiVersion = 'networking.k8s.io/v1'): string =>
+  JSON.stringify({ apiVersion, kind: 'NetworkPolicy', metadata: { name, namespace: 'shop' }, spec });
+const admitsAll = policyNamed('open', { podSelector: {}, ingress: [{}] });
 
 test('the annotation names the only policy that denies, and how that is known', async () => {
-  const { out } = await replay([...json, '--policies', policies, sample('dns-denied.log')]);
+  const { out } = await replay([...json, sample('dns-denied.log')]);
   const annotations = out
     .split('\n')
     .filter((line) => line !== '')
@@ -54,16 +47,7 @@ test('the annotation names the only policy that denies, and how that is known', 
 });
 
 test('rows of --output audit have the verdict, the policies that decide, and the nearest rule', async () => {
-  const { out } = await replay([
-    '-q',
-    '--pods',
-    cluster,
-    '-o',
-    'audit',
-    '--policies',
-    policies,
-    sample('dns-denied.log'),
-  ]);
+  const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', sample('dns-denied.log')]);
   const rows = out
     .trimEnd()
     .split('\n')
@@ -77,19 +61,57 @@ test('rows of --output audit have the verdict, the policies that decide, and the
       'policy.decided_by': 'NetworkPolicy shop/web-egress',
     }),
   );
-  const { out: without } = await replay(['-q', '--pods', cluster, '-o', 'audit', sample('dns-denied.log')]);
+  const { out: without } = await replay(['-q', '--pods', withoutPolicies(), '-o', 'audit', sample('dns-denied.log')]);
   expect(without).not.toContain('policy.verdict');
 });
 
-describe.concurrent('files of --policies', () => {
-  test('one line is explained with them', async () => {
-    const { out } = await replay(['--pods', cluster, '--policies', policies, '--node', 'node-b', '--explain', drop]);
-    expect(out).toContain('shop/postgres ingress[0]');
+test('policies on standard input, beside Pods, are read with them', async () => {
+  const { out } = await replay(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
+  expect(out).toContain('shop/postgres ingress[0]');
+});
+
+describe.concurrent('that policies admit a packet', () => {
+  test('is reported of one that a rule of theirs may have logged', async () => {
+    const stdin = stamped.replace('calico-drop:', 'DROP by policy shop/open');
+    const { out } = await replay([...json, '--policies', write('open.json', admitsAll), '-'], { stdin });
+    expect(out).toContain('shop/open ingress[0]');
   });
 
-  test('labels of --pods are known, as where all objects are in one file', async () => {
-    const { out } = await replay([...json, '--policies', policies, '-'], { stdin: stamped });
-    expect(out).toContain('has app=worker');
+  test.each<[string, string, boolean]>([
+    [
+      "is not reported of what only a policy of Calico can have logged, where none of Calico's is saved",
+      admitsAll,
+      false,
+    ],
+    [
+      'is reported of it where some are',
+      `${admitsAll}\n---\n${policyNamed('default.other', { selector: "app == 'other'", types: ['Ingress'] }, 'crd.projectcalico.org/v1')}`,
+      true,
+    ],
+  ])('%s', async (title, content, isShown) => {
+    const args = ['--pods', withoutPolicies(), '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
+    const { out: events } = await replay([...args, '-o', 'json'], { stdin: stamped });
+    expect(events.includes('shop/open ingress[0]')).toBe(isShown);
+    const { out: rows } = await replay([...args, '-o', 'audit'], { stdin: stamped });
+    expect(rows.includes('"policy.verdict":"admitted"')).toBe(isShown);
+  });
+});
+
+describe.concurrent('files of --policies', () => {
+  test('one line is explained with them, and with those of --pods', async () => {
+    const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
+    const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
+    expect(out).toContain('shop/postgres ingress[0]');
+    expect(out).toContain('shop/own');
+  });
+
+  test('of two policies of one name the one of --policies counts', async () => {
+    const content = policyNamed('postgres', {
+      podSelector: { matchLabels: { app: 'postgres' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
+    });
+    const { out } = await replay([...json, '--policies', write('postgres.json', content), '-'], { stdin: stamped });
+    expect(out).toContain('wants podSelector app=shell');
   });
 
   test('standard input can be one of them', async () => {
@@ -106,7 +128,8 @@ describe.concurrent('files of --policies', () => {
     ['that is empty', ''],
   ])('one %s ends it before a log is read', async (title, content) => {
     const file = write(`${title.replaceAll(' ', '-')}.json`, content);
-    const { status, out, err } = await replay([...json, '--policies', file, policyDeny]);
+    const args = ['--pods', withoutPolicies(), '-q', '-o', 'json', '--policies', file, policyDeny];
+    const { status, out, err } = await replay(args);
     expect([status, out]).toStrictEqual([2, '']);
     expect(subjectsIn(err)[0]).toBe(`--policies ${file}`);
   });

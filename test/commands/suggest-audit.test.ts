@@ -46,8 +46,11 @@ beforeAll(() => {
 });
 
 /** What `suggest` prints for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
-async function suggested(...files: string[]): Promise<{ status: number; out: string; err: string }> {
-  const ends = ['--from', 'batch/worker-7', '--to', 'shop/postgres-0', '--port', '5432'];
+async function suggested(
+  files: readonly string[],
+  port = '5432',
+): Promise<{ status: number; out: string; err: string }> {
+  const ends = ['--from', 'batch/worker-7', '--to', 'shop/postgres-0', '--port', port];
   const audit = files.flatMap((file) => ['--audit', path(file)]);
   const options = readWhyOptions([...ends, '--policies', path('cluster.json'), ...audit], 'suggest');
   if (options === 'help') throw new Error('no help was asked for');
@@ -60,9 +63,9 @@ async function suggested(...files: string[]): Promise<{ status: number; out: str
 }
 
 /** Its lines on the audit. */
-async function counted(rows: readonly FlowRecord[]): Promise<string[]> {
+async function counted(rows: readonly FlowRecord[], port?: string): Promise<string[]> {
   writeFileSync(path('rows.ndjson'), linesOf(rows));
-  const { out } = await suggested('rows.ndjson');
+  const { out } = await suggested(['rows.ndjson'], port);
   return out.slice(0, out.indexOf('# admits')).split('\n').slice(0, -1);
 }
 
@@ -94,6 +97,15 @@ describe('flows of the audit that a suggestion would newly admit', () => {
     ]);
   });
 
+  test('are counted of both protocols for DNS', async () => {
+    const rows = [
+      row(1, { ...from('worker'), 'destination.port': 53, 'network.transport': 'udp', 'network.packets': 3 }),
+      row(2, { ...from('worker'), 'destination.port': 53, 'network.transport': 'tcp', 'network.packets': 4 }),
+      row(3, { ...from('worker'), 'destination.port': 53, 'network.transport': 'sctp', 'network.packets': 5 }),
+    ];
+    expect((await counted(rows, '53/UDP'))[0]).toContain('2 flows with 7 packets');
+  });
+
   test('are counted once where a row was sent twice', async () => {
     const sent = row(1, { ...from('twin'), 'network.packets': 5 });
     expect((await counted([sent, sent]))[0]).toContain('1 flow with 5 packets');
@@ -120,7 +132,7 @@ describe('files of --audit', () => {
       path('a.ndjson.zst'),
       zstdCompressSync(`{"cut\n\n${linesOf([row(2, from('twin')), row(3, { 'schema.version': '2.0' })])}`),
     );
-    const { status, out, err } = await suggested('a.ndjson.*');
+    const { status, out, err } = await suggested(['a.ndjson.*']);
     expect(out).toMatch(/^# of 2 rows of the audit, 1 flow with 2 packets/);
     const places = err.split('\n').map((line) => /a\.ndjson\.\w+:\d+/.exec(line)?.[0]);
     expect(places).toStrictEqual(['a.ndjson.zst:1', 'a.ndjson.zst:4', undefined]);
@@ -130,7 +142,7 @@ describe('files of --audit', () => {
   test('that are missing, or have no row at all, end it with 2', async () => {
     writeFileSync(path('none.ndjson'), 'x\n');
     for (const file of ['missing.ndjson', 'none.ndjson'])
-      expect(await suggested(file)).toMatchObject({ status: 2, out: '' });
+      expect(await suggested([file])).toMatchObject({ status: 2, out: '' });
   });
 
   test('cut anywhere have each row that is whole, and one that is broken at most', async () => {

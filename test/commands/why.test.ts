@@ -147,6 +147,34 @@ beforeAll(() => {
     'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
+    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}`,
+    'blocks.json': list([
+      networkPolicy(
+        {
+          podSelector: {},
+          ingress: [
+            {
+              from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.2.0/24'] } }],
+              ports: [{ port: 5432 }],
+            },
+            { from: [{ ipBlock: { cidr: '10.65.0.0/16' } }], ports: [{ port: 'database' }, { port: 'dv' }] },
+            { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.7/32'] } }] },
+          ],
+        },
+        'blocks',
+      ),
+    ]),
+    'exception.json': list([
+      networkPolicy(
+        { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }] }] },
+        'blocks',
+      ),
+    ]),
+    'shapes.json': JSON.stringify(
+      networkPolicy({ podSelector: [], policyTypes: ['ingress'], ingress: { from: [] } }, 'shapes'),
+      null,
+      2,
+    ),
     'cut.yaml': 'apiVersion: v1\nitems: [{',
     'aliases.yaml': `a: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
   };
@@ -206,6 +234,7 @@ describe('the exit status', () => {
     ['2: the address is of a Service', 2, [worker, '10.96.0.9', '5432/TCP', ['cluster.json']]],
     ['2: the file is not there', 2, [worker, postgres, '5432/TCP', ['none.json']]],
     ['2: the file is cut off', 2, [worker, postgres, '5432/TCP', ['cluster.json', 'cut.yaml']]],
+    ['2: fields of policies have typos', 2, [worker, postgres, '5432/TCP', ['cluster.json', 'typos.yaml']]],
     ['2: the file has nothing that is used', 2, [worker, postgres, '5432/TCP', ['services.json']]],
     ['2: aliases that stand for much', 2, [worker, postgres, '5432/TCP', ['aliases.yaml']]],
     [
@@ -235,6 +264,9 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['a Service', [worker, '10.96.0.9', '5432', ['cluster.json']]],
     ['no such file', [worker, postgres, '5432', ['none.json']]],
     ['a file that is cut off', [worker, postgres, '5432', ['cut.yaml']]],
+    ['fields and kinds with typos', [worker, postgres, '5432', ['typos.yaml']]],
+    ['JSON with fields of other shapes', [worker, postgres, '5432', ['shapes.json']]],
+    ['an exception of an ipBlock, and Pods in one', [worker, postgres, '5432', ['cluster.json', 'blocks.json']]],
     ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
     ['a rule of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-deny.json']]],
     ['a rule of Calico passes', [worker, postgres, '5432', ['cluster.json', 'calico-pass.json']]],
@@ -285,6 +317,43 @@ function problemOf(args: string[]): string {
   return 'is accepted';
 }
 
+/** The verdict with one more file, and the place in it of what is wrong. */
+async function verdictWith(text: string): Promise<{ status: number; place: string | undefined }> {
+  writeFileSync(path('strange'), text);
+  const { status, err } = await run(worker, postgres, '5432', ['cluster.json', 'strange']);
+  return { status, place: /strange:(\d+:\d+): /.exec(err)?.[1] };
+}
+
+describe('a policy with a field that there is not', () => {
+  const strange = (field: string, metadata = ''): string =>
+    change.replace('  ingress:', `  ${field}: true\n  ingress:`).replace('{name', `{${metadata}name`);
+
+  test.each<[string, string, string | undefined]>([
+    ['in YAML', strange('tier'), '6:3'],
+    ['in the second document', `${change}---\n${strange('tier')}`, '14:3'],
+    ['in a list', `kind: List\nitems:\n- ${strange('tier').trim().replaceAll('\n', '\n  ')}`, '8:5'],
+    ['in JSON', JSON.stringify(networkPolicy({ tier: 1 }), null, 1), '9:3'],
+    [
+      'behind an alias',
+      `kind: List\nitems:\n- x: &s {tier: 1}\n- {apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: x}, spec: *s}`,
+      '4:80',
+    ],
+    ['a typo in an object of a cluster', strange('ingres', 'uid: x, '), '6:3'],
+  ])('is an error: %s', async (_, text, place) => {
+    expect(await verdictWith(text)).toEqual({ status: 2, place });
+  });
+
+  test('is a missing fact in an object of a cluster, whose API is newer', async () => {
+    expect(await verdictWith(strange('tier', 'uid: x, '))).toEqual({ status: 3, place: undefined });
+  });
+
+  test('is found behind a merge key, as kubectl reads it', async () => {
+    expect((await verdictWith(change.replace('  ingress:', '  <<: {ingress: [{}]}\n  egress:'))).status).toBe(2);
+    const merged = change.replace(/  ingress:[^]*/, '  <<: {ingress: [{}]}\n');
+    expect((await verdictWith(merged)).status).toBe(0);
+  });
+});
+
 test('the program reads saved objects from standard input, and ends with the verdict as its status', async () => {
   const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
   const { status, out } = await program(args, { stdin: list(objects) });
@@ -309,6 +378,9 @@ test('what suggest prints is as expected', async () => {
     ['a Pod, where a tier of Calico ends', worker, postgres, '5432', ['cluster.json', 'calico-end.json']],
     ['a Pod, where Calico alone isolates it', worker, postgres, '5432', ['calico-only.json']],
     ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
+    ['DNS, against an exception of an ipBlock', '192.0.2.7', postgres, '53/UDP', ['cluster.json', 'blocks.json']],
+    ['a Pod, against an exception', worker, postgres, '5432', ['cluster.json', 'exception.json']],
+    ['a port whose name has a typo', worker, postgres, '5432', ['cluster.json', 'blocks.json']],
     ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
     ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],
     ['no such Pod', 'batch/worker-8', postgres, '5432', ['cluster.json']],

@@ -24,7 +24,10 @@ beforeAll(async () => {
   await createObjects(controlPlane, JSON.parse(cluster) as ObjectList);
   // With the uids of this server, and as the help says to make it.
   snapshot = join(folder, 'cluster.json');
-  await writeFile(snapshot, await kubectl(['get', 'pods,nodes,services,namespaces', '-A', '-o', 'json']));
+  await writeFile(
+    snapshot,
+    await kubectl(['get', 'pods,nodes,services,namespaces,networkpolicies', '-A', '-o', 'json']),
+  );
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));

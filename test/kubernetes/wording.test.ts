@@ -35,17 +35,17 @@ describe('a file that is not what it should be', () => {
     [
       'another kind',
       json({ kind: 'ConfigMap', metadata: { name: 'c', namespace: 'shop' }, data: {} }),
-      'has ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+      'has ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
     ],
     [
       'other kinds',
       json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap'), pod('c', 'Secret')] }),
-      'has Secret, ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+      'has Secret, ConfigMap, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
     ],
     [
       'what an API server answers when it refuses',
       json({ kind: 'Status', status: 'Failure', reason: 'Forbidden' }),
-      'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace and FelixConfiguration',
+      'has Status, and none of Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy and FelixConfiguration',
     ],
     [
       'an empty file',

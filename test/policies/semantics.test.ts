@@ -655,6 +655,56 @@ const strangeRows: [string, Row][] = [
     'a broken rule beside one that admits changes nothing',
     { policies: [networkPolicy({ ingress: [{ from: [{ podSelector: 7 }] }, {}] })], flow: {}, ingress: 'admits' },
   ],
+  ...(
+    [
+      ['spec', { ingress: [{}], moon: 'full' }],
+      ['a rule', { ingress: [{ moon: 'full' }] }],
+      ['a port', { ingress: [{ ports: [{ port: 5432, moon: 'full' }] }] }],
+      ['a peer', { ingress: [{ from: [{ moon: 'full' }] }] }],
+      ['an ipBlock', { ingress: [{ from: [{ ipBlock: { cidr: '0.0.0.0/0', moon: 'full' } }] }] }],
+    ] as const
+  ).map(
+    ([place, spec]) =>
+      [
+        `a field of a newer API in ${place}`,
+        { policies: [networkPolicy({ podSelector: {}, ...spec })], flow: {}, ingress: 'unknown' },
+      ] satisfies [string, Row],
+  ),
+  ...(
+    [
+      ['its spec', { moon: 'full', ingress: [{ action: 'Deny', from: [all] }] }],
+      ['a rule', { ingress: [{ action: 'Deny', from: [all], moon: 'full' }] }],
+      ['a protocol', { ingress: [{ action: 'Deny', from: [all], protocols: [{ tcp: { moon: 'full' } }] }] }],
+      [
+        'its subject',
+        {
+          subject: { pods: { namespaceSelector: {}, podSelector: {}, moon: 'full' } },
+          ingress: [{ action: 'Deny', from: [all] }],
+        },
+      ],
+    ] as const
+  ).map(
+    ([place, spec]) =>
+      [
+        `a ClusterNetworkPolicy with a field of a newer API in ${place}`,
+        {
+          policies: [clusterNetworkPolicy({ tier: 'Admin', priority: 1, subject: all, ...spec })],
+          flow: {},
+          ingress: 'unknown',
+        },
+      ] satisfies [string, Row],
+  ),
+  [
+    'a ClusterNetworkPolicy with a field of a newer API in a peer fails closed',
+    {
+      policies: [
+        cnp(1, { action: 'Accept', from: [{ pods: { moon: 'full' } }] }),
+        cnp(2, { action: 'Deny', from: [all] }),
+      ],
+      flow: {},
+      ingress: 'denies',
+    },
+  ],
   [
     'a policy of a newer version may do anything',
     { policies: [{ ...npAdmits, apiVersion: 'networking.k8s.io/v7' }], flow: {}, ingress: 'unknown' },

@@ -59,6 +59,7 @@ test('a suggestion has one peer and one port, by labels that outlive a Pod', () 
         selected: 1,
         labelsOf: { own: 'pod', peer: 'pod' },
         anyPort: false,
+        near: { exceptions: [], portNames: [] },
         policy: {
           apiVersion: 'networking.k8s.io/v1',
           kind: 'NetworkPolicy',
@@ -89,6 +90,21 @@ function specs(suggestion: Suggestion): unknown[] {
   if (suggestion.kind !== 'policies') return [suggestion.kind];
   return suggestion.policies.map(({ policy }) => (policy as { spec: unknown }).spec);
 }
+
+/** Rules that admit the connection but for one field, as they are found beside what is suggested. */
+function nearIn(rule: object): string[] {
+  const suggestion = suggestFor([networkPolicy({ podSelector: {}, ingress: [rule] }, 'near')], {
+    destination: { kind: 'pod', pod: named, address: '10.65.1.4' },
+  });
+  if (suggestion.kind !== 'policies') return [suggestion.kind];
+  return suggestion.policies.flatMap(({ near: { exceptions, portNames } }) =>
+    exceptions
+      .map(({ path, except }) => `${path} except ${except}`)
+      .concat(portNames.map(({ path, name, own }) => `${path} ${name}: ${own.join()}`)),
+  );
+}
+const excepting = { ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } };
+const named = pod({ ports: [{ name: 'db', port: 5432, protocol: 'TCP' }] });
 
 describe('a suggestion', () => {
   test('is not needed where policies admit', () => {
@@ -123,6 +139,34 @@ describe('a suggestion', () => {
     });
     const source = { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } as const;
     expect(suggestFor([unknown], { source }).kind).toBe('unknown');
+  });
+
+  test.each<[string, object, string[]]>([
+    ['an exception of its address', { from: [excepting] }, ['ingress[0].from[0] except 10.65.0.0/16']],
+    ['an exception for another port', { from: [excepting], ports: [{ port: 80 }] }, []],
+    [
+      'an exception of other addresses',
+      { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.9.0.0/16'] } }, excepting] },
+      ['not-needed'],
+    ],
+    ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
+    ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
+    ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
+    ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
+  ])('knows of %s', (_, rule, near) => {
+    expect(nearIn(rule)).toEqual(near);
+  });
+
+  test('of DNS opens both protocols', () => {
+    const ports = [
+      { protocol: 'UDP', port: 53 },
+      { protocol: 'TCP', port: 53 },
+    ];
+    for (const protocol of ['UDP', 'TCP'])
+      expect(specs(suggestFor([isolated], { protocol, port: 53 }))).toMatchObject([{ ingress: [{ ports }] }]);
+    expect(specs(suggestFor([isolated], { protocol: 'SCTP', port: 53 }))).toMatchObject([
+      { ingress: [{ ports: [{ protocol: 'SCTP', port: 53 }] }] },
+    ]);
   });
 
   test('for both directions is two policies', () => {

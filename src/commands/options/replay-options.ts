@@ -49,14 +49,14 @@ export const replayHelp = `Usage: kube-netfilter-tailer replay --pods FILE LOG..
 Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get.
 Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
 
-  kubectl get pods,nodes,services,namespaces -A -o json > cluster.json
+  kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json
   kube-netfilter-tailer replay --pods cluster.json /var/log/kern.log*
   journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -
 
 What to read
-  --pods FILE              saved objects; may be repeated. Without it every address stays a bare address
-  --policies FILE          saved network policies, JSON or YAML; may be repeated. Events then say which policy denied,
-                           and at which clause (docs/why.md)
+  --pods FILE              saved objects; may be repeated. Without it every address stays a bare address. Where network
+                           policies are among them, Events say which one denied, and at which clause (docs/why.md)
+  --policies FILE          more network policies, JSON or YAML, also manifests; may be repeated
   --node NAME              node the logs come from. Default: the host name in each line
   --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
                            may be repeated, and comes before the built-in meanings

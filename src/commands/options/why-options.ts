@@ -60,7 +60,7 @@ ${connection}
 
 Exit status
   0  the policies are printed, or none is needed
-  1  no NetworkPolicy can admit it; the output names what denies it
+  1  no new NetworkPolicy helps; the output names the policy that must be changed
   2  the command line is wrong, or a file or the cluster cannot be read
   3  it cannot be known; the output names the facts that are missing
 `;

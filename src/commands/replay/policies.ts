@@ -1,14 +1,16 @@
-/** `--policies`: what saved policies say of drops. */
+/** What saved policies say of drops: those among the files of `--pods`, and those of `--policies`. */
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
 import { askedOf, type KnownPolicies } from '../../drops/policy-trace.ts';
 import { policyVerdict } from '../../drops/policy-verdict.ts';
 import type { EventText } from '../../events/event.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
+import { isCalico } from '../../policies/policies.ts';
 import { textOf } from '../../pipeline/message.ts';
+import { printable } from '../../platform/printable.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/usage-error.ts';
-import { evaluatorOf } from '../why/known-objects.ts';
+import { type Collector, evaluatorOf, type KnownObjects } from '../why/known-objects.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
 
 export interface ReplayPolicies {
@@ -18,41 +20,51 @@ export interface ReplayPolicies {
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** Throws a `UsageError` where a file of `--policies` is not what it should be. */
-export function createPolicies(options: Pick<ReplayOptions, 'pods' | 'policies'>): ReplayPolicies {
-  const known = readPolicies(options);
-  if (known === undefined) return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
-  // Packets of one flow have the same findings.
-  const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
-  return {
-    messageOf: (series) => textOf(series, { answer: policyVerdict(askedOf(series), known, series.last) }),
-    factsOn(findings) {
-      const facts = found.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
-      found.set(findings, facts);
-      return facts === 'nothing' ? undefined : facts;
-    },
-  };
-}
-
-/** Labels of Pods and Namespaces may stand in the files of `--pods`. Standard input can be read only once. */
-function readPolicies({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies'>): KnownPolicies | undefined {
-  if (policies.length === 0) return undefined;
-  const objects = readFiles([...pods.filter((file) => file !== '-'), ...policies]);
-  if (objects.policies.size === 0)
-    throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
+/** `collected`: objects of `--pods`. Throws a `UsageError` where a file of `--policies` is not what it should be. */
+export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, collected: Collector): ReplayPolicies {
+  const objects = readFiles(policies, collected);
+  if (objects.policies.size === 0) {
+    if (policies.length > 0)
+      throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
+    return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
+  }
   const { trace } = evaluatorOf(objects);
-  return {
+  const known: KnownPolicies = {
     pod: (namespace, name) => objects.pods.get(`${namespace}/${name}`),
     namespace: (name) => objects.namespaces.get(name),
     trace,
   };
+  const hasCalico = [...objects.policies.values()].some(({ ref }) => isCalico(ref));
+  // Packets of one flow have the same findings.
+  const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
+  return {
+    messageOf(series) {
+      const answer = policyVerdict(askedOf(series), known, series.last);
+      const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(series.finding);
+      return textOf(series, { answer: isKnown ? answer : undefined });
+    },
+    factsOn(findings) {
+      const facts = found.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
+      found.set(findings, facts);
+      if (facts === 'nothing' || (facts.verdict === 'admitted' && findings.some(isOfUnsaved))) return undefined;
+      return facts;
+    },
+  };
+
+  /** Only a policy of Calico's own can log so. Where none is saved, it is that one that may have denied what the others admit. */
+  function isOfUnsaved({ details }: Finding): boolean {
+    return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
+  }
 }
 
-function readFiles(files: readonly string[]): ReturnType<typeof readSavedFiles> {
+function readFiles(files: readonly string[], collected: Collector): KnownObjects {
   try {
-    return readSavedFiles(files);
+    return readSavedFiles(files, collected);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    throw new UsageError([`--policies ${error.message}`], 'replay');
+    throw new UsageError(
+      error.problems.map((problem) => `--policies ${printable(problem)}`),
+      'replay',
+    );
   }
 }

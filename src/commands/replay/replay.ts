@@ -13,6 +13,7 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 import { readSavedObjects } from '../saved-objects.ts';
 import type { report as ReportCommand } from '../report.ts';
 import type { Streams } from '../streams.ts';
+import { collectObjects } from '../why/known-objects.ts';
 import { createReplayIncidents } from './incidents.ts';
 import { chooseInputs } from './inputs.ts';
 import { otherCluster, unknownNode } from './mismatch.ts';
@@ -38,8 +39,9 @@ export async function replay(
   const note = (text: string): void => {
     if (!options.quiet) streams.err(`${text}\n`);
   };
-  const snapshot = readSavedObjects(options.pods);
-  const policies = createPolicies(options);
+  const collected = collectObjects();
+  const snapshot = readSavedObjects(options.pods, collected.add);
+  const policies = createPolicies(options, collected);
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;

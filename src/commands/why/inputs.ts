@@ -5,7 +5,7 @@ import { hasReadEnough } from '../../platform/write-all.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
 import type { KnownObjects } from './known-objects.ts';
-import { readSavedFiles } from './saved-files.ts';
+import { FileError, readSavedFiles } from './saved-files.ts';
 
 /** `wholeNamespaces`: all Pods of the two Namespaces, and not only the two. */
 export async function readObjects(
@@ -45,7 +45,8 @@ export async function withStatus(
   } catch (error) {
     if (!(error instanceof Error) || !isExpected(error)) throw error;
     const message = isWrite(error) ? `the output cannot be written: ${reasonOf(error)}` : error.message;
-    err(`kube-netfilter-tailer: ${printable(message)}\n`);
+    const problems = error instanceof FileError ? error.problems : [message];
+    for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
     return 2;
   }
 }

@@ -43,9 +43,14 @@ export function evaluatorOf({ policies, calico, namespaces }: KnownObjects): Eva
   });
 }
 
+interface ItemKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
 export interface Collector {
   /** An object, or a list. Returns how many of them are of kinds that are used. */
-  readonly add: (object: Json, itemKind?: { apiVersion: string; kind: string }) => number;
+  readonly add: (object: Json, itemKind?: ItemKind) => number;
   /** A policy that stands for others. */
   readonly addPolicy: (policy: Policy) => void;
   /** All objects of that kind are there. */
@@ -84,21 +89,13 @@ export function collectObjects(): Collector {
     }),
   };
 
-  function add(object: Json, itemKind?: { apiVersion: string; kind: string }): number {
-    const items = at(object, 'items');
-    if (!Array.isArray(items)) return take(object, itemKind);
-    const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
-    // In a PodList and its like the items do not repeat their kind.
-    const own =
-      kind === 'List' || apiVersion === undefined ? itemKind : { apiVersion, kind: kind.replace(/List$/, '') };
+  function add(object: Json, itemKind?: ItemKind): number {
     let used = 0;
-    for (const item of items) used += take(item, own);
+    for (const item of itemsOf(object, itemKind)) used += take(item.object);
     return used;
   }
 
-  function take(object: Json, itemKind: { apiVersion: string; kind: string } | undefined): number {
-    if (typeof object !== 'object' || object === null) return 0;
-    const whole: Json = text(at(object, 'kind')) === undefined ? { ...itemKind, ...object } : object;
+  function take(whole: Json): number {
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
         owners.addPod(whole);
@@ -124,6 +121,21 @@ export function collectObjects(): Collector {
     if (!isStored || policies.get(key)?.ref.apiVersion.startsWith('crd.') !== false) policies.set(key, policy);
     return 1;
   }
+}
+
+/** The object, or those of a list, which need not repeat their kind; `path`: where in what was given. */
+export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
+  const items = at(object, 'items');
+  const [apiVersion, kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
+  const isList = Array.isArray(items);
+  // In a PodList and its like the items do not repeat their kind.
+  const own =
+    !isList || kind === 'List' || apiVersion === undefined ? itemKind : { apiVersion, kind: kind.replace(/List$/, '') };
+  return (isList ? (items as Json[]) : [object]).flatMap((item, index) => {
+    if (typeof item !== 'object' || item === null) return [];
+    const whole = text(at(item, 'kind')) === undefined ? { ...own, ...item } : item;
+    return [{ object: whole, path: isList ? ['items', String(index)] : [] }];
+  });
 }
 
 function takeService(service: Json, services: Map<string, string>): 1 {

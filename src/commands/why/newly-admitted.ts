@@ -8,6 +8,7 @@ import {
   type End,
   type Evaluator,
   type Flow,
+  openedPorts,
   type Pod,
   type Suggested,
 } from '../../policies/policies.ts';
@@ -40,24 +41,25 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   const pods = podsByOwner(objects);
   const flows = new Map<string, { outcome: 'new' | 'old' | 'unknown'; packets: number }>();
   const seen = new Set<string>();
+  const opened = openedPorts(asked);
   let isPart = false;
 
   return {
     take: (row: FlowRecord): void => {
-      const { protocol } = asked;
-      const isOfPort = asked.port === undefined || row['destination.port'] === asked.port;
       const transport = row['network.transport']?.toUpperCase();
-      if (row['event.name'] !== 'network.flow.drop' || row['network.reply'] === true || !isOfPort) return;
-      if (asked.port !== undefined && transport !== protocol) return;
+      const isOpened = ({ protocol, port }: (typeof opened)[number]): boolean =>
+        protocol === transport && port === row['destination.port'];
+      if (row['event.name'] !== 'network.flow.drop' || row['network.reply'] === true) return;
+      if (opened.length > 0 && !opened.some(isOpened)) return;
       const id = row['event.id'] ?? '';
       if (seen.has(id)) return;
       if (seen.size >= most.rows) return void (isPart = true);
       seen.add(id);
       const port = row['destination.port'];
-      const text = `${nameOf(row, 'source')} → ${nameOf(row, 'destination')} ${transport ?? protocol}${port === undefined ? '' : ` ${port}`}`;
+      const text = `${nameOf(row, 'source')} → ${nameOf(row, 'destination')} ${transport ?? asked.protocol}${port === undefined ? '' : ` ${port}`}`;
       const known = flows.get(text);
       if (known === undefined && flows.size >= most.flows) return void (isPart = true);
-      const flow = known ?? { outcome: outcomeOf(row, transport ?? protocol, port), packets: 0 };
+      const flow = known ?? { outcome: outcomeOf(row, transport ?? asked.protocol, port), packets: 0 };
       flow.packets += row['network.packets'] ?? 0;
       flows.set(text, flow);
     },

@@ -144,7 +144,7 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
 }
 
 function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
-  if (match === true) return [`  ${path}${action}`, wants, 'match'];
+  if (match === true) return [`  ${path}${action}`, wants, has === '' ? 'match' : `match: ${has}`];
   return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match}`];
 }
 

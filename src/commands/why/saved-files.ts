@@ -1,16 +1,20 @@
 /** Files of `--policies`: what kubectl prints as JSON or YAML, and manifests as they are applied. */
 import { readFileSync } from 'node:fs';
-import { CORE_SCHEMA, loadAll } from 'js-yaml';
+import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import type { Json } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
-import { collectObjects, type KnownObjects } from './known-objects.ts';
+import { collectObjects, type Collector, type KnownObjects } from './known-objects.ts';
+import { problemsOf } from './policy-problems.ts';
 
-/** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. */
-export function readSavedFiles(files: readonly string[]): KnownObjects {
-  const { add, complete, endpoints, objects } = collectObjects();
+/** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
+export function readSavedFiles(files: readonly string[], collector: Collector = collectObjects()): KnownObjects {
+  const { add, complete, endpoints, objects } = collector;
   for (const file of files) {
+    const { content, documents } = documentsOf(file);
+    const problems = problemsOf(file, content, documents);
+    if (problems.length > 0) throw new FileError(problems);
     let used = 0;
-    for (const document of documentsOf(file)) used += add(document);
+    for (const document of documents) used += add(document);
     if (used === 0) throw new FileError(`${file}: has no Pod, Namespace, Node, Service or network policy`);
   }
   // Whether a list has all Pods, or all Nodes, is not in it; that there are any is taken for all.
@@ -22,9 +26,17 @@ export function readSavedFiles(files: readonly string[]): KnownObjects {
 
 export class FileError extends Error {
   override name = 'FileError';
+  /** Each is one line. */
+  readonly problems: readonly string[];
+
+  constructor(problems: string | readonly string[], options?: ErrorOptions) {
+    const lines = typeof problems === 'string' ? [problems] : problems;
+    super(lines.join('\n'), options);
+    this.problems = lines;
+  }
 }
 
-function documentsOf(file: string): Json[] {
+function documentsOf(file: string): { content: string; documents: Json[] } {
   let content: string;
   try {
     content = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '');
@@ -33,15 +45,18 @@ function documentsOf(file: string): Json[] {
   }
   try {
     // Ten times as fast as YAML, of which it is a part.
-    return [JSON.parse(content) as Json];
+    return { content, documents: [JSON.parse(content) as Json] };
   } catch {
-    return yamlDocuments(file, content);
+    return { content, documents: yamlDocuments(file, content) };
   }
 }
 
+/** With merge keys (`<<`), as kubectl reads it. */
+const schema = CORE_SCHEMA.withTags(mergeTag);
+
 function yamlDocuments(file: string, content: string): Json[] {
   try {
-    return loadAll(content, { schema: CORE_SCHEMA, maxAliases: 100 });
+    return loadAll(content, { schema, maxAliases: 100 });
   } catch (error) {
     throw new FileError(`${file}: is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`, {
       cause: error,

@@ -1,7 +1,16 @@
 /** `suggest`: the least new NetworkPolicies that admit a connection. */
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
-import { type End, type Flow, policyText, suggest, type Suggested, type Suggestion } from '../../policies/policies.ts';
+import {
+  type End,
+  type Flow,
+  openedPorts,
+  policyText,
+  suggest,
+  type Suggested,
+  type Suggestion,
+} from '../../policies/policies.ts';
 import { cutBytes, printable } from '../../platform/printable.ts';
+import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
 import { readAuditRows } from './audit-rows.ts';
@@ -27,11 +36,13 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
       ownerOf: known.ownerOf,
       calico: known.calico,
     });
-    if (suggestion.kind === 'policies') {
+    const typos = suggestion.kind === 'policies' ? portNameTexts(suggestion.policies, flow) : [];
+    if (suggestion.kind === 'policies' && typos.length === 0) {
       const text = suggestion.policies.map((each) => policyYaml(each, flow, known.ownerOf)).join('---\n');
       return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, streams.err)}${text}` };
     }
-    streams.err(`kube-netfilter-tailer: ${printable(reasonOf(suggestion))}\n`);
+    const reasons = suggestion.kind === 'policies' ? typos : [reasonOf(suggestion)];
+    for (const reason of reasons) streams.err(`kube-netfilter-tailer: ${printable(reason)}\n`);
     return { status: statuses[suggestion.kind], text: '' };
   });
 }
@@ -51,12 +62,13 @@ const yamlStyle: DumpOptions = {
 /** What sigs.k8s.io/yaml takes for a number, and more: strconv.ParseInt of any base, or a float, with `_` anywhere. */
 const goNumber = /^[-+]?(?:0[box][\da-f_]+|[\d_.]+(?:e[-+]?[\d_]+)?)$/i;
 
-const statuses = { 'not-needed': 0, refused: 1, unknown: 3 } as const;
+/** `policies`: a port name has a typo, which another policy would only hide. */
+const statuses = { 'not-needed': 0, refused: 1, policies: 1, unknown: 3 } as const;
 
 function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string {
   switch (suggestion.kind) {
     case 'not-needed':
-      return 'policies admit the connection already';
+      return 'policies admit the connection already; "why" names the rule';
     case 'unknown':
       return `nothing is suggested without ${suggestion.missing.join('; ')}`;
     case 'refused': {
@@ -70,6 +82,17 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
     default:
       return suggestion satisfies never;
   }
+}
+
+/** Names of ports with a typo, which keep a rule from admitting the connection. */
+function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
+  return suggested
+    .flatMap(({ near }) => near.portNames)
+    .filter(({ name, own }) => nearest(name, own) !== undefined)
+    .map(
+      ({ policy, path, name, own }) =>
+        `${policyText(policy)} ${path} wants the ${protocol} port ${name}, which no Pod of that Namespace has; port ${port} of ${endText(destination)} is ${own.join(' or ')}: change the name in that policy`,
+    );
 }
 
 /** Of what the rows of `--audit` have, how much would be admitted; '' without them. */
@@ -98,17 +121,24 @@ async function auditText(
 }
 
 function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): string {
-  const { policy, peers, selected, anyPort, direction } = suggested;
+  const { policy, peers, selected, anyPort, direction, near } = suggested;
   const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const peer = endText(other);
   const who = peers === undefined ? peer : `${count(peers)} (as ${peer})`;
   const counts =
     direction === 'ingress' ? `admits ${who} to ${count(selected)}` : `admits ${count(selected)} to ${who}`;
   const { labelsOf } = suggested;
+  const exceptions = near.exceptions.slice(0, 3).map(({ policy: of, path, except }) => {
+    const left = other.kind === 'pod' ? `${peer} (${other.address})` : peer;
+    return `${policyText(of)} ${path} leaves ${left} out by "except ${except}": this undoes that exception`;
+  });
+  const isDns = openedPorts(flow).length > 1;
   const comments = [
     `${counts}; isolates no Pod that is not isolated already`,
     labelsText(own, labelsOf.own, ownerOf),
     labelsText(other, labelsOf.peer, ownerOf),
+    ...exceptions,
+    isDns ? 'DNS needs TCP too: for answers that do not fit into a UDP packet' : '',
     anyPort ? 'a NetworkPolicy cannot name this protocol: it admits all protocols and ports' : '',
   ];
   const lines = comments.filter((comment) => comment !== '').map((comment) => `# ${printable(comment)}\n`);

@@ -12,24 +12,9 @@ import type { Policy, Staged, Subject } from '../policy.ts';
 import type { RequirementCollector } from '../requirements.ts';
 import { readCalicoRule } from './calico-rule.ts';
 import { subjectSelector } from './calico-selectors.ts';
+import { calicoPolicyFields, strangeField } from './fields.ts';
 import { compileNetworkPolicy } from './network-policy.ts';
-import { changedOf, fieldsOf, refOf, unknownPolicy } from './read.ts';
-
-const fields = new Set([
-  'tier',
-  'order',
-  'ingress',
-  'egress',
-  'selector',
-  'types',
-  'serviceAccountSelector',
-  'namespaceSelector',
-  'doNotTrack',
-  'preDNAT',
-  'applyOnForward',
-  'performanceHints',
-  'stagedAction',
-]);
+import { changedOf, refOf, unknownPolicy } from './read.ts';
 
 export function compileCalicoNetworkPolicy(object: Json): Policy {
   return compile(object, text(at(object, 'metadata', 'namespace')) ?? 'default');
@@ -64,7 +49,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   const tier = tierNameOf(text(at(spec, 'tier')) ?? 'default');
   const order = readOrder(at(spec, 'order'));
   if (order === undefined) return unknownPolicy(object, tier, 'its order is no number');
-  const strange = fieldsOf(spec).find((field) => !fields.has(field));
+  const strange = strangeField(spec, calicoPolicyFields);
   if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const { selector, text: selected } = subjectSelector(spec, namespace);
   // Those are asked before the destination is translated or the connection is tracked, and never for Pods (felix/calc/event_sequencer.go).

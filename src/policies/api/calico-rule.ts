@@ -23,33 +23,10 @@ import type { Action } from '../model.ts';
 import type { ClauseGroup, Rule } from '../policy.ts';
 import type { Side } from '../probe.ts';
 import { entitySelector } from './calico-selectors.ts';
+import { calicoEntityFields, calicoRuleFields, strangeField } from './fields.ts';
 import { fieldsOf, rule } from './read.ts';
 
 const actions: Readonly<Record<string, Action>> = { Allow: 'admit', Deny: 'deny', Pass: 'pass', Log: 'log' };
-
-const ruleFields = new Set([
-  'action',
-  'ipVersion',
-  'protocol',
-  'icmp',
-  'notProtocol',
-  'notICMP',
-  'source',
-  'destination',
-  'http',
-  'metadata',
-]);
-const entityFields = new Set([
-  'nets',
-  'selector',
-  'namespaceSelector',
-  'services',
-  'ports',
-  'notNets',
-  'notSelector',
-  'notPorts',
-  'serviceAccounts',
-]);
 
 /** `namespace` of the policy; undefined: global. */
 export function readCalicoRule(given: Json, namespace: string | undefined): Rule[] {
@@ -64,7 +41,10 @@ export function readCalicoRule(given: Json, namespace: string | undefined): Rule
 }
 
 function groupsOf(given: Json, namespace: string | undefined): ClauseGroup[] {
-  const strange = strangeField(given);
+  const strange =
+    strangeField(given, calicoRuleFields) ??
+    strangeField(at(given, 'source'), calicoEntityFields) ??
+    strangeField(at(given, 'destination'), calicoEntityFields);
   const protocol = protocolAt(given, 'protocol');
   const notProtocol = protocolAt(given, 'notProtocol');
   const groups = [
@@ -90,13 +70,6 @@ function single(field: string, clause: Clause | undefined): ClauseGroup | undefi
 
 function isSet(value: Json): boolean {
   return value !== undefined && value !== null;
-}
-
-function strangeField(given: Json): string | undefined {
-  return (
-    fieldsOf(given).find((field) => !ruleFields.has(field)) ??
-    [...fieldsOf(at(given, 'source')), ...fieldsOf(at(given, 'destination'))].find((field) => !entityFields.has(field))
-  );
 }
 
 function ipVersionClause(version: Json): Clause | undefined {
@@ -181,7 +154,7 @@ function notNetsClause(value: Json, side: Side): Clause | undefined {
 /** In the Namespace of the policy, where it names no other. */
 function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
   if (!isSet(value)) return undefined;
-  const strange = fieldsOf(value).find((field) => field !== 'name' && field !== 'namespace');
+  const strange = strangeField(value, calicoEntityFields.services);
   if (strange !== undefined) return unusable(`services of a rule has the unknown field ${strange}`);
   const within = spelled(text(at(value, 'namespace')) || namespace, isLabel);
   const name = spelled(at(value, 'name'), isLabel);

@@ -10,6 +10,13 @@ import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Action, Direction } from '../model.ts';
 import type { Policy, Rule, Subject } from '../policy.ts';
 import { anyTier } from '../tiers.ts';
+import {
+  adminNetworkPolicyFields,
+  clusterNetworkPolicyFields,
+  podsFields,
+  strangeField,
+  transportFields,
+} from './fields.ts';
 import { isPort, readRanges } from './network-policy.ts';
 import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
 
@@ -18,17 +25,20 @@ interface Kind {
   /** Field of a rule with protocols and ports. */
   readonly ports: 'protocols' | 'ports';
   readonly port: (given: Json) => Clause;
+  readonly fields: typeof clusterNetworkPolicyFields;
 }
 
 const clusterKind: Kind = {
   actions: { Accept: 'admit', Deny: 'deny', Pass: 'pass' },
   ports: 'protocols',
   port: protocolClause,
+  fields: clusterNetworkPolicyFields,
 };
 const adminKind: Kind = {
   actions: { Allow: 'admit', Deny: 'deny', Pass: 'pass' },
   ports: 'ports',
   port: portClause,
+  fields: adminNetworkPolicyFields,
 };
 const baselineKind: Kind = { ...adminKind, actions: { Allow: 'admit', Deny: 'deny' } };
 
@@ -55,6 +65,8 @@ function compile(object: Json, tier: string, kind: Kind): Policy {
   const priority = at(spec, 'priority');
   const hasPriority = typeof priority === 'number' && Number.isInteger(priority);
   if (!hasPriority && kind !== baselineKind) return unknownPolicy(object, tier, 'its priority is no number');
+  const strange = strangeField(spec, kind.fields);
+  if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const subject = readSubject(at(spec, 'subject'));
   if (subject === undefined) return unknownPolicy(object, tier, 'its subject is of an unknown kind');
   return {
@@ -73,6 +85,7 @@ function readSubject(subject: Json): Subject | undefined {
   if (field === 'namespaces') return new LabelSubject({ selector: readSelector(at(subject, 'namespaces')) }, []);
   if (field !== 'pods') return undefined;
   const pods = at(subject, 'pods');
+  if (strangeField(pods, podsFields) !== undefined) return undefined;
   return new LabelSubject({ selector: selectorAt(pods, 'namespaceSelector') }, selectorAt(pods, 'podSelector'));
 }
 
@@ -95,8 +108,10 @@ function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind:
   // Fail closed, as the API wants it: what newer versions know is seen here as a peer without a field that is known.
   if (known.length === 0 || known.length < peers.length)
     return [action === 'admit' ? rule(action, [[field, [nothing]]]) : rule('deny', [])];
+  const strange = strangeField(given, kind.fields[direction][0]);
   return [
     rule(action, [
+      ['rule', strange === undefined ? [] : [unusable(`a rule has the unknown field ${strange}`)]],
       [kind.ports, list(at(given, kind.ports)).map(kind.port)],
       [field, known],
     ]),
@@ -109,15 +124,17 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   if (field === undefined || more.length > 0) return undefined;
   const value = at(peer, field);
   if (field === 'namespaces') return new PodPeer({ selector: readSelector(value) }, []);
-  if (field === 'pods')
+  if (field === 'pods') {
+    if (strangeField(value, podsFields) !== undefined) return undefined;
     return new PodPeer({ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector'));
+  }
   if (direction === 'ingress') return undefined;
   if (field === 'nodes') return new NodePeer(readSelector(value));
   if (field === 'domainNames') return new DomainPeer(list(value).map(shown));
   if (field !== 'networks') return undefined;
   const ranges = readRanges(list(value));
   if (typeof ranges === 'string') return unusable(`${ranges} of networks is no CIDR`);
-  return new NetworkPeer(ranges, [], `networks ${list(value).map(shown).join(', ')}`);
+  return new NetworkPeer(ranges, `networks ${list(value).map(shown).join(', ')}`);
 }
 
 /** v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */
@@ -127,6 +144,8 @@ function protocolClause(given: Json): Clause {
   if (more.length > 0) return unusable('a protocol has several fields');
   if (field === 'destinationNamedPort' && typeof value === 'string') return new PortName(value, undefined);
   if (field !== 'tcp' && field !== 'udp' && field !== 'sctp') return unusable('a protocol is of an unknown kind');
+  const strange = strangeField(value, transportFields);
+  if (strange !== undefined) return unusable(`a protocol has the unknown field ${strange}`);
   const port = at(value, 'destinationPort');
   if (port === undefined || port === null) return new PortRange(field.toUpperCase());
   return rangeClause(field.toUpperCase(), at(port, 'number'), at(port, 'range'));

@@ -2,17 +2,20 @@
 import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, unusable } from '../clauses/clause.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
-import { NetworkPeer, PodPeer } from '../clauses/peers.ts';
+import { BlockPeer, PodPeer } from '../clauses/peers.ts';
 import { PortName, PortRange } from '../clauses/ports.ts';
 import type { Direction } from '../model.ts';
 import type { Policy, Rule } from '../policy.ts';
 import { networkPolicyOrder, networkPolicyTier } from '../tiers.ts';
-import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt } from './read.ts';
+import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
+import { changedOf, fieldsOf, LabelSubject, refOf, rule, selectorAt, unknownPolicy } from './read.ts';
 
 export function compileNetworkPolicy(object: Json): Policy {
   const ref = refOf(object);
   const spec = at(object, 'spec');
   const namespace = ref.namespace ?? 'default';
+  const strange = strangeField(spec, networkPolicyFields);
+  if (strange !== undefined) return unknownPolicy(object, networkPolicyTier, `it has the unknown field ${strange}`);
   return {
     ref: { ...ref, namespace },
     tier: networkPolicyTier,
@@ -32,13 +35,21 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace
   if (!isAbout) return undefined;
   return given.map((each) =>
     rule('admit', [
+      ['rule', unknownFields(each, direction)],
       ['ports', list(at(each, 'ports')).map(portClause)],
       [field, list(at(each, field)).map((peer) => peerClause(peer, namespace))],
     ]),
   );
 }
 
+function unknownFields(given: Json, direction: Direction): Clause[] {
+  const strange = strangeField(given, ruleFields[direction]);
+  return strange === undefined ? [] : [unusable(`a rule has the unknown field ${strange}`)];
+}
+
 function portClause(given: Json): Clause {
+  const strange = strangeField(given, portFields);
+  if (strange !== undefined) return unusable(`a port has the unknown field ${strange}`);
   const [protocol, port, end] = [
     at(given, 'protocol') ?? 'TCP',
     at(given, 'port') ?? undefined,
@@ -59,7 +70,7 @@ export function isPort(value: Json): value is number {
 
 function peerClause(peer: Json, namespace: string): Clause {
   const fields = fieldsOf(peer);
-  const strange = fields.find((field) => !['ipBlock', 'podSelector', 'namespaceSelector'].includes(field));
+  const strange = strangeField(peer, peerFields);
   if (strange !== undefined) return unusable(`a peer has the unknown field ${strange}`);
   if (fields.length === 0) return unusable('a peer has no field');
   if (fields.includes('ipBlock')) {
@@ -71,12 +82,15 @@ function peerClause(peer: Json, namespace: string): Clause {
 }
 
 function blockClause(block: Json): Clause {
+  const strange = strangeField(block, peerFields.ipBlock);
+  if (strange !== undefined) return unusable(`an ipBlock has the unknown field ${strange}`);
   const [cidr, except] = [at(block, 'cidr'), list(at(block, 'except'))];
   const ranges = readRanges([cidr]);
   const excepted = readRanges(except);
   if (typeof ranges === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
+  const parts = excepted.map((range, index) => ({ range, text: shown(except[index]) }));
   const but = except.length === 0 ? '' : ` except ${except.map(shown).join(', ')}`;
-  return new NetworkPeer(ranges, excepted, `ipBlock ${shown(cidr)}${but}`);
+  return new BlockPeer(ranges, parts, `ipBlock ${shown(cidr)}${but}`);
 }
 
 /** The text that is no range, where one is none. */

@@ -9,6 +9,8 @@ export interface Clause {
   readonly wants: () => string;
   /** What the other end, or for ports the connection, has or is instead: `has app=worker`. */
   readonly has: (probe: Probe) => string;
+  /** What a reader must know of a match: that not all network plug-ins see one. '' for nothing. */
+  readonly note?: (probe: Probe) => string;
   /** What it needs to know of the cluster beside the two ends. */
   readonly requires?: (into: RequirementCollector) => void;
 }

@@ -55,21 +55,16 @@ export class PodPeer implements Clause {
 /** Addresses. Netfilter sees those of Pods as any others. */
 export class NetworkPeer implements Clause {
   readonly #ranges: readonly Range[];
-  readonly #except: readonly Range[];
   readonly #text: string;
 
-  constructor(ranges: readonly Range[], except: readonly Range[], text: string) {
+  constructor(ranges: readonly Range[], text: string) {
     this.#ranges = ranges;
-    this.#except = except;
     this.#text = text;
   }
 
   matches({ peer, peerAddress }: Probe): Match {
     if (peerAddress === undefined) return `address of ${endName(peer)}`;
-    return (
-      this.#ranges.some((range) => contains(range, peerAddress)) &&
-      !this.#except.some((range) => contains(range, peerAddress))
-    );
+    return this.#ranges.some((range) => contains(range, peerAddress));
   }
 
   wants(): string {
@@ -78,6 +73,38 @@ export class NetworkPeer implements Clause {
 
   has({ peer }: Probe): string {
     return `is ${peer.address ?? endName(peer)}`;
+  }
+}
+
+/** The ipBlock of a NetworkPolicy: a network without some parts of it. */
+export class BlockPeer extends NetworkPeer {
+  readonly #except: readonly { range: Range; text: string }[];
+
+  constructor(ranges: readonly Range[], except: readonly { range: Range; text: string }[], text: string) {
+    super(ranges, text);
+    this.#except = except;
+  }
+
+  /** The part that leaves the peer out, where but for that it would match. */
+  exceptionFor(probe: Probe): string | undefined {
+    const { peerAddress } = probe;
+    if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
+    return this.#except.find(({ range }) => contains(range, peerAddress))?.text;
+  }
+
+  override matches(probe: Probe): Match {
+    return this.exceptionFor(probe) === undefined && super.matches(probe);
+  }
+
+  override has(probe: Probe): string {
+    const exception = this.exceptionFor(probe);
+    return `${super.has(probe)}${exception === undefined ? '' : `, is in except ${exception}`}`;
+  }
+
+  note({ peer }: Probe): string {
+    return peer.kind === 'pod' && !peer.pod.hostNetwork
+      ? 'by its address; Cilium, for one, matches no Pod with ipBlock'
+      : '';
   }
 }
 

@@ -1,5 +1,5 @@
 /** What rules want of protocol and port. */
-import type { Match, NamedPort } from '../model.ts';
+import type { Flow, Match, NamedPort, Pod } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from './clause.ts';
 
@@ -36,11 +36,11 @@ export class PortRange implements Clause {
 
 /** A port by its name, of the Pod that is the destination. Without a protocol: of any. */
 export class PortName implements Clause {
-  readonly #name: string;
+  readonly name: string;
   readonly #protocol: string | undefined;
 
   constructor(name: string, protocol: string | undefined) {
-    this.#name = name;
+    this.name = name;
     this.#protocol = protocol;
   }
 
@@ -55,12 +55,12 @@ export class PortName implements Clause {
     if (named[0]?.port === port) return true;
     // Enforcers differ in which of them they take.
     return named.some((each) => each.port === port)
-      ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.#name}`
+      ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.name}`
       : false;
   }
 
   wants(): string {
-    return `${this.#protocol === undefined ? '' : `${this.#protocol} `}${this.#name}`;
+    return `${this.#protocol === undefined ? '' : `${this.#protocol} `}${this.name}`;
   }
 
   has(probe: Probe): string {
@@ -68,13 +68,23 @@ export class PortName implements Clause {
     const pod = selectablePod(destination);
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
-    if (named.length === 0) return `is ${portText(probe)}, and the destination has no ${protocol} port of that name`;
+    if (named.length === 0) {
+      // How the Pods of other Namespaces name their ports is not shown in Events.
+      const own = pod === probe.pod ? namesOf(pod, probe.flow) : [];
+      const instead = own.length === 0 ? '' : `: its ${probe.flow.port} is ${own.join(' or ')}`;
+      return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
+    }
     return `is ${portText(probe)}, and the name is of port ${named.map(({ port }) => port).join(' or ')}`;
   }
 
   #named(ports: readonly NamedPort[], protocol: string): NamedPort[] {
-    return ports.filter((each) => each.name === this.#name && each.protocol === protocol);
+    return ports.filter((each) => each.name === this.name && each.protocol === protocol);
   }
+}
+
+/** How the Pod names the port of a connection. */
+export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[] {
+  return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }
 
 const missingPort = 'the port: the packet shows none';

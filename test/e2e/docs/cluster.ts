@@ -86,12 +86,6 @@ function programs(podAddress: string): KubernetesObject[] {
       iptablesBackend: 'Auto',
     }),
     felix(`node.${node}`, { bpfEnabled: true }),
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: { name: 'postgres', namespace: 'shop' },
-      spec: { podSelector: { matchLabels: { app: 'postgres' } }, policyTypes: ['Ingress'] },
-    },
     workload('DaemonSet', 'kube-system', 'kube-proxy'),
     workload('DaemonSet', 'calico-system', 'calico-node'),
     {

@@ -1,0 +1,148 @@
+/** Which fields the policies have that are evaluated. A field with a typo would be left out, and the verdict would be that of another policy. */
+import { at, type Json } from '../../platform/json.ts';
+
+/** `any`: is not looked into. A set: one of these texts. `[shape]`: a list. Else an object with these fields. */
+export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | Fields;
+export interface Fields {
+  readonly [field: string]: Shape;
+}
+
+/** What is wrong at a place of an object. `known`: the fields that may stand there, where it is an unknown one. */
+export interface FieldProblem {
+  readonly path: readonly string[];
+  readonly message: string;
+  readonly known: readonly string[];
+}
+
+const range = { start: 'any', end: 'any' } as const;
+const selector = { matchLabels: 'any', matchExpressions: [{ key: 'any', operator: 'any', values: ['any'] }] } as const;
+export const podsFields = { namespaceSelector: selector, podSelector: selector } as const;
+
+export const portFields = { protocol: 'any', port: 'any', endPort: 'any' } as const;
+export const peerFields = { ipBlock: { cidr: 'any', except: ['any'] }, ...podsFields } as const;
+export const ruleFields = {
+  ingress: { from: [peerFields], ports: [portFields] },
+  egress: { to: [peerFields], ports: [portFields] },
+} as const;
+export const networkPolicyFields = {
+  podSelector: selector,
+  policyTypes: [new Set(['Ingress', 'Egress'])],
+  ingress: [ruleFields.ingress],
+  egress: [ruleFields.egress],
+  // Of a StagedKubernetesNetworkPolicy.
+  stagedAction: 'any',
+} as const satisfies Fields;
+
+export const transportFields = { destinationPort: { number: 'any', range } } as const;
+const subject = { namespaces: selector, pods: podsFields } as const;
+const destinations = { ...subject, nodes: selector, networks: ['any'], domainNames: ['any'] } as const;
+
+function clusterFields(ports: Fields) {
+  const rule = { name: 'any', action: 'any', ...ports } as const;
+  return {
+    tier: 'any',
+    priority: 'any',
+    subject,
+    ingress: [{ ...rule, from: [subject] }],
+    egress: [{ ...rule, to: [destinations] }],
+  } as const satisfies Fields;
+}
+
+export const clusterNetworkPolicyFields = clusterFields({
+  protocols: [{ tcp: transportFields, udp: transportFields, sctp: transportFields, destinationNamedPort: 'any' }],
+});
+export const adminNetworkPolicyFields = clusterFields({
+  ports: [{ portNumber: { protocol: 'any', port: 'any' }, portRange: { protocol: 'any', ...range }, namedPort: 'any' }],
+});
+
+const icmp = { type: 'any', code: 'any' } as const;
+export const calicoEntityFields = {
+  nets: ['any'],
+  selector: 'any',
+  namespaceSelector: 'any',
+  services: { name: 'any', namespace: 'any' },
+  ports: ['any'],
+  notNets: ['any'],
+  notSelector: 'any',
+  notPorts: ['any'],
+  serviceAccounts: { names: ['any'], selector: 'any' },
+} as const;
+export const calicoRuleFields = {
+  action: 'any',
+  ipVersion: 'any',
+  protocol: 'any',
+  icmp,
+  notProtocol: 'any',
+  notICMP: icmp,
+  source: calicoEntityFields,
+  destination: calicoEntityFields,
+  http: 'any',
+  metadata: 'any',
+} as const;
+export const calicoPolicyFields = {
+  tier: 'any',
+  order: 'any',
+  ingress: [calicoRuleFields],
+  egress: [calicoRuleFields],
+  selector: 'any',
+  types: ['any'],
+  serviceAccountSelector: 'any',
+  namespaceSelector: 'any',
+  doNotTrack: 'any',
+  preDNAT: 'any',
+  applyOnForward: 'any',
+  performanceHints: 'any',
+  stagedAction: 'any',
+} as const;
+
+const metadata = Object.fromEntries(
+  (
+    'namespace name generateName labels annotations uid resourceVersion generation creationTimestamp deletionTimestamp ' +
+    'deletionGracePeriodSeconds ownerReferences finalizers managedFields selfLink clusterName'
+  )
+    .split(' ')
+    .map((field) => [field, 'any'] as const),
+);
+
+/** The first field that there is not. */
+export function strangeField(object: Json, fields: Fields): string | undefined {
+  return Object.keys(isMap(object) ? object : {}).find(
+    (key) => !Object.hasOwn(fields, key) && isGiven(at(object, key)),
+  );
+}
+
+/** What is wrong with the fields of a whole policy. */
+export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  look(object, { apiVersion: 'any', kind: 'any', metadata, spec, status: 'any' }, [], problems);
+  return problems;
+}
+
+function look(value: Json, shape: Shape, path: readonly string[], problems: FieldProblem[]): void {
+  const refuse = (message: string): number => problems.push({ path, message, known: [] });
+  if (shape === 'any' || !isGiven(value)) return;
+  if (shape instanceof Set) {
+    if (typeof value !== 'string' || !shape.has(value)) refuse(`must be one of ${[...shape].join(', ')}`);
+  } else if (Array.isArray(shape)) {
+    const [item] = shape as readonly [Shape];
+    if (!Array.isArray(value)) refuse('must be a list');
+    else for (const [index, each] of value.entries()) look(each, item, [...path, String(index)], problems);
+  } else if (!isMap(value)) refuse(`must be an object${Array.isArray(value) ? ', not a list' : ''}`);
+  else
+    for (const [key, each] of Object.entries(value)) {
+      const fields = shape as Fields;
+      const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+      if (field !== undefined) look(each, field, [...path, key], problems);
+      else if (isGiven(each))
+        problems.push({ path: [...path, key], message: 'there is no such field', known: Object.keys(fields) });
+    }
+}
+
+function isMap(value: Json): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A null is none, as in Go. */
+function isGiven(value: Json): boolean {
+  return value !== null && value !== undefined;
+}
