@@ -43,6 +43,8 @@ export interface NodeIncidents {
   tick: (now: Millis) => void;
   /** When `tick` has something to do; Infinity. */
   nextTick: () => Millis;
+  /** No line comes any more: decides what waits for the next one. No incident ends by it. */
+  endOfLog: () => void;
   /** The part of `tick` that notifies Pods; nothing ends by it. */
   notifyPods: (now: Millis) => void;
   nextPodNotice: () => Millis;
@@ -102,6 +104,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       reporter.tick(now);
     },
     nextTick: () => Math.min(tracker.nextTick, reporter.nextTick()),
+    endOfLog: tracker.endOfLog,
     notifyPods: reporter.tick,
     nextPodNotice: reporter.nextTick,
   };

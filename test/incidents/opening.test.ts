@@ -148,15 +148,14 @@ describe('a chain that only another program can have deleted', () => {
     expect(tracker.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
   });
 
-  test('a problem in a sync that succeeds is no second time', () => {
+  test('opens it before any other line says how that sync ended', () => {
     const { heard, tracker } = start();
     tracker.take(first, 0, undefined);
     tracker.take(sync('sync-failed'), 1, undefined);
     tracker.take(sync('sync-complete'), 2, undefined);
     tracker.take(other, 6000, undefined);
-    tracker.take(sync('sync-complete'), 6001, undefined);
-    expect(heard).toEqual([]);
-    expect(tracker.counts.flaps).toEqual({ KN102: 1 });
+    expect(heard).toEqual(['opened KN102 2']);
+    expect(tracker.incidents[0]).toMatchObject({ opened: 6000, failures: 2 });
   });
 
   test('also with the state of before a restart', () => {
@@ -167,4 +166,15 @@ describe('a chain that only another program can have deleted', () => {
     next.take(other, 6000, undefined);
     expect(heard).toEqual(['opened KN102 2']);
   });
+});
+
+test('at the end of a log, what waits for the end of its attempt opens, and nothing else changes', () => {
+  const { heard, tracker } = start();
+  play('0 attempt KN111\n 30 KN111\n 30.1 KN104', { heard, tracker });
+  expect(heard).toEqual([]);
+  tracker.endOfLog();
+  expect(heard).toEqual(['opened KN111 2']);
+  const { revision } = tracker;
+  tracker.endOfLog();
+  expect([tracker.revision, heard.length]).toEqual([revision, 1]);
 });

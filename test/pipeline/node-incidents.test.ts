@@ -70,6 +70,13 @@ test('an incident is published on the Pod whose log says so, by the name in the 
   expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
 });
 
+test('the second line about a chain that is gone is published at once, though no other line follows it', () => {
+  const one = scene();
+  failAt(one, nine);
+  one.say(failed('KUBE-SVC-TCOU7JCQXEZGVUNU'), nine + 6 * second);
+  expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
+});
+
 test('it is over with the first sync that goes well', () => {
   const one = scene();
   for (const at of [0, 30, 60]) failAt(one, nine + at * second);

@@ -42,10 +42,12 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     advance,
     /** Before then `advance` does nothing, whatever is counted in the second before. */
     quietUntil: (node: string): Millis => (nodes.has(node) ? -Infinity : options.nextDue(node)),
-    /** The end of the logs ends no incident, but Pod notices that are still due are written. */
+    /** The end of the logs ends no incident, but decides what waits for a line, and Pod notices that are still due are written. */
     finish(): void {
-      for (const [node, { incidents, latest }] of nodes)
+      for (const [node, { incidents, latest }] of nodes) {
+        incidents.endOfLog();
         run(node, latest + afterwards, incidents.nextPodNotice, (at) => incidents.notifyPods(Math.max(at, latest)));
+      }
     },
     /** The node that the log of a container is from. */
     nodeOfLog: (path: string): string | undefined => ownerOf(path)?.node,

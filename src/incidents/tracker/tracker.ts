@@ -30,6 +30,8 @@ export interface Tracker {
   restarted: (restart: Restart, pod: ObjectRef | undefined, time: Millis) => void;
   /** Opens what is suspected, though it was seen only once, where other evidence confirms it. */
   confirm: (isConfirmed: (incident: Incident) => boolean) => void;
+  /** Opens repeats that still wait for the line that says how their attempt ended: none comes any more. */
+  endOfLog: () => void;
   /** All that is unpublished of an incident is counted in Events now. */
   acknowledge: (incident: Incident) => void;
   /** Ends what silence has ended, forgets what is long over. */
@@ -110,6 +112,13 @@ export function createTracker({ restored, onChange, isNeeded = () => false }: Tr
         lifecycle.confirm(tracked);
       }
     },
+    endOfLog() {
+      for (const tracked of table.values()) {
+        if (!tracked.doubtful) continue;
+        revision++;
+        lifecycle.confirm(tracked);
+      }
+    },
     acknowledge(incident) {
       const tracked = table.get(keyOf(incident));
       if (tracked === undefined) return;
@@ -152,6 +161,8 @@ function takeFailure(
   tracked.inThisLife = true;
   const isDeletion = sign.subject !== undefined && causeOf(sign.code).deletedByOthers === true;
   lifecycle.fail(tracked, time, isDeletion ? noteDeletion : noteAttempt);
+  // kube-proxy misses a chain only in a sync that has failed: no line has to confirm that.
+  if (isDeletion) lifecycle.confirm(tracked);
 }
 
 function takeSyncFailed({ table, syncs, lifecycle }: Parts, { failing, family, retry }: SyncSign, time: Millis): void {
