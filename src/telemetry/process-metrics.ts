@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { collectDefaultMetrics, type LabelValues, type Registry } from 'prom-client';
 import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
 
 /** What is kept of prom-client's own metrics; the others are five times as many, on each of thousands of nodes. */
@@ -14,9 +14,9 @@ export const processTable: readonly MetricRow[] = [
   gauge('nodejs_eventloop_lag_seconds', 'How long the event loop took to come round at the last scrape.'),
   gauge(
     'nodejs_eventloop_lag_mean_seconds',
-    'Time between two looks at the event loop since the last scrape; 0.5 when idle.',
+    'How late the event loop came to a timer of one second, on average since the last scrape.',
   ),
-  gauge('nodejs_eventloop_lag_max_seconds', 'The longest of them.'),
+  gauge('nodejs_eventloop_lag_max_seconds', 'The latest of these.'),
   gauge('nodejs_heap_size_total_bytes', 'Size of the JavaScript heap.'),
   gauge('nodejs_heap_size_used_bytes', 'How much of it is in use.'),
   gauge('nodejs_external_memory_bytes', 'Memory that JavaScript objects hold outside the heap.'),
@@ -25,11 +25,20 @@ export const processTable: readonly MetricRow[] = [
   }),
 ];
 
-/** Looking every 10 ms, prom-client's default, is 100 wake-ups a second, each of 0.05 to 0.2 ms of CPU. */
+/** Milliseconds. Looking every 10 ms, prom-client's default, is 100 wake-ups a second, each of 0.05 to 0.2 ms of CPU. */
 const eventLoopMonitoringPrecision = 1000;
 
 export function addProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision, gcDurationBuckets: [0.01, 0.1, 1] });
+  subtractInterval(registry, 'nodejs_eventloop_lag_mean_seconds');
+  subtractInterval(registry, 'nodejs_eventloop_lag_max_seconds');
   const kept = new Set(processTable.map(({ name }) => name));
   for (const { name } of registry.getMetricsAsArray()) if (!kept.has(name)) registry.removeSingleMetric(name);
+}
+
+/** Makes a lag of what prom-client sets, the time between two looks; that is NaN where there was none since the last scrape. */
+function subtractInterval(registry: Registry, name: string): void {
+  const gauge = registry.getSingleMetric(name) as { set: (labels: LabelValues<string>, seconds: number) => void };
+  const set = gauge.set.bind(gauge);
+  gauge.set = (labels, seconds) => set(labels, Math.max(0, (seconds || 0) - eventLoopMonitoringPrecision / 1000));
 }

@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import perfHooks from 'node:perf_hooks';
+import { Registry } from 'prom-client';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { allMetrics, createMetrics, type Metrics, scrapeOf } from '../../src/telemetry/metrics.ts';
 import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
+import { addProcessMetrics } from '../../src/telemetry/process-metrics.ts';
 
 function scene() {
   const metrics = createMetrics({ version: '1.2.3' });
@@ -129,6 +132,23 @@ describe('a scrape', () => {
     expect(text).toMatch(/^nodejs_heap_size_used_bytes [1-9]\d+$/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_max_seconds /m);
   });
+});
+
+test.each([
+  ['late', { mean: 1.004e9, max: 1.25e9 }, [0.004, 0.25]],
+  ['on time', { mean: 0.9999e9, max: 1e9 }, [0, 0]],
+  ['not looked at since the last scrape', { mean: Number.NaN, max: 0 }, [0, 0]],
+])('the lag of an event loop that is %s is without the second between two looks', async (_, looks, lags) => {
+  const percentile = (): number => 0;
+  const histogram = { ...looks, min: 0, stddev: 0, percentile, enable: () => true, reset: () => {} };
+  const spy = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockReturnValue(histogram as never);
+  onTestFinished(() => spy.mockRestore());
+  const registry = new Registry();
+  addProcessMetrics(registry);
+  await registry.metrics();
+  const valueOf = async (name: string): Promise<number | undefined> =>
+    (await registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`)?.get())?.values[0]?.value;
+  expect([await valueOf('mean'), await valueOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
 });
 
 test('instances have nothing in common', async () => {
