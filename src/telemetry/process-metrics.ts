@@ -38,7 +38,7 @@ export function addProcessMetrics(registry: Registry): void {
 
 /** Makes a lag of what prom-client sets, the time between two looks; that is NaN where there was none since the last scrape. */
 function subtractInterval(registry: Registry, name: string): void {
-  const gauge = registry.getSingleMetric(name) as { set: (labels: LabelValues<string>, seconds: number) => void };
-  const set = gauge.set.bind(gauge);
-  gauge.set = (labels, seconds) => set(labels, Math.max(0, (seconds || 0) - eventLoopMonitoringPrecision / 1000));
+  const metric = registry.getSingleMetric(name) as { set: (labels: LabelValues<string>, seconds: number) => void };
+  const set = metric.set.bind(metric);
+  metric.set = (labels, seconds) => set(labels, Math.max(0, (seconds || 0) - eventLoopMonitoringPrecision / 1000));
 }

@@ -123,6 +123,11 @@ describe('replay prints', () => {
     expect(cells[7]).toBe('36');
   });
 
+  test('wide: nothing where there is no Event', async () => {
+    const { out } = await replay(['-q', '-o', 'wide', '-'], { stdin: 'nothing\n' });
+    expect(out).toBe('');
+  });
+
   test('yaml: a List of the Events that json has', async () => {
     const [yaml, lines] = await Promise.all([
       replay(['--pods', cluster, '-q', '-o', 'yaml', policyDeny]),

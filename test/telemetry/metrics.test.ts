@@ -139,16 +139,15 @@ test.each([
   ['on time', { mean: 0.9999e9, max: 1e9 }, [0, 0]],
   ['not looked at since the last scrape', { mean: Number.NaN, max: 0 }, [0, 0]],
 ])('the lag of an event loop that is %s is without the second between two looks', async (_, looks, lags) => {
-  const percentile = (): number => 0;
-  const histogram = { ...looks, min: 0, stddev: 0, percentile, enable: () => true, reset: () => {} };
+  const histogram = { ...looks, min: 0, stddev: 0, percentile: () => 0, enable: () => true, reset: () => {} };
   const spy = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockReturnValue(histogram as never);
   onTestFinished(() => spy.mockRestore());
   const registry = new Registry();
   addProcessMetrics(registry);
   await registry.metrics();
-  const valueOf = async (name: string): Promise<number | undefined> =>
+  const lagOf = async (name: string): Promise<number | undefined> =>
     (await registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`)?.get())?.values[0]?.value;
-  expect([await valueOf('mean'), await valueOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
+  expect([await lagOf('mean'), await lagOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
 });
 
 test('instances have nothing in common', async () => {

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
-import type { PrefixTable } from '../../parsing/netfilter/prefixes.ts';
+import { isKernelMessage, type PrefixTable } from '../../parsing/netfilter/prefixes.ts';
 import { observe } from '../../pipeline/observe.ts';
 import type { KernelSource } from '../../sources/auto.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
@@ -77,12 +77,29 @@ function understand(
     log.lines++;
     log.from ??= time;
     log.last = time;
-    if (isPacket) {
+    if (isPacket && mayBeOfRule(observation, text)) {
       const { prefix, verdict, prefixRule: rule } = observation;
       packets.push({ prefix, verdict, rule, time: time ?? now() });
     }
   }
   return { ...log, packets };
+}
+
+/**
+ * The beginning of what a LOG rule prints after its prefix (Linux net/netfilter/nf_log_syslog.c; ulogd prints it, too), and each word
+ * of the rest. Nothing else follows, but after a name that a program has chosen the kernel goes on: `[400000+1000]`, `,mems_allowed=0`.
+ */
+const beginning =
+  /^.{0,255}?IN=\S{0,15} (?:OUT=\S{0,15} )?(?:(?:PHYS|MAC|V|TUNNEL)\w*=\S* )*(?:ARP HTYPE=|SRC=[\da-f.:]+ DST=[\da-f.:]+ LEN=\d+ (?:TOS=\w+ PREC=\w+ TTL=\d+ ID=\d+|TC=\d+ HOPLIMIT=\d+ FLOWLBL=\d+) )/;
+const word = /^[[(]?(?:[A-Z][A-Z\d]*(?:[=:][\w.:-]*)?|[\dA-F]*)[\])]?$/;
+
+/** Whether a rule may have printed the line. Others only look so: the kernel quotes names that tenants choose. */
+function mayBeOfRule({ logger, prefix }: PacketObservation, text: string): boolean {
+  if (logger !== 'netfilter') return true;
+  const [header] = beginning.exec(text) ?? [];
+  if (header === undefined || isKernelMessage(prefix)) return false;
+  const rest = text.slice(header.length).replaceAll(/INCOMPLETE \[\d+ bytes\]/g, '');
+  return rest.split(' ').every((each) => word.test(each));
 }
 
 function tailOf(path: string): string[] {

@@ -1,9 +1,9 @@
 import { zoneTime } from '../../sources/envelopes/clock.ts';
 import type { ProgramLog } from '../../sources/program-log/find-logs.ts';
 import { type KernelSetting, type Located, locate } from './checks/kernel-source.ts';
+import type { PrefixesOptions } from './checks/prefixes.ts';
 import { findNode, findPod, podsOn } from './cluster-look.ts';
 import { type KernelLog, readKernelLog } from './kernel-log.ts';
-import type { LogRule } from './rules/log-rule.ts';
 import { distinctLogs, readRules } from './rules/read-rules.ts';
 import type { DoctorContext } from './system.ts';
 
@@ -27,8 +27,12 @@ export function createLooks({ config, api, ownPod, prefixes, system }: DoctorCon
     view,
     rules,
     kernelLogs,
-    /** Rules of this node that log; none where only a Pod's own network is seen. */
-    logRules: async (): Promise<LogRule[]> => ((await view()) === 'pod' ? [] : distinctLogs(await rules())),
+    /** Rules of this node that log, and whether these are all; none where only a Pod's own network is seen. */
+    logRules: async (): Promise<Pick<PrefixesOptions, 'rules' | 'areAll'>> => {
+      if ((await view()) === 'pod') return { rules: [], areAll: false };
+      const { saw } = await rules();
+      return { rules: distinctLogs(await rules()), areAll: saw.legacy && saw.nft };
+    },
     /** Of several sources that have the same lines, the one with the most. */
     kernelLog: async (): Promise<KernelLog | undefined> => {
       const looks = await Promise.all(kernelLogs.map(({ look }) => look()));

@@ -60,7 +60,7 @@ export function doctorTasks(options: DoctorContext): Task[] {
     },
     {
       name: 'prefixes',
-      run: async () => checkPrefixes({ rules: await logRules(), log: await kernelLog(), prefixes, now }),
+      run: async () => checkPrefixes({ ...(await logRules()), log: await kernelLog(), prefixes, now }),
     },
     { name: 'iptables-backends', run: async () => checkIptablesBackends(await rules(), await view()) },
     { name: 'nf-log', run: async () => checkLogBackend(readFile, await view()) },

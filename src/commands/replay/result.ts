@@ -36,7 +36,7 @@ export function writeResult(
       writeTable(options, objects, { events, now }, out);
       break;
     case 'wide':
-      out(wideTable(events, now));
+      if (events.length > 0) out(wideTable(events, now));
       break;
     default:
       return undefined;

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type KernelLog, readKernelLog, type ReadKernelLogOptions } from '../../../src/commands/doctor/kernel-log.ts';
 import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
@@ -8,7 +9,8 @@ import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { programs } from './fake.ts';
 
 const within = temporaryFolder();
-const drop = 'my-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 PROTO=TCP SPT=4 DPT=5 SYN URGP=0';
+const drop =
+  'my-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 PROTO=TCP SPT=4 DPT=5 WINDOW=1 RES=0x00 SYN URGP=0';
 
 async function read(
   source: ReadKernelLogOptions['source'],
@@ -62,6 +64,39 @@ describe('a file', () => {
 test('a pipe is no log, and is not waited at', async () => {
   execFileSync('mkfifo', [within('pipe')]);
   await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
+});
+
+describe('what no LOG rule can have printed is no packet', () => {
+  const fields = drop.slice(drop.indexOf('SRC='));
+  test.each([
+    [
+      'the name of a process',
+      `drop IN=eth0 OU[25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in IN=a OUT= ${fields}[4+1]`,
+    ],
+    [
+      'such a name with both interfaces',
+      `drop IN=a OUT= [25699]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}[4+1]`,
+    ],
+    ['the name of a file at the end', `drop IN=a MAC= [7]: segfault at 0 ip 401000 sp 7ffe0 error 4 in ${fields}`],
+    ['the name of a control group', `drop: page allocation failure: order:0,cpuset=IN=a OUT= ${fields},mems_allowed=0`],
+    ['the name of a share', `CIFS: Attempting to mount //drop IN=a OUT= ${fields}`],
+    ['a name in the middle of a message', `new: thing IN=a OUT= ${fields} was seen`],
+    ['a line that is cut off', drop.slice(0, drop.indexOf(' PREC='))],
+    ['what a program has written to the ring buffer', drop, 12],
+  ])('%s', async (_, text, priority = 4) => {
+    const path = within('kmsg.log');
+    writeFileSync(path, `${priority},1,1000000,-;${text}\n`);
+    const log = (await read({ kind: 'file', path })) as KernelLog;
+    expect(log.packets).toEqual([]);
+  });
+
+  const samples = readdirSync('samples').filter((name) => /^(?!kube-proxy).*\.log$/.test(name));
+  test.each(samples)('but all that rules have printed in %s', async (name) => {
+    const path = join('samples', name);
+    const lines = readFileSync(path, 'utf8').match(/ SRC=\S+ DST=/g) ?? [];
+    const log = (await read({ kind: 'file', path })) as KernelLog;
+    expect(log.packets).toHaveLength(lines.length);
+  });
 });
 
 describe('the journal', () => {

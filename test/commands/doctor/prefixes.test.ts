@@ -23,8 +23,10 @@ function log(...lines: string[]): KernelLog {
   return { lines: 100, from: nine - 1e6, last: nine, packets };
 }
 
-function check(rules: readonly LogRule[], lines: KernelLog | undefined): string[] {
-  return checkPrefixes({ rules, log: lines, prefixes, now: () => nine }).map(({ name, status }) => `${status} ${name}`);
+function check(rules: readonly LogRule[], lines: KernelLog | undefined, areAll = false): string[] {
+  return checkPrefixes({ rules, areAll, log: lines, prefixes, now: () => nine }).map(
+    ({ name, status }) => `${status} ${name}`,
+  );
 }
 
 describe('of rules and lines', () => {
@@ -49,6 +51,11 @@ describe('of rules and lines', () => {
     expect(check([], log())).toEqual([]);
   });
 
+  test('a rule that is gone needs no other prefix', () => {
+    expect(check([], log('what:'), true)).toEqual(['ok prefix what:']);
+    expect(check([], log('what:'), false)).toEqual(['warning prefix what:']);
+  });
+
   test('of hundreds, those that need doing come first', () => {
     const many = Array.from({ length: 40 }, (_, index) => rule(`drop-${index}`));
     const shown = check([...many, rule('what')], undefined);
@@ -58,11 +65,13 @@ describe('of rules and lines', () => {
   });
 });
 
-test.each([
-  ['what: ', ['PREFIXES=what=dropped']],
-  ["a';reboot", []],
-  ['', []],
-])('what to do with "%s" can be copied to a shell', (prefix, settings) => {
-  const [found] = checkPrefixes({ rules: [rule(prefix)], log: undefined, prefixes, now: () => nine });
+test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
+  ['of a rule', [rule('what: ')], log('what:'), ['PREFIXES=what=dropped']],
+  ['with characters of a shell', [rule("a';reboot")], undefined, []],
+  ['that is none', [rule('')], undefined, []],
+  ['of lines alone, in which anybody may have written it', [], log('what:'), []],
+  ['of lines alone, which is the one of Calico', [], log('calico-packet:'), ['PREFIXES=calico-packet=dropped']],
+])('the advice names a setting only where it is safe: a prefix %s', (_, rules, lines, settings) => {
+  const [found] = checkPrefixes({ rules, areAll: false, log: lines, prefixes, now: () => nine });
   expect(found?.advice?.match(/PREFIXES=[^ ,]+/g) ?? []).toEqual(settings);
 });

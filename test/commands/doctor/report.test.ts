@@ -90,7 +90,7 @@ test('a whole node on which all is well', async () => {
   const log = within('kern.log');
   writeFileSync(
     log,
-    '2026-11-21T08:59:00Z node-a kernel: [1.2] calico-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 PROTO=TCP SPT=4 DPT=5 SYN URGP=0\n',
+    '2026-11-21T08:59:00Z node-a kernel: [1.2] calico-drop: IN=eth0 OUT=cali0 SRC=10.1.1.1 DST=10.1.1.2 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 PROTO=TCP SPT=4 DPT=5 WINDOW=1 RES=0x00 SYN URGP=0\n',
   );
   const api = fakeApi(({ path }) => {
     if (path === '/version') return answered({ gitVersion: 'v1.36.3' });

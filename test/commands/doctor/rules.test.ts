@@ -208,7 +208,7 @@ describe('rules that log', () => {
   test.each([
     ['pod', 3000, 'ok', ' 3s ago'],
     ['pod', 7_200_000, 'unknown', ' 120m ago'],
-    ['initial', 3000, 'problem', ''],
+    ['initial', 3000, 'problem', ' 3s ago'],
   ] as const)('seen as %s, with a line of %d ms ago', (view, age, status, finding) => {
     expect(logRules({ view, log: logWith(age) })).toMatchObject({
       status,

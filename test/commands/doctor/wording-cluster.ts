@@ -1,4 +1,4 @@
-import { noApi } from '../../../src/commands/doctor/api.ts';
+import { type Api, noApi } from '../../../src/commands/doctor/api.ts';
 import type { Check } from '../../../src/commands/doctor/check.ts';
 import { checkAgent } from '../../../src/commands/doctor/checks/agent.ts';
 import { checkApiServer } from '../../../src/commands/doctor/checks/api-server.ts';
@@ -205,9 +205,9 @@ async function policies(): Promise<Check[]> {
 
 async function lookups(): Promise<Check[]> {
   const config = readConfig({}, { NODE_NAME: 'node-a', SOURCES: 'auto' });
-  const check = (given: Partial<Config>): Promise<Check> =>
+  const check = (given: Partial<Config>, api: Api = fakeApi(() => answered({ items: [] }))): Promise<Check> =>
     checkPodLookups({
-      api: fakeApi(() => answered({ items: [] })),
+      api,
       config: { ...config, ...given },
       ownNode: () => Promise.resolve({ kind: 'answered', found: undefined }),
       pods: () => Promise.resolve([]),
@@ -217,6 +217,7 @@ async function lookups(): Promise<Check[]> {
     check({ podLookups: [] }),
     check({ podLookups: ['pod-cidr'] }),
     check({ podLookups: ['pod-cidr', 'field-selector'] }),
+    check({}, noApi('no API server is known')),
   ]);
 }
 

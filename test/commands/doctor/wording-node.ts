@@ -150,6 +150,7 @@ function rules(): Check[] {
   return [
     checkLogRules({ rules: logging, view: 'initial', log: undefined, now }),
     checkLogRules({ rules: rulesWith({}), view: 'initial', log: undefined, now }),
+    checkLogRules({ rules: rulesWith({}), view: 'initial', log: lately(3000), now }),
     checkLogRules({ rules: unseen, view: 'initial', log: undefined, now }),
     checkLogRules({ rules: rulesWith({}), view: 'pod', log: undefined, now }),
     checkLogRules({ rules: rulesWith({}), view: 'pod', log: lately(3000), now }),
@@ -167,8 +168,8 @@ function rules(): Check[] {
 
 function prefixes(): Check[] {
   const table = createPrefixTable([{ prefix: 'mine', verdict: 'dropped' }]);
-  const check = (found: readonly LogRule[], look: KernelLog | undefined): Check[] =>
-    checkPrefixes({ rules: found, log: look, prefixes: table, now });
+  const check = (found: readonly LogRule[], look: KernelLog | undefined, areAll = false): Check[] =>
+    checkPrefixes({ rules: found, areAll, log: look, prefixes: table, now });
   const seen = (...given: string[]): KernelLog => log({ packets: given.map((prefix) => packet(prefix, 60_000)) });
   const many = Array.from({ length: 20 }, (_, index) => logRule(`drop-${index}`));
   return [
@@ -181,6 +182,9 @@ function prefixes(): Check[] {
     ...check([logRule('nft-reject ')], undefined),
     ...check([logRule('AUDIT x')], undefined),
     ...check([logRule('calico-packet: ')], seen('calico-packet:')),
+    ...check([], seen('other:')),
+    ...check([], seen('other:'), true),
+    ...check([], seen('calico-drop:'), true),
     ...check([logRule("a';b")], undefined),
     ...check([logRule('')], undefined),
     ...check([logRule('DROP by policy', { target: 'NFLOG', group: 100 })], log()),

@@ -22,6 +22,7 @@ const recent: Millis = 3_600_000;
 
 /** Whether any rule of this node logs: no rule that logs, no line. */
 export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check {
+  const last = log?.packets.reduce((latest, { time }) => Math.max(latest, time), -Infinity) ?? -Infinity;
   if (view === 'pod') return unseen("rules are not to be seen from a Pod without the node's network");
   const logs = distinctLogs(rules);
   if (logs.length > 0) {
@@ -37,14 +38,15 @@ export function checkLogRules({ rules, view, log, now }: LogRulesOptions): Check
     const hidden = [...(saw.legacy ? [] : ['iptables-legacy']), ...(saw.nft ? [] : ['nft'])].join(' and ');
     return unseen(`none found, but the rules of ${hidden} cannot be seen (${whyUnseen(failures)})`);
   }
+  const count = log?.packets.length ?? 0;
+  const gone = `. One that did is gone: ${count} ${count === 1 ? 'line' : 'lines'} lately, the last one ${ago(last, now())}`;
   return problem(
-    'no rule of this node logs: lost packets leave no trace',
+    `no rule of this node logs: lost packets leave no trace${count === 0 ? '' : gone}`,
     `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
   );
 
   /** A recent line shows that there is a rule. */
   function unseen(why: string): Check {
-    const last = log?.packets.reduce((latest, { time }) => Math.max(latest, time), -Infinity) ?? -Infinity;
     if (last === -Infinity) return unknown(why, byHand);
     const line = `the last line of one came ${ago(last, now())}`;
     return now() - last <= recent

@@ -8,14 +8,14 @@ import { createSteadyClock } from '../../../platform/clock.ts';
 import type { Node, Pod } from '../../../resolving/objects.ts';
 import { indexPodRanges } from '../../../resolving/pod-ranges.ts';
 import { statesOf } from '../../../resolving/lookups/finder-chain.ts';
-import type { Api } from '../api.ts';
+import { type Api, seeApiServer } from '../api.ts';
 import type { Looked } from '../cluster-look.ts';
 import { answersOf, type Check } from '../check.ts';
 
-const { ok, warning } = answersOf('pod-lookups');
+const { ok, unknown, warning } = answersOf('pod-lookups');
 
 export interface PodLookupsLook {
-  api: Pick<Api, 'request'>;
+  api: Pick<Api, 'request' | 'unusable'>;
   config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
   ownNode: () => Promise<Looked<Node>>;
   pods: () => Promise<readonly Pod[] | undefined>;
@@ -26,6 +26,7 @@ export async function checkPodLookups(look: PodLookupsLook): Promise<Check> {
   const { api, config } = look;
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
   if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
+  if (api.unusable !== undefined) return unknown('not known: the API server does not answer', seeApiServer);
   const clock = createSteadyClock();
   const finders = createPodFinders({
     ways: config.podLookups,
