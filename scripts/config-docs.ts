@@ -55,7 +55,7 @@ function levelForms(): Record<string, unknown> {
 function prefixForms(list: Record<string, unknown>): Record<string, unknown> {
   const map = {
     type: 'object',
-    propertyNames: { pattern: '\\S' },
+    propertyNames: { pattern: '^$|\\S' },
     additionalProperties: { type: 'string', enum: [...verdicts] },
   };
   return { anyOf: [map, list] };

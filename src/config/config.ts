@@ -155,7 +155,7 @@ function hintFor(name: SettingName, value: unknown): string {
   const { choices } = settingOf(name);
   if (choices !== undefined) return suggest(value, choices);
   if (name === 'sources') return suggest(value, sourceKinds);
-  const [, prefix, given = ''] = /^(.{1,80})=(\w+)$/.exec(value) ?? [];
+  const [, prefix, given = ''] = /^(.{0,80})=(\w+)$/.exec(value) ?? [];
   const verdict = name === 'prefixes' ? nearest(given, verdicts) : undefined;
   return verdict === undefined || verdict === given ? '' : `; did you mean ${prefix}=${verdict}?`;
 }

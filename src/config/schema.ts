@@ -62,7 +62,7 @@ const source = z.pipe(
 
 const prefix = z.pipe(
   text.check(
-    z.regex(new RegExp(`^\\s*\\S.*=(?:${verdicts.join('|')})$`), {
+    z.regex(new RegExp(`^(?:\\s*\\S.*)?=(?:${verdicts.join('|')})$`), {
       error: `must be NAME=VERDICT with a verdict of ${verdicts.join(', ')}, for example my-drop=dropped`,
     }),
   ),

@@ -105,7 +105,7 @@ export const settings = {
     flag: 'prefix',
     env: 'PREFIXES',
     value: 'NAME=VERDICT',
-    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted',
+    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; without NAME, what a line without a prefix means',
     default: '',
     list: /[,\n]/,
     reload: true,

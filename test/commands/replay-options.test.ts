@@ -62,6 +62,7 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['kern.log', '--writes'], { writes: true }],
   [['kern.log', '--writes', '-o', 'json'], { writes: true, output: 'json' }],
   [['kern.log', '--node', 'node-a'], { node: 'node-a' }],
+  [['kern.log', '--prefix', '=dropped'], { prefixes: [{ prefix: '', verdict: 'dropped' }] }],
   [['kern.log', '--prefix', 'my-drop=dropped'], { prefixes: [{ prefix: 'my-drop', verdict: 'dropped' }] }],
   [
     ['kern.log', '--prefix', 'a=rejected', '--prefix', 'b=logged'],
@@ -131,7 +132,7 @@ describe('help is shown for the command line', () => {
 
 describe('a wrong command line is refused', () => {
   test.each<[string[], string]>([
-    [['kern.log', '--prefix', '=dropped'], '--prefix =dropped'],
+    [['kern.log', '--prefix', 'dropped'], '--prefix dropped'],
     [['kern.log', '--prefix', ' =dropped'], '--prefix  =dropped'],
     [['kern.log', '--prefix', 'a='], '--prefix a='],
     // A lone number is no time: V8 would take it for a month.

@@ -64,8 +64,8 @@ describe('replay', () => {
       ['--prefix my-drop: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
     ],
     [
-      ['kern.log', '--prefix', '=dropped'],
-      ['--prefix =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
+      ['kern.log', '--prefix', ' =dropped'],
+      ['--prefix  =dropped: must be NAME=VERDICT, for example --prefix my-drop=dropped'],
     ],
     [
       ['kern.log', '--prefix', ' =dropped'],

@@ -227,6 +227,14 @@ test('a prefix may hold what separates it from its verdict', () => {
   ]);
 });
 
+test.each([
+  ['an option', { prefix: ['=dropped'] }, {}],
+  ['a variable', {}, { PREFIXES: '=dropped' }],
+])('lines without a prefix have the meaning that %s gives them, and no others', (_, options, env) => {
+  const table = createPrefixTable(read(options, env).prefixes);
+  expect(['', ' ', 'hello: '].map((raw) => table.look(raw).verdict)).toEqual(['dropped', 'dropped', 'logged']);
+});
+
 test('a prefix is understood as it stands in the rule, with a space at its end', () => {
   const { prefixes } = read({ prefix: ['noted: =rejected'] });
   const table = createPrefixTable(prefixes);
@@ -252,7 +260,7 @@ describe('what cannot be followed', () => {
     ['legacy-metric', 'on'],
     ['source', 'file:kern.log'],
     ['source', 'file:'],
-    ['prefix', '=dropped'],
+    ['prefix', 'dropped'],
   ])('--%s %j', (flag, value) => {
     expect(subjectsOf(problemsOfOne(flag, value))).toEqual([`--${flag} ${JSON.stringify(cut(value))}`]);
   });

@@ -66,6 +66,8 @@ describe('the schema for editors', () => {
     [{ sources: ['kernel', 'file:/a'] }, true],
     [{ prefixes: { a: 'dropped' } }, true],
     [{ prefixes: ['a=dropped'] }, true],
+    [{ prefixes: { '': 'dropped' } }, true],
+    [{ prefixes: ['=dropped'] }, true],
     [{ kubeconfig: 'a' }, true],
     [{ statDir: '/a' }, false],
     [{ maxNodes: '5' }, false],

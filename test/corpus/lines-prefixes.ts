@@ -172,8 +172,25 @@ export const prefixLines: Row[] = [
   prefixed('a compound about accepting', 'LogAccept: ', accepted),
   // Whoever keeps a list of what is blocked blocks it.
   prefixed('a list of the blocked', 'Blocklist ipsum: ', dropped),
-  ...['no-drop', 'NODROP', 'not dropped', 'non-drop', 'unblocked', 'not-allowed'].map((word) =>
-    prefixed(`a word that is negated: ${word}`, `${word}: `, logged),
+  ...[
+    'no-drop',
+    'NODROP',
+    'not dropped',
+    'non-drop',
+    'unblocked',
+    'not-allowed',
+    'not in blocklist',
+    'not to be dropped',
+    'drop-not',
+  ].map((word) => prefixed(`a word that is negated: ${word}`, `${word}: `, logged)),
+  ...['blocklist-ok', 'DROP_OK', 'drop=0', 'dropped=no', 'rejects=0', 'LOGDROP=0', 'logdrop-ok'].map((word) =>
+    prefixed(`a word that is taken back: ${word}`, `${word}: `, logged),
+  ),
+  ...['drop=1', 'drop-okta', 'DROP NOT SYN', 'NEW NOT SYN DROP', 'drop=0x2a', 'not-in-set drop'].map((word) =>
+    prefixed(`a word that is not taken back: ${word}`, `${word}: `, dropped),
+  ),
+  ...['backdrop', 'raindrop', 'Raindrops', 'AIRDROP', 'eavesdrop', 'roadblock', 'fw-sunblock'].map((word) =>
+    prefixed(`another word that ends like one for drop: ${word}`, `${word}: `, logged),
   ),
   prefixed('the harsher word wins: drop over accept', 'not-allowed-drop: ', dropped),
   prefixed('the harsher word wins: drop over accept, in any order', 'denied-list-accept: ', dropped),

@@ -59,7 +59,7 @@ What to read
   --policies FILE          more network policies, JSON or YAML, also manifests; may be repeated
   --node NAME              node the logs come from. Default: the host name in each line
   --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
-                           may be repeated, and comes before the built-in meanings
+                           =VERDICT is for lines without a prefix. May be repeated; comes before the built-in meanings
   --time-zone ZONE         zone of time stamps that name none, for example Europe/Berlin. Default: UTC
   --boot-time TIME         when the node booted, for logs with nothing but uptimes. Default: guessed from the file
   --include-noise          make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too
@@ -165,7 +165,7 @@ const forms = {
 function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
   const at = text.lastIndexOf('=');
   const prefix = text.slice(0, Math.max(0, at));
-  const named = prefix.trim() !== '';
+  const named = at === 0 || prefix.trim() !== '';
   if (!named) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
   return {
     prefix,

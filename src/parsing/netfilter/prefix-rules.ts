@@ -19,8 +19,12 @@ const words = {
   drop: 'drop(?:s|p?ed|p?ing)?|den(?:y|ial|ie[ds]|ying)|(?:block|discard|prohibit|disallow)(?:s|ed|ing)?|(?:block|deny|drop)list(?:ed)?',
   accept: '(?:accept|allow)(?:s|ed)?|permit(?:s|ted)?',
 };
-/** `no-drop`, `NODROP` and `unblocked` say the opposite of the word, or nothing. */
-const notNegated = String.raw`(?<!(?<![a-z])(?:no|not|non|never|un)[^a-z]?)`;
+/** `no-drop`, `NODROP`, `unblocked` and `not in blocklist` say the opposite of the word, or nothing. */
+const notNegated = String.raw`(?<!(?<![a-z])(?:(?:no|not|non|never|un)[^a-z]?|not(?:[^a-z](?:in|on|a|the|to|be)){1,2}[^a-z]))`;
+/** `blocklist-ok`, `drop=0` and `drop-not` take the word back; `DROP NOT SYN` does not. */
+const notTakenBack = String.raw`(?![^a-z0-9]ok(?![a-z0-9])|=(?:0|no|off|false)(?![a-z0-9])|[^a-z]not[^a-z]*$)`;
+/** These are words of their own, unlike `LOGDROP`. */
+const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|name|rain|road|snow|sun))`;
 
 /**
  * The most specific first. A LOG rule only logs: that the packet was dropped is known from the prefix alone. What no row knows is
@@ -109,12 +113,14 @@ export const builtInPrefixes: readonly PrefixRule[] = [
 
 /** Between anything but letters: `drop` in `fw_drop2` and `[DROP]`, not in `dropbox`. A digit before it belongs to a name: `fail2ban`. */
 function wholeWord(alternatives: string): RegExp {
-  return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])`, 'i');
+  return new RegExp(`(?<![a-z0-9])${notNegated}(?:${alternatives})(?![a-z])${notTakenBack}`, 'i');
 }
 
 /** The end of a word or a part in camel case, as in `LOGDROP`, `IPTDROPPED` and `DropInvalid`: what a compound is about stands last. */
 function partOfWord(alternatives: string): RegExp {
-  return new RegExp(`(?i:${notNegated}(?:${alternatives}))(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`);
+  return new RegExp(
+    `(?i:${notNegated}${notPartOfName}(?:${alternatives})${notTakenBack})(?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))`,
+  );
 }
 
 function byWord({ action }: Groups): Verdict {

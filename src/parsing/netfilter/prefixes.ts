@@ -17,7 +17,7 @@ export interface PrefixTable {
   look: (raw: string) => PrefixMeaning;
 }
 
-/** What the config says of every prefix that begins with `prefix`. */
+/** What the config says of every prefix that begins with `prefix`, or of lines that have none where it is empty. */
 export interface ConfiguredPrefix {
   readonly prefix: string;
   readonly verdict: Verdict;
@@ -46,7 +46,9 @@ function ruleOf({ prefix: given, verdict }: ConfiguredPrefix): PrefixRule {
   // What is logged is trimmed, too.
   const prefix = given.trim();
   const enforcer = prefix.startsWith('calico') ? 'network-policy' : 'unknown';
-  return { name: `configured "${prefix}"`, match: new RegExp(`^${RegExp.escape(prefix)}`), verdict, enforcer };
+  // Every prefix begins with nothing.
+  const match = prefix === '' ? /^$/ : new RegExp(`^${RegExp.escape(prefix)}`);
+  return { name: `configured "${prefix}"`, match, verdict, enforcer };
 }
 
 /** netfilter keeps 29 (iptables) or 127 (nftables) characters; before them may stand a stamp that no envelope knows. */
