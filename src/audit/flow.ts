@@ -133,13 +133,13 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
     const { impossible, device } = observation;
     return { 'log.logger': 'kernel', 'log.prefix': `martian ${impossible}`, 'interface.in': device };
   }
-  const { policy, enforcer, logger, prefix, inInterface, outInterface } = observation;
+  const { policy, clusterTier, enforcer, logger, prefix, inInterface, outInterface } = observation;
   return {
     'security_rule.name': policy?.name,
-    'policy.kind': policy?.kind,
+    'policy.kind': policy?.kind ?? (clusterTier && 'ClusterNetworkPolicy'),
     'policy.namespace': policy?.namespace,
-    'policy.tier': policy?.tier,
-    'policy.evidence': policy && 'logged',
+    'policy.tier': policy?.tier ?? clusterTier,
+    'policy.evidence': (policy ?? clusterTier) && 'logged',
     'policy.enforced_by': enforcer === 'unknown' ? undefined : enforcer,
     'log.logger': logger,
     'log.prefix': prefix || undefined,

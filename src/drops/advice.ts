@@ -75,6 +75,17 @@ const table: readonly Advice[] = [
       'A reload often puts its rules before those of the CNI plugin.',
   },
   {
+    applies: ({ clusterTier }) => clusterTier !== undefined,
+    say: ({ clusterTier, direction, refusedBy, peer }) => {
+      const isMine = refusedBy === (direction === 'receiving' ? 'receiver' : 'sender');
+      const which =
+        refusedBy === undefined
+          ? ''
+          : ` for ${refusedBy === 'receiver' ? 'ingress' : 'egress'} of ${isMine ? 'this Pod' : nameOf(peer)}`;
+      return `Denied by a ClusterNetworkPolicy of the tier ${clusterTier}${which}. Check: kubectl get clusternetworkpolicies.networking.k8s.aws -o yaml`;
+    },
+  },
+  {
     applies: ({ reply }) => reply,
     say: () =>
       'Check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED: the request passed, its answer did not.',

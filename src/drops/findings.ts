@@ -151,7 +151,8 @@ function flow(
     prefix,
     enforcer,
     policy,
-    refusedBy: refusedBy(ends),
+    refusedBy: observation.policySide ?? refusedBy(ends),
+    clusterTier: observation.clusterTier,
     path: pathOf(inInterface, outInterface),
     martian: false,
   };

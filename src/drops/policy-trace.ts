@@ -43,12 +43,14 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 
 /**
  * A record of what enforces policies (Antrea, OVN) names the policy that denied. A LOG prefix, which such records do not have, names one
- * whose LOG rule matched. A Service's address is none that a policy sees.
+ * whose LOG rule matched. The ClusterNetworkPolicies of AWS are not evaluated. A Service's address is none that a
+ * policy sees.
  */
 function isOfPolicies(details: FlowDetails): boolean {
-  const { enforcer, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
+  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
   return (
     enforcer === 'network-policy' &&
+    clusterTier === undefined &&
     (policy === undefined || prefix !== '') &&
     !martian &&
     error === undefined &&

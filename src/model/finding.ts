@@ -1,7 +1,7 @@
 /** One problem of one object, ready to be counted. Plain data: it can be written as JSON and read back unchanged. */
 import type { Endpoint, ObjectRef } from './endpoint.ts';
 import type { IncidentDetails } from './incident.ts';
-import type { Enforcer, PolicyName } from './packet.ts';
+import type { ClusterTier, Enforcer, PolicyName } from './packet.ts';
 
 /** Which way the packet went, seen from the object the Finding regards. */
 export type Direction = 'receiving' | 'sending';
@@ -30,8 +30,9 @@ export interface FlowDetails {
   prefix: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
-  /** For a network policy: whose rules refused it, as far as the interfaces show. */
+  /** For a network policy: whose rules refused it, as far as the interfaces show, or the logger says. */
   refusedBy: 'sender' | 'receiver' | undefined;
+  clusterTier?: ClusterTier | undefined;
   /** `eth0 → cali1234`, as far as known. */
   path: string;
   martian: boolean;

@@ -11,6 +11,9 @@ export type Enforcer = 'network-policy' | 'host-firewall' | 'unknown';
 /** TCP flags as bits of `Packet.tcpFlags`, as in the TCP header (RFC 9293, 3.1). */
 export const TcpFlag = { FIN: 1, SYN: 2, RST: 4, PSH: 8, ACK: 16, URG: 32, ECE: 64, CWR: 128 } as const;
 
+/** The tier of the ClusterNetworkPolicy that decided, where the logger says that one did, as its `spec.tier` has it. */
+export type ClusterTier = 'Admin' | 'Baseline';
+
 /** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
 export interface Packet {
   /** RFC 5952 text for IPv6, dotted decimal for IPv4. */
@@ -55,6 +58,9 @@ export interface PacketObservation {
   prefixRule: string;
   enforcer: Enforcer;
   policy: PolicyName | undefined;
+  /** Whose policies decided, where the logger says so. */
+  policySide?: 'sender' | 'receiver' | undefined;
+  clusterTier?: ClusterTier | undefined;
   /** `IN=`; empty for packets made on the node itself. */
   inInterface: string;
   /** `OUT=`; empty for packets to the node itself. */

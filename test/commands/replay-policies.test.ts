@@ -78,11 +78,7 @@ describe.concurrent('that policies admit a packet', () => {
   });
 
   test.each<[string, string, boolean]>([
-    [
-      "is not reported of what only a policy of Calico can have logged, where none of Calico's is saved",
-      admitsAll,
-      false,
-    ],
+    ["is not reported of what a policy of Calico may have logged, where none of Calico's is saved", admitsAll, false],
     [
       'is reported of it where some are',
       `${admitsAll}\n---\n${policyNamed('default.other', { selector: "app == 'other'", types: ['Ingress'] }, 'crd.projectcalico.org/v1')}`,

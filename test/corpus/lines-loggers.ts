@@ -46,8 +46,13 @@ export const loggerLines: Row[] = [
   },
   {
     id: 'AWS, as sent to CloudWatch, with a tier',
-    text: 'Node: node-a;SIP: 172.27.3.157;SPORT: 60476;DIP: 172.27.8.227;DPORT: 53;PROTOCOL: UDP;PolicyVerdict: DENY;Tier: NETWORK_POLICY',
-    expected: { ...flow('UDP', '172.27.3.157', '172.27.8.227', 60476, 53), ...aws, verdict: 'dropped' },
+    text: 'Node: node-a;SIP: 172.27.3.157;SPORT: 60476;DIP: 172.27.8.227;DPORT: 53;PROTOCOL: UDP;PolicyVerdict: DENY;Tier: ADMIN',
+    expected: {
+      ...flow('UDP', '172.27.3.157', '172.27.8.227', 60476, 53),
+      ...aws,
+      verdict: 'dropped',
+      clusterTier: 'Admin',
+    },
   },
   {
     id: 'AWS up to v1.2.1: a key for each field',
@@ -57,17 +62,44 @@ export const loggerLines: Row[] = [
   {
     id: 'AWS from v1.2.2: a sentence, IPv4',
     text: '{"level":"info","ts":"2026-04-13T21:18:46.888Z","caller":"runtime/asm_amd64.s:1700","msg":"Flow Info: Src IP: 10.0.1.28 Src Port: 55484 Dest IP: 10.0.1.132 Dest Port: 80 Proto TCP Verdict DENY Direction egress"}',
-    expected: { ...flow('TCP', '10.0.1.28', '10.0.1.132', 55484, 80), ...aws, verdict: 'dropped' },
+    expected: {
+      ...flow('TCP', '10.0.1.28', '10.0.1.132', 55484, 80),
+      ...aws,
+      verdict: 'dropped',
+      policySide: 'sender',
+    },
   },
   {
     id: 'AWS, newest: a sentence, IPv4, with a tier',
     text: '{"level":"info","ts":"2026-05-31T21:57:47.020Z","msg":"Flow Info: Src IP: 10.0.1.28 Src Port: 55484 Dest IP: 10.0.1.132 Dest Port: 80 Proto TCP Verdict DENY Direction ingress, Tier NETWORK_POLICY"}',
-    expected: { ...flow('TCP', '10.0.1.28', '10.0.1.132', 55484, 80), ...aws, verdict: 'dropped' },
+    expected: {
+      ...flow('TCP', '10.0.1.28', '10.0.1.132', 55484, 80),
+      ...aws,
+      verdict: 'dropped',
+      policySide: 'receiver',
+    },
+  },
+  {
+    id: 'AWS, newest: of a tier that is not known, and a direction that is none',
+    text: '{"level":"info","ts":"2026-05-31T21:57:47.020Z","msg":"Flow Info: Src IP: 10.0.1.28 Src Port: 55484 Dest IP: 10.0.1.132 Dest Port: 80 Proto TCP Verdict DENY Direction constructor, Tier toString"}',
+    expected: {
+      ...flow('TCP', '10.0.1.28', '10.0.1.132', 55484, 80),
+      ...aws,
+      verdict: 'dropped',
+      policySide: undefined,
+      clusterTier: undefined,
+    },
   },
   {
     id: 'AWS, newest: a sentence, IPv6 has more colons',
-    text: '{"level":"debug","ts":"2026-05-31T21:57:47.020Z","msg":"Flow Info: Src IP: 2001:db8::1c Src Port: 55484 Dest IP: 2001:db8::84 Dest Port: 443 Proto: TCP Verdict: ACCEPT Direction: egress Tier: ADMIN"}',
-    expected: { ...flow('TCP', '2001:db8::1c', '2001:db8::84', 55484, 443), ...aws, verdict: 'accepted' },
+    text: '{"level":"debug","ts":"2026-05-31T21:57:47.020Z","msg":"Flow Info: Src IP: 2001:db8::1c Src Port: 55484 Dest IP: 2001:db8::84 Dest Port: 443 Proto: TCP Verdict: ACCEPT Direction: egress Tier: BASELINE"}',
+    expected: {
+      ...flow('TCP', '2001:db8::1c', '2001:db8::84', 55484, 443),
+      ...aws,
+      verdict: 'accepted',
+      policySide: 'sender',
+      clusterTier: 'Baseline',
+    },
   },
   {
     id: 'B16 OVN, ICMP',

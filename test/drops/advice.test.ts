@@ -84,6 +84,12 @@ const cases: readonly Case[] = [
     'a Pod that uses an address of another',
     { martian: true, path: 'cali1', prefix: 'martian source', direction: 'sending', ownAddressIsForeign: true },
   ],
+  ['a ClusterNetworkPolicy of AWS, of the receiver', { ...denied, clusterTier: 'Admin', refusedBy: 'receiver' }],
+  [
+    'a ClusterNetworkPolicy of AWS, of the peer',
+    { ...denied, clusterTier: 'Baseline', refusedBy: 'sender', peer: workerEnd(1) },
+  ],
+  ['a ClusterNetworkPolicy of AWS, without a direction', { ...denied, clusterTier: 'Admin', peer: workerEnd(1) }],
   ['ufw', { enforcer: 'host-firewall', prefix: '[UFW BLOCK]' }],
   [
     'ufw, to the node itself',

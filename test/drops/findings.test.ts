@@ -134,6 +134,12 @@ describe('whose finding a packet is', () => {
     const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
     expect(found?.details).toMatchObject({ refusedBy, path });
   });
+
+  test('a logger that says whose policies refused it is believed before the interfaces', () => {
+    const given = observation({ policySide: 'sender', clusterTier: 'Admin' });
+    const [found] = explainPacket(given, ends({ fromPodInterface: false, toPodInterface: true }), 'node-a');
+    expect(found?.details).toMatchObject({ refusedBy: 'sender', clusterTier: 'Admin' });
+  });
 });
 
 describe('an ICMP error', () => {

@@ -187,6 +187,7 @@ describe('policies have no part', () => {
     ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
     ['the address of a Service', { peer: serviceEnd() }],
     ['the protocol is missing', { protocol: '' }],
+    ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
     ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],
   ])('%s', (_, details) => {
     expect(policyNeeds(dropped(details))).toBeUndefined();

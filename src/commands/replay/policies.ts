@@ -51,7 +51,7 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
     },
   };
 
-  /** Only a policy of Calico's own can log so. Where none is saved, it is that one that may have denied what the others admit. */
+  /** A policy of Calico's own may have logged it, and denied what the others admit: where none is saved, it is not known. */
   function isOfUnsaved({ details }: Finding): boolean {
     return !hasCalico && details.kind === 'flow' && details.prefix.startsWith('calico-drop');
   }

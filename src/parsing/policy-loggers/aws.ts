@@ -1,5 +1,5 @@
 import type { Unparsable } from '../../model/observation.ts';
-import type { PacketObservation, Verdict } from '../../model/packet.ts';
+import type { ClusterTier, PacketObservation, Verdict } from '../../model/packet.ts';
 import { observePacket } from './record.ts';
 
 /**
@@ -7,7 +7,7 @@ import { observePacket } from './record.ts';
  *
  *     Node: n;SIP: 10.0.0.1;SPORT: 1;DIP: 10.0.0.2;DPORT: 2;PROTOCOL: TCP;PolicyVerdict: DENY
  *     {"level":"info","msg":"Flow Info:  ","Src IP":"10.0.0.1","Src Port":1,"Dest IP":…,"Proto":"TCP","Verdict":"DENY"}
- *     {"level":"debug","msg":"Flow Info: Src IP: 10.0.0.1 Src Port: 1 Dest IP: … Dest Port: 2 Proto TCP Verdict DENY Direction egress"}
+ *     {"level":"debug","msg":"Flow Info: Src IP: 10.0.0.1 Src Port: 1 Dest IP: … Dest Port: 2 Proto TCP Verdict DENY Direction egress, Tier NETWORK_POLICY"}
  */
 export function parseAws(text: string): PacketObservation | Unparsable | undefined {
   const fields = sentence.test(text) ? readSemicolons(text) : json.test(text) ? readFlowInfo(text) : undefined;
@@ -27,6 +27,8 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
     destination: fields.get('dest ip'),
     destinationPort: fields.get('dest port'),
     protocol: fields.get('proto'),
+    policySide: sides.get(fields.get('direction')),
+    clusterTier: clusterTiers.get(fields.get('tier')),
   });
 }
 
@@ -35,6 +37,18 @@ const sentence = /^Node: [\w.-]{1,253};SIP: .{1,1024};PolicyVerdict: /;
 const json = /^\{.{0,1024}"msg":\s{0,4}"Flow Info/;
 
 const logger = 'aws-network-policy-agent';
+
+/** Policies for ingress are those of the receiver. */
+const sides = new Map<string | undefined, PacketObservation['policySide']>([
+  ['ingress', 'receiver'],
+  ['egress', 'sender'],
+]);
+
+/** Of the other two, `NETWORK_POLICY` is that of NetworkPolicies, and `DEFAULT` no policy's. */
+const clusterTiers = new Map<string | undefined, ClusterTier>([
+  ['ADMIN', 'Admin'],
+  ['BASELINE', 'Baseline'],
+]);
 
 /** Names of the CloudWatch spelling in the others'. */
 const names: Record<string, string> = {
@@ -57,7 +71,7 @@ function readSemicolons(text: string): Map<string, string> {
 }
 
 /** Name and value, each in quotes or not, with a colon or only a space between. */
-const pair = /\b(Src IP|Src Port|Dest IP|Dest Port|Proto|Verdict)"?:?\s*"?([^",;}\s]+)/g;
+const pair = /\b(Src IP|Src Port|Dest IP|Dest Port|Proto|Verdict|Direction|Tier)"?:?\s*"?([^",;}\s]+)/g;
 
 function readFlowInfo(text: string): Map<string, string> {
   const fields = new Map<string, string>();

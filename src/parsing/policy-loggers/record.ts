@@ -1,5 +1,5 @@
 import type { Unparsable } from '../../model/observation.ts';
-import type { Enforcer, Packet, PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
+import type { ClusterTier, Enforcer, Packet, PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { newPacket } from '../netfilter/header.ts';
 import { protocolName } from '../../model/protocols.ts';
@@ -14,6 +14,8 @@ export interface PacketRecord {
   prefixRule?: string;
   enforcer?: Enforcer;
   policy?: PolicyName | undefined;
+  policySide?: PacketObservation['policySide'];
+  clusterTier?: ClusterTier | undefined;
   inInterface?: string;
   outInterface?: string;
   source: Field;
@@ -65,6 +67,8 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     prefixRule: record.prefixRule ?? record.logger,
     enforcer: record.enforcer ?? 'network-policy',
     policy: record.policy,
+    policySide: record.policySide,
+    clusterTier: record.clusterTier,
     inInterface: record.inInterface ?? '',
     outInterface: record.outInterface ?? '',
     physIn: undefined,

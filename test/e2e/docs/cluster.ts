@@ -16,7 +16,12 @@ export async function fillCluster(connection: Connection, podAddress: string): P
     const { code, stderr } = await kubectl(args, { input });
     if (code !== 0) throw new Error(`[docs] kubectl ${args.join(' ')}: ${stderr}`);
   };
-  const custom = [...definitions, ...calico, definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced')];
+  const custom = [
+    ...definitions,
+    ...calico,
+    ofAws,
+    definition('monitoring.coreos.com', 'v1', 'PrometheusRule', 'Namespaced'),
+  ];
   await succeed(
     ['apply', '--server-side', '-f', '-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: custom }),
@@ -76,6 +81,9 @@ const calico: readonly object[] = [
   // Of its API server.
   definition('projectcalico.org', 'v3', 'NetworkPolicy', 'Namespaced'),
 ];
+
+/** Of the policy agent of the AWS VPC CNI. */
+const ofAws = definition('networking.k8s.aws', 'v1alpha1', 'ClusterNetworkPolicy', 'Cluster');
 
 function programs(podAddress: string): KubernetesObject[] {
   return [

@@ -14,7 +14,9 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     name: 'GKE Dataplane V2 (Cilium)',
     works: 'no',
     why: 'it drops in eBPF and logs nothing to the kernel',
-    before: ["GKE's own network policy logging writes to Cloud Logging, which this program does not read."],
+    before: [
+      "GKE's own network policy logging writes /var/log/network/policy_action.log on the node, in a format that this program does not read yet.",
+    ],
     page: 'docs/networks/gke.md',
   },
   antrea: {
