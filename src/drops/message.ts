@@ -139,16 +139,13 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
   return parts.length === 0 ? '' : `[${parts.join(', ')}]`;
 }
 
+/** What packets on several ports need not share. */
+const differing = { port: undefined, policy: undefined, refusedBy: undefined, clusterTier: undefined };
+
 /** A scan of this Pod, or by it, or what a peer with many ports of its own choice looks like. */
 function portsSentences(given: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
-  const example: FlowDetails = {
-    ...given,
-    port: undefined,
-    policy: undefined,
-    refusedBy: undefined,
-    clusterTier: undefined,
-  };
+  const example: FlowDetails = { ...given, ...differing };
   const { direction, peer, reply } = example;
   const own = { namespace: finding.regarding.namespace ?? '', node: finding.node };
   const count = ports.seen.length === 1 ? 'port ' : `${ports.past > 0 ? 'over ' : ''}${ports.seen.length} ports: `;

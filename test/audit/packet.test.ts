@@ -96,10 +96,21 @@ describe('what a log says of a policy', () => {
     ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
     ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
     ['a record without a policy', { prefix: '', policy: undefined }],
+    ['the tier of a ClusterNetworkPolicy', { prefix: '', policy: undefined, clusterTier: 'Admin' }],
     ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
   ])('%s is none', (_, given) => {
     expect(row({ policy, ...given })).not.toHaveProperty(['policy.verdict']);
   });
+});
+
+test('the tier of a ClusterNetworkPolicy is that of the policy, which has no name', () => {
+  const fromLog = row({ prefix: '', policy: undefined, clusterTier: 'Admin' });
+  expect(fromLog).toMatchObject({
+    'policy.kind': 'ClusterNetworkPolicy',
+    'policy.tier': 'Admin',
+    'policy.evidence': 'logged',
+  });
+  expect(fromLog).not.toHaveProperty(['security_rule.name']);
 });
 
 test('what is not known is left out of a record', () => {

@@ -39,8 +39,9 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
   const found = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {
     messageOf(series) {
-      const answer = policyVerdict(askedOf(series), known, series.last);
-      const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(series.finding);
+      const asked = askedOf(series);
+      const answer = policyVerdict(asked, known, series.last);
+      const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(asked);
       return textOf(series, { answer: isKnown ? answer : undefined });
     },
     factsOn(findings) {
