@@ -35,7 +35,7 @@ export interface LookupQueue {
   readonly flows: readonly QueuedFlow[];
   readonly size: number;
   /** For the state on disk. */
-  readonly changes: Pick<KeyedChanges, 'take' | 'entries'>;
+  readonly changes: Omit<KeyedChanges, 'changed'>;
 }
 
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {

@@ -3,6 +3,8 @@ import type { StateChange } from '../model/state-change.ts';
 /** Notes which entries of a map have changed since that was last written to disk. */
 export interface KeyedChanges {
   changed: (key: string) => void;
+  /** Another number after every change. */
+  readonly revision: number;
   /** Since the last call, at first all there is. Of each value the fields are copied, not what is in them. */
   take: () => StateChange[];
   /** Everything, as it is when it is taken out; copied in the same way. */
@@ -12,9 +14,16 @@ export interface KeyedChanges {
 /** `kind` goes before each key, so that several maps can be kept together. */
 export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>): KeyedChanges {
   let changed: Set<string> | undefined;
+  let revision = 0;
 
   return {
-    changed: (key) => void changed?.add(key),
+    get revision() {
+      return revision;
+    },
+    changed(key) {
+      revision++;
+      changed?.add(key);
+    },
     take() {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {

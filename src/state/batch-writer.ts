@@ -4,7 +4,7 @@ import { createSegmentFiles, type SegmentFilesOptions } from './segment-files.ts
 import { encodeBatch, isNoRoom, type KeptChange, type Segment } from './segments.ts';
 
 export interface KeptState {
-  /** Another number after every change of what an Event may say. */
+  /** Another number after every change of what is counted, or waits to be. */
   revision: () => number;
   /** What has changed since the last call, in order; taken in one step between two lines. */
   takeChanges: () => KeptChange[];

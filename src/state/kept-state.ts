@@ -45,7 +45,8 @@ export function createKeptState({
   const written = new Map<string, string>();
 
   return {
-    revision: () => table.revision + incidents.revision + budget.revision + (audit?.revision ?? 0),
+    revision: () =>
+      table.revision + queue.changes.revision + incidents.revision + budget.revision + (audit?.revision ?? 0),
     takeChanges: () => [
       ...changedParts(),
       ...table.takeChanges(),

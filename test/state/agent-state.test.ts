@@ -40,14 +40,26 @@ function agent(restored?: Restored) {
   return { table, queue };
 }
 
+interface KeptAs {
+  node?: string;
+  id?: string;
+  restored?: Restored;
+}
+
 /** Writes all of an agent's state to a folder. */
-async function keep(
+async function keep(folder: string, parts: ReturnType<typeof agent>, as: KeptAs = {}): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  await logOf(folder, parts, as, failures).keepPositions();
+  return failures;
+}
+
+function logOf(
   folder: string,
   { table, queue }: ReturnType<typeof agent>,
-  { node = 'node-a', id = 'the id', restored }: { node?: string; id?: string; restored?: Restored } = {},
-): Promise<unknown[]> {
-  const failures: unknown[] = [];
-  const log = createStateLog({
+  { node = 'node-a', id = 'the id', restored }: KeptAs = {},
+  failures: unknown[] = [],
+) {
+  return createStateLog({
     folder,
     state: createKeptState({
       agent: { id, node },
@@ -65,8 +77,6 @@ async function keep(
     onLost: (reason) => failures.push(reason),
     create: openSegment,
   });
-  await log.keepPositions();
-  return failures;
 }
 
 test('what was kept is restored, and goes on under its id', async () => {
@@ -88,6 +98,16 @@ test('what was kept is restored, and goes on under its id', async () => {
   const { table, queue } = agent(restored);
   expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: null } }]);
   expect(queue.has(line(), observation())).toBe(true);
+});
+
+test('a packet that waits for the lists of the cluster is kept with the next look, as one that was counted is', async () => {
+  const folder = fresh();
+  const running = agent();
+  const log = logOf(folder, running);
+  await log.keep();
+  running.queue.admit(line(), observation(), nine);
+  await log.keep();
+  expect(restoreState(folder, 'node-a', now).state?.waiting).toMatchObject([{ weight: 2 }]);
 });
 
 test('a run that goes on with what was kept writes it once more, and removes the older segments', async () => {
