@@ -1,7 +1,8 @@
 import type { Connection } from '../kubernetes/connection.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import type { InformerProblem } from '../kubernetes/informer-health.ts';
-import { onSteadyClock, slimNode, slimPod } from '../kubernetes/slim.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { slimNode, slimPod } from '../kubernetes/slim.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -4,7 +4,8 @@ import type { Connection } from './connection.ts';
 import { createInformer, type Informer, type InformerOptions } from './informer.ts';
 import type { InformerProblem } from './informer-health.ts';
 import { auditOptOut } from '../model/audit-opt-out.ts';
-import { onSteadyClock, slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
 export const paths = {
   pods: '/api/v1/pods',

@@ -77,16 +77,6 @@ function labelsText(labels: Readonly<Record<string, string>>, names: readonly st
   return found.join(',') || undefined;
 }
 
-/** The same Pod, its times mapped: the API server's are of a wall clock, those of packets and of the lists are not. */
-export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
-  const { from, until, restarted } = pod;
-  return Object.assign(pod, {
-    from: fromWall(from),
-    until: fromWall(until),
-    restarted: restarted === undefined ? undefined : fromWall(restarted),
-  });
-}
-
 /** The API server takes any text for an owner, of any length, from whoever may make a Pod. */
 function ownerIn(reference: Json): Owner | undefined {
   const kind = spelled(at(reference, 'kind'), isKind);

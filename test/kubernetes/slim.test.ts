@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { onSteadyClock, slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
+import { onSteadyClock } from '../../src/resolving/pod-record.ts';
+import { slimNode, slimPod, slimService, UnusableObject } from '../../src/kubernetes/slim.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { clock, cluster } from '../builders.ts';
 

@@ -5,7 +5,8 @@ import type { Owners, PodFinder, WayState } from '../../resolving/lookups/pod-fi
 import type { Connection } from '../connection.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import { RefusedError } from '../refusal.ts';
-import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
+import { onSteadyClock } from '../../resolving/pod-record.ts';
+import { ifUsable, slimPod } from '../slim.ts';
 import { blockOf, contains, parseNetwork } from './ip-block.ts';
 import { may } from './may.ts';
 import type { PodListOptions } from './pod-list.ts';

@@ -2,7 +2,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Pod } from '../../resolving/objects.ts';
 import type { Connection } from '../connection.ts';
 import { listAll } from '../paged-list.ts';
-import { ifUsable, onSteadyClock, slimPod } from '../slim.ts';
+import { onSteadyClock } from '../../resolving/pod-record.ts';
+import { ifUsable, slimPod } from '../slim.ts';
 
 /** The API server as finders of Pods ask it, and the clock that what is found is stamped by. */
 export interface PodListOptions {

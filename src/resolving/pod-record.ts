@@ -1,0 +1,83 @@
+import type { Endpoint, Workload } from '../model/endpoint.ts';
+import type { Millis } from '../model/log-line.ts';
+import { canonicalAddress } from '../platform/address.ts';
+import { isKind, isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
+import type { Clock } from '../platform/clock.ts';
+import { at, type Json, list, spelled } from '../platform/json.ts';
+import type { Pod } from './objects.ts';
+import { isPackedPorts } from './pod-ports.ts';
+
+/** A Pod as plain JSON, for a file or an answer: its names, addresses and times, these by the wall clock. */
+export type PodRecord = ReturnType<typeof podRecordOf>;
+
+/** Addresses of one Pod: each network attachment has one or two. */
+const addressLimit = 16;
+
+export function podRecordOf(pod: Pod, toWall: Clock['toWall']) {
+  const { namespace, name, uid, node, addresses, workload, role, ports } = pod;
+  const times = { from: finite(toWall(pod.from)), until: finite(toWall(pod.until)) };
+  return { namespace, name, uid, node, addresses: addresses.slice(0, addressLimit), workload, role, ports, ...times };
+}
+
+function finite(time: Millis): Millis | undefined {
+  return Number.isFinite(time) ? time : undefined;
+}
+
+/**
+ * The Pod of a record, as far as it may be believed: undefined where its names are none that an API server would accept. Whether there is
+ * such a Pod only the API server knows.
+ */
+export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
+  const namespace = spelled(at(record, 'namespace'), isLabel);
+  const name = spelled(at(record, 'name'), isSubdomain);
+  const uid = spelled(at(record, 'uid'), isOpaqueId);
+  if (namespace === undefined || name === undefined || uid === undefined) return undefined;
+  const until = timeIn(at(record, 'until')) ?? Infinity;
+  const ports = spelled(at(record, 'ports'), isPackedPorts);
+  const pod: Pod = {
+    namespace,
+    name,
+    uid,
+    resourceVersion: spelled(at(record, 'resourceVersion'), isOpaqueId),
+    node: spelled(at(record, 'node'), isSubdomain),
+    hostNetwork: false,
+    addresses: list(at(record, 'addresses'))
+      .slice(0, addressLimit)
+      .filter((each): each is string => typeof each === 'string' && each !== '' && canonicalAddress(each) === each),
+    workload: workloadIn(at(record, 'workload'), namespace),
+    role: roleIn(at(record, 'role'), namespace),
+    ...(ports !== undefined && { ports }),
+    from: timeIn(at(record, 'from')) ?? -Infinity,
+    until,
+    running: until === Infinity,
+    problem: undefined,
+    restarted: undefined,
+  };
+  return onSteadyClock(pod, fromWall);
+}
+
+/** The same Pod, its times mapped: the API server's are of a wall clock, those of packets and of the lists are not. */
+export function onSteadyClock(pod: Pod, fromWall: (stamp: Millis) => Millis): Pod {
+  const { from, until, restarted } = pod;
+  return Object.assign(pod, {
+    from: fromWall(from),
+    until: fromWall(until),
+    restarted: restarted === undefined ? undefined : fromWall(restarted),
+  });
+}
+
+function timeIn(value: Json): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function workloadIn(value: Json, namespace: string): Workload | undefined {
+  const kind = spelled(at(value, 'kind'), isKind);
+  const name = spelled(at(value, 'name'), isSubdomain);
+  return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
+}
+
+/** Only namespaces of the system have such Pods: advice must not lead to anybody else's. */
+function roleIn(value: Json, namespace: string): Endpoint['role'] {
+  if (!/^(?:kube-system|openshift-(?:dns|kube-apiserver))$/.test(namespace)) return undefined;
+  return value === 'dns' || value === 'api-server' ? value : undefined;
+}
