@@ -7,7 +7,7 @@ import { createKeyedChanges, type KeyedChanges } from '../platform/keyed-changes
 import { weightOf } from './decision.ts';
 import type { Alike } from './repeated-decisions.ts';
 
-/** A flow that is held until its owner lookup completes. Plain JSON. */
+/** Packets of a flow in one minute, which are held until its owner lookup completes. Plain JSON. */
 export interface QueuedFlow {
   /** Of the first packet, without its text. */
   line: LogLine;
@@ -19,7 +19,10 @@ export interface QueuedFlow {
   since: Millis;
 }
 
-/** Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows. The snapshot contains it. */
+/**
+ * Flows that wait for Pods or addresses. Packets of one flow are joined, so it grows with flows; while an API server is away, also by the
+ * minute, because an address may be given to another Pod meanwhile. The snapshot contains it.
+ */
 export interface LookupQueue {
   /** `alike`: more lines than that one. */
   admit: (
@@ -40,8 +43,10 @@ export interface LookupQueue {
 
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {
   const waiting = new Map<string, QueuedFlow>();
+  /** The key of each flow's packets that came last. */
+  const latest = new Map<string, string>();
   const changes = createKeyedChanges('waiting', waiting);
-  for (const flow of restored) waiting.set(keyOf(flow.line, flow.observation), flow);
+  for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
 
   return {
     changes,
@@ -51,22 +56,23 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     get flows() {
       return [...waiting.values()];
     },
-    has: (line, observation) => waiting.size > 0 && waiting.has(keyOf(line, observation)),
+    has: (line, observation) => waiting.size > 0 && latest.has(keyOf(line, observation)),
     admit(line, observation, now, { lines, last = line.time } = { lines: 1, last: undefined }) {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
-      const known = waiting.get(key);
-      if (!known && waiting.size >= limit) return false;
-      changes.changed(key);
+      const joined = keyToJoin(key, line.time);
+      const known = waiting.get(joined);
       if (known) {
         known.weight += weight;
         known.first = Math.min(known.first, line.time);
         known.last = Math.max(known.last, last);
+        changes.changed(joined);
         return true;
       }
+      if (waiting.size >= limit) return false;
       // A text may have 64 KiB, and all that it says is in the observation.
       const kept = { ...line, text: '' };
-      waiting.set(key, { line: kept, observation, weight, first: line.time, last, since: now });
+      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
       return true;
     },
     release(may) {
@@ -77,9 +83,29 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         changes.changed(key);
         released.push(flow);
       }
+      if (released.length > 0) for (const [flow, key] of latest) if (!waiting.has(key)) latest.delete(flow);
       return released;
     },
   };
+
+  function add(flow: string, packets: QueuedFlow): string {
+    const key = inMinute(flow, packets.line.time);
+    waiting.set(key, packets);
+    latest.set(flow, key);
+    return key;
+  }
+
+  /** Those of its minute. Where there is no room for another minute, those of the flow that came last. */
+  function keyToJoin(flow: string, time: Millis): string {
+    const key = inMinute(flow, time);
+    return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);
+  }
+}
+
+const minute: Millis = 60_000;
+
+function inMinute(flow: string, time: Millis): string {
+  return `${Math.floor(time / minute)} ${flow}`;
 }
 
 /** Equal for packets that end in the same series, whatever their addresses turn out to be. */

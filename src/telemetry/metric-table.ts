@@ -97,7 +97,10 @@ export const metricTable = {
     'series_overflow_packets_total',
     'Lost packets counted in the Event "and N other peers" of a Pod with too many problems.',
   ),
-  waitingFlows: gauge('waiting_flows', 'Flows that wait until it is known whose they are.'),
+  waitingFlows: gauge(
+    'waiting_flows',
+    'Flows that wait until it is known whose they are; one that waits for minutes counts in each.',
+  ),
   waitingOverflowPackets: counter(
     'waiting_overflow_packets_total',
     'Lost packets that found no room to wait and were counted with what was known.',

@@ -52,6 +52,48 @@ test('packets of one flow wait as one', () => {
   expect(queue.size).toBe(1);
 });
 
+const minute = 60 * second;
+const minutesOf = ({ flows }: LookupQueue): unknown[] =>
+  flows.map(({ line: { time }, first, last, weight }) => [time - nine, first - nine, last - nine, weight]);
+const admitAt = (queue: LookupQueue, port: number, ...times: number[]): boolean[] =>
+  times.map((time) => queue.admit(line({ time: nine + time }), syn(port), nine + time));
+
+describe('a flow that waits for minutes', () => {
+  test('waits by the minute, as its addresses may get other owners meanwhile', () => {
+    const queue = createLookupQueue(10);
+    admitAt(queue, 80, 0, minute - 1, minute, 2 * minute, minute + 1);
+    const expected = [
+      [0, 0, minute - 1, 2],
+      [minute, minute, minute + 1, 2],
+      [2 * minute, 2 * minute, 2 * minute, 1],
+    ];
+    expect(minutesOf(queue)).toEqual(expected);
+    expect(minutesOf(restored(queue))).toEqual(expected);
+  });
+
+  test('is joined to its last minute where there is no room for another one', () => {
+    const queue = createLookupQueue(2);
+    expect(admitAt(queue, 80, 0, minute, 2 * minute, 1)).toEqual([true, true, true, true]);
+    expect(admitAt(queue, 81, 2 * minute)).toEqual([false]);
+    expect(minutesOf(queue)).toEqual([
+      [0, 0, 1, 2],
+      [minute, minute, 2 * minute, 2],
+    ]);
+  });
+
+  test('is there until its last minute is let out', () => {
+    const queue = createLookupQueue(10);
+    admitAt(queue, 80, 0, minute);
+    const again = restored(queue);
+    for (const each of [queue, again]) {
+      each.release(({ first }) => first === nine);
+      expect(each.has(line(), syn(80))).toBe(true);
+      each.release(() => true);
+      expect(each.has(line(), syn(80))).toBe(false);
+    }
+  });
+});
+
 test('a text of 64 KiB is not kept', () => {
   const queue = createLookupQueue(10);
   queue.admit(line({ text: 'x'.repeat(65_536), host: 'node-a' }), syn(80), nine);
