@@ -33,6 +33,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     counts,
     now: clock.now,
     server: () => connection.server,
+    isListed: () => context.cluster.synced,
   });
 
   const restored = restoreState(config.stateDir, config.node, new Date());
@@ -41,6 +42,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const changes = new EventEmitter<{ cluster: []; due: [] }>();
   const context = createClusterContext({
     config,
+    restored,
     connection,
     log,
     problems: problems.api,
@@ -80,8 +82,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     now: clock.wall,
   });
   const nodeChecks = createNodeChecks({ config, context, ingest, problems, clock });
-  const { conntrackLevel } = nodeChecks;
-  const scrape = createScrape({ metrics, context, ingest, conntrackLevel, reload, lastSeen, clock });
+  const scrape = createScrape({ metrics, context, ingest, ...nodeChecks, reload, lastSeen, clock });
   return {
     config,
     log,

@@ -13,6 +13,8 @@ export interface ApiAnswersOptions {
   now: () => Millis;
   /** URL of the API server, for texts. */
   server: () => string;
+  /** Whether Pods, Nodes and Services have been listed: packets are not counted before. */
+  isListed: () => boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 /** How long a server that has just started may refuse what it grants. */
 const startingTime: Millis = 10_000;
 
-export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAnswersOptions) {
+export function createApiAnswers({ rateLimitedLog, metrics, now, server, isListed }: ApiAnswersOptions) {
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
   /** Since when each right is missing, and for which subjects: Events may be granted by namespace. */
@@ -44,7 +46,10 @@ export function createApiAnswers({ rateLimitedLog, metrics, now, server }: ApiAn
       if (status === 429 && !shared.has('api server', subject))
         return shared.report('throttled', subject, 'warn', about, `${refused}: too many requests (429)`);
       if (status === 0) {
-        const text = 'The API server does not answer: waiting for it, and counting meanwhile';
+        const meanwhile = isListed()
+          ? 'and counting meanwhile'
+          : 'and keeping packets meanwhile. They are counted once it has listed Pods, Nodes and Services';
+        const text = `The API server does not answer: waiting for it, ${meanwhile}`;
         return shared.report('api server', subject, 'error', about, text);
       }
       if (status === 408 || status === 429 || status >= 500)

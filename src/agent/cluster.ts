@@ -3,9 +3,11 @@ import { createClusterWatch } from '../kubernetes/cluster-watch.ts';
 import { findAccess } from '../kubernetes/config.ts';
 import { type Connection, createConnection } from '../kubernetes/connection.ts';
 import type { Clock } from '../platform/clock.ts';
-import { createLiveLists } from '../resolving/live-lists.ts';
+import { createKeptPods } from '../resolving/kept-pods.ts';
+import { createLiveLists, defaultLiveLimits } from '../resolving/live-lists.ts';
 import { createRemoteLookups } from '../resolving/lookups/remote.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
+import type { Restored } from '../state/agent-state.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems } from './api-problems.ts';
@@ -17,6 +19,7 @@ export type ClusterContext = ReturnType<typeof createClusterContext>;
 
 export interface ClusterContextOptions {
   config: Config;
+  restored: Restored;
   connection: Connection;
   log: Log;
   problems: ApiProblems;
@@ -46,7 +49,7 @@ export async function connect({ config, metrics, counts, clock }: ConnectOptions
 }
 
 export function createClusterContext(options: ClusterContextOptions) {
-  const { config, connection, log, problems, onChange, clock } = options;
+  const { config, restored, connection, log, problems, onChange, clock } = options;
   const { now } = clock;
   const podLabels = config.audit.length > 0 ? config.auditLabels : [];
   const podLookups = createPodLookups({
@@ -68,7 +71,8 @@ export function createClusterContext(options: ClusterContextOptions) {
     },
     now,
   });
-  const lists = createLiveLists(config.node, remote);
+  const keptPods = createKeptPods(config.node, restored.state?.pods, clock);
+  const lists = createLiveLists(config.node, remote, defaultLiveLimits, keptPods);
   /** Namespaces that asked not to be named by the audit. */
   const optedOut = new Set<string>();
   const cluster = createClusterWatch({
@@ -82,6 +86,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     onProblem: problems.informer,
     onSynced(resource) {
       problems.synced(resource);
+      if (resource === 'pods') lists.podsListed();
       if (resource === 'nodes')
         problems.node(
           config.node,
@@ -97,7 +102,7 @@ export function createClusterContext(options: ClusterContextOptions) {
   });
   // Before it is known who did, all are taken to have done so.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
-  return { connection, lists, remote, podLookups, cluster, hasOptedOut };
+  return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
 }
 
 /** Where anything names Pods that an API object does not name already: the audit, and the flows of the last hour. */

@@ -48,6 +48,7 @@ export function createPublishing(options: PublishingOptions) {
       incidents,
       budget,
       audit,
+      pods: context.keptPods,
     }),
     segments: restored.segments,
     replaced: restored.replaced,

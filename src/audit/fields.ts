@@ -67,7 +67,10 @@ function fieldsOfEnd(end: End) {
       { values: kinds, ocsf: `${ocsf}.type` },
     ),
     role: text(`A part that the ${end} plays in the cluster.`, 'fine', { values: ['dns', 'api-server', 'metadata'] }),
-    evidence: text(`How the owner of the address was found.`, 'fine'),
+    evidence: text(
+      `How the owner of the address was found; \`earlier-run\`: a Pod that only the state of an earlier run of the agent has.`,
+      'fine',
+    ),
     'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine', { otel: `${end}.k8s.namespace.name` }),
     'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', {
       otel: `${end}.k8s.pod.name`,

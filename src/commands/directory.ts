@@ -76,7 +76,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
   const counts = noProblems();
   const connection = await connect({ config: { kubeconfig, node: `directory ${podName}` }, metrics, counts, clock });
   const problems = createApiProblems(
-    { log, rateLimitedLog, metrics, now: clock.now, server: () => connection.server },
+    { log, rateLimitedLog, metrics, now: clock.now, server: () => connection.server, isListed: () => true },
     counts,
   );
   const watch = createPodWatch({

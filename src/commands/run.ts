@@ -9,6 +9,8 @@ import { type RunningServer, startServer } from '../telemetry/server.ts';
 /** Of the 30 s that a Pod is given to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
+/** What was read at a start is kept after that, so that an agent that is killed again and again gets on. */
+const firstKeep: Millis = 1000;
 /** After a crash no more than this has to be read again for the sake of positions alone. */
 const roundsBetweenPositions = 6;
 /** Rounds in which no source can be read, until the agent ends. */
@@ -77,6 +79,7 @@ function start(agent: Agent, servers: Servers): void {
       server: context.connection.server,
       stateDir: config.stateDir,
       restoredSeries: restored.state?.series.series.length ?? 0,
+      restoredPods: context.keptPods.earlier.size,
     },
     'Started',
   );
@@ -101,7 +104,8 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
     agent.log.error({ sources: agent.ingest.sources.map(({ name }) => name) }, 'Nothing can be read: ending');
     resolve(1);
   }, housekeepingInterval);
-  return await promise.finally(() => clearInterval(timer));
+  const first = setTimeout(() => void agent.publishing.stateLog.keep(), firstKeep);
+  return await promise.finally(() => [timer, first].forEach(clearTimeout));
 }
 
 function keepHouse(agent: Agent, round: number): void {

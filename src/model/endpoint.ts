@@ -32,8 +32,18 @@ export interface Workload {
   name: string;
 }
 
-/** How an address was given to an object; the first that applies wins. */
-export type Evidence = 'interface' | 'pod-address' | 'node-address' | 'service-address' | 'address-range' | 'none';
+/**
+ * How an address was given to an object; the first that applies wins. `earlier-run`: a Pod that the state has of this node, by its address
+ * or interface, and that the API server has not listed since this agent was started.
+ */
+export type Evidence =
+  | 'interface'
+  | 'pod-address'
+  | 'earlier-run'
+  | 'node-address'
+  | 'service-address'
+  | 'address-range'
+  | 'none';
 
 export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback' | 'unspecified' | 'private' | 'public';
 

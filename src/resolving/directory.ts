@@ -1,4 +1,4 @@
-import { type Endpoint, objectKey, type ObjectRef } from '../model/endpoint.ts';
+import { type Endpoint, type Evidence, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
   externalEndpoint,
@@ -54,6 +54,8 @@ export interface Remote {
 /** The lists that a directory looks into; `changed` must be called after a change. */
 export interface Lists {
   pods: PodIndex;
+  /** Pods that an earlier run knew: asked where `pods` has none. */
+  earlier?: PodIndex | undefined;
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
   remote?: Remote | undefined;
@@ -72,7 +74,7 @@ export function createDirectory(objects: ClusterObjects): Directory {
 }
 
 export function directoryOf(lists: Lists): EditableDirectory {
-  const { pods, remote } = lists;
+  const { pods, earlier, remote } = lists;
   /** Made when first asked for after a change: a list that comes in changes them thousands of times. */
   let nodeIndexes: NodeIndexes | undefined;
   let serviceIndex: Map<string, Service> | undefined;
@@ -96,26 +98,30 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (what === 'services') serviceIndex = undefined;
     },
     epoch(time) {
-      const epoch = pods.epoch(time);
-      if (remote === undefined) return epoch;
+      const { from, until } = epochOf(earlier ? [pods, earlier] : [pods], time);
+      if (remote === undefined) return { from, until };
       // What came before cannot be remembered at all; it is read only at a start.
       if (time < remote.latestChange) return { from: time, until: time };
-      return { from: Math.max(epoch.from, remote.latestChange), until: epoch.until };
+      return { from: Math.max(from, remote.latestChange), until };
     },
     node: (name) => nodes().byName(name),
     nodeOfHost: (host) => nodes().byName(host) ?? nodes().byAddress.get(host),
     homeOf: (address) => nodes().homeOf(address),
     podByInterface(name, address, at) {
-      const pod = ownerOf(pods, name, address, at);
-      if (pod === undefined) return undefined;
-      // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for another sender.
-      return podEndpoint(pod, address, 'interface', isOwn(pods, pod, address, at) ? undefined : 'not its own address');
+      return (
+        byInterfaceIn(pods, 'interface', name, address, at) ??
+        (earlier && byInterfaceIn(earlier, 'earlier-run', name, address, at))
+      );
     },
     nodeByInterface: (name, address, at) => ownerOf(pods, name, address, at)?.node,
     byAddress(address, at) {
       const here = pods.byAddress(address);
-      const pod = holder(here, at) ?? holder(remote?.podsOf(address), at);
+      const pod = holder(here, at);
       if (pod) return podEndpoint(pod, address, 'pod-address');
+      const before = holder(earlier?.byAddress(address), at);
+      if (before) return podEndpoint(before, address, 'earlier-run');
+      const found = holder(remote?.podsOf(address), at);
+      if (found) return podEndpoint(found, address, 'pod-address');
       const node = nodes().byAddress.get(address);
       if (node) return nodeEndpoint(node, address);
       const service = services().get(address);
@@ -129,8 +135,8 @@ export function directoryOf(lists: Lists): EditableDirectory {
       if (kind === 'service') return servicePortName(services().get(address), port, transport);
       if (kind !== 'pod' || object === undefined) return undefined;
       const key = objectKey(object);
-      const isIt = (pod: Pod): boolean => objectKey(pod) === key;
-      const pod = pods.byAddress(address)?.find(isIt) ?? remote?.podsOf(address)?.find(isIt);
+      const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
+      const pod = all.flatMap((each) => each ?? []).find((each) => objectKey(each) === key);
       return pod?.ports && packedName(pod.ports, port, transport);
     },
   };
@@ -146,6 +152,28 @@ export function directoryOf(lists: Lists): EditableDirectory {
       return unknownEndpoint(address, 'address-range', `in the Pod range of ${home}, but no Pod known had it then`);
     return externalEndpoint(address, remote?.hostNameOf(address));
   }
+}
+
+/** The span of time around `time` in which no Pod of any of them takes or leaves an address. */
+function epochOf(indexes: readonly PodIndex[], time: Millis): { from: Millis; until: Millis } {
+  const epochs = indexes.map((pods) => pods.epoch(time));
+  return {
+    from: Math.max(...epochs.map(({ from }) => from)),
+    until: Math.min(...epochs.map(({ until }) => until)),
+  };
+}
+
+function byInterfaceIn(
+  pods: PodIndex,
+  evidence: Evidence,
+  name: string,
+  address: string,
+  at: Moment,
+): Endpoint | undefined {
+  const pod = ownerOf(pods, name, address, at);
+  if (pod === undefined) return undefined;
+  // A veth is its Pod's alone, so the Pod did send this: spoofed, or routed on for another sender.
+  return podEndpoint(pod, address, evidence, isOwn(pods, pod, address, at) ? undefined : 'not its own address');
 }
 
 /** The only port of a Service may have none. */

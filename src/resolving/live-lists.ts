@@ -1,6 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import { type ChainIndex, createChainIndex } from './service-chains/chain-index.ts';
 import { directoryOf, type EditableDirectory, type Remote } from './directory.ts';
+import type { KeptPods } from './kept-pods.ts';
 import { createLivePods } from './live-pods.ts';
 import { isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
 import type { TombstoneLimits } from './tombstones.ts';
@@ -15,6 +16,8 @@ export interface LiveLists {
   chains: ChainIndex;
   setPod: (pod: Pod, now: Millis) => void;
   removePod: (namespace: string, name: string, now: Millis) => void;
+  /** The list of Pods is complete. */
+  podsListed: () => void;
   setNode: (node: Node) => void;
   removeNode: (name: string) => void;
   setService: (service: Service, now: Millis) => void;
@@ -27,12 +30,18 @@ export interface LiveLists {
   readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
 }
 
-export function createLiveLists(ownNode: string, remote: Remote | undefined, limits = defaultLiveLimits): LiveLists {
+export function createLiveLists(
+  ownNode: string,
+  remote: Remote | undefined,
+  limits = defaultLiveLimits,
+  kept?: KeptPods,
+): LiveLists {
   const pods = createLivePods(ownNode, limits, () => directory.changed('pods'));
   const nodes = new Map<string, Node>();
   const chains = createChainIndex();
   const directory = directoryOf({
     pods: pods.index,
+    earlier: kept?.earlier,
     nodes: () => nodes.values(),
     services: () => chains.services.values(),
     remote,
@@ -44,8 +53,17 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
     get sizes() {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
     },
-    setPod: (pod, now) => pods.set(pod, now),
-    removePod: (namespace, name, now) => pods.remove(namespace, name, now),
+    setPod(pod, now) {
+      kept?.set(pod);
+      pods.set(pod, now);
+    },
+    removePod(namespace, name, now) {
+      kept?.remove(namespace, name);
+      pods.remove(namespace, name, now);
+    },
+    podsListed() {
+      if (kept?.endEarlier() === true) directory.changed('pods');
+    },
     setNode(node) {
       if (isSame(nodes.get(node.name), node)) return;
       nodes.set(node.name, node);
@@ -69,6 +87,7 @@ export function createLiveLists(ownNode: string, remote: Remote | undefined, lim
     sweep(now) {
       chains.sweep(now);
       pods.sweep(now);
+      if (kept?.sweep() === true) directory.changed('pods');
     },
   };
 }

@@ -32,6 +32,8 @@ export interface AgentState {
   /** Earlier versions kept none. */
   budget?: WriteBudgetState | undefined;
   audit?: AuditState | undefined;
+  /** Those of the node, and when the agent was alive that knew them; as they were read. */
+  pods?: { records: readonly unknown[]; alive: unknown } | undefined;
 }
 
 export interface Restored {

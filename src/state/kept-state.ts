@@ -1,6 +1,7 @@
 import { type Audit, readAudit } from '../audit/audit.ts';
 import type { NodeIncidents } from '../incidents/node-incidents.ts';
 import type { WriteBudgetState } from '../model/write-budget.ts';
+import type { Millis } from '../model/log-line.ts';
 import type { LookupQueue } from '../pipeline/lookup-queue.ts';
 import type { SeriesTable } from '../series/table.ts';
 import type { Json, Position, Source } from '../sources/source.ts';
@@ -19,6 +20,8 @@ export interface KeptParts {
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
   budget: { state: () => WriteBudgetState; readonly revision: number };
   audit?: Audit['kept'] | undefined;
+  /** Those of this node. `alive`: about the time now, by the wall clock. */
+  pods?: { changes: LookupQueue['changes']; alive: () => Millis } | undefined;
 }
 
 /** Small parts are written as a whole whenever they differ from what was written before; tables by what changed in them. */
@@ -31,6 +34,7 @@ export function createKeptState({
   incidents,
   budget,
   audit,
+  pods,
 }: KeptParts): KeptState {
   const parts: Readonly<Record<string, () => unknown>> = {
     agent: () => agent,
@@ -41,23 +45,31 @@ export function createKeptState({
     budget: budget.state,
     series: table.rest,
     ...(audit && { audit: audit.rest }),
+    ...(pods && { alive: pods.alive }),
   };
   const written = new Map<string, string>();
 
   return {
     revision: () =>
-      table.revision + queue.changes.revision + incidents.revision + budget.revision + (audit?.revision ?? 0),
+      table.revision +
+      queue.changes.revision +
+      incidents.revision +
+      budget.revision +
+      (audit?.revision ?? 0) +
+      (pods?.changes.revision ?? 0),
     takeChanges: () => [
       ...changedParts(),
       ...table.takeChanges(),
       ...queue.changes.take(),
       ...(audit?.takeChanges() ?? []),
+      ...(pods?.changes.take() ?? []),
     ],
     *all() {
       for (const [key, value] of Object.entries(parts)) yield setOf(key, value);
       yield* table.entries();
       yield* queue.changes.entries();
       if (audit !== undefined) yield* audit.entries();
+      if (pods !== undefined) yield* pods.changes.entries();
     },
   };
 
@@ -88,5 +100,6 @@ export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<str
     series: { ...Object(values.get('series')), ...readSeries(values), objects: [...entriesOfKind('object', values)] },
     waiting: [...entriesOfKind('waiting', values)].map(([, flow]) => flow),
     audit: readAudit(values),
+    pods: { records: [...entriesOfKind('pod', values)].map(([, record]) => record), alive: values.get('alive') },
   };
 }

@@ -25,6 +25,7 @@ beforeEach(() => {
     counts: noProblems(),
     now: () => now,
     server: () => 'https://api',
+    isListed: () => true,
   });
 });
 

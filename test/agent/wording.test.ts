@@ -15,6 +15,7 @@ const refused = (status: number, message: string): Refusal => ({
   message,
   retryAfter: undefined,
 });
+let isListed = true;
 const later = 'it is tried again every ten minutes, and counted on meanwhile';
 
 test.each<[string, (api: Problems['api']) => void, string[]]>([
@@ -62,6 +63,16 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
       api.synced('pods');
     },
     ['The API server does not answer: waiting for it, and counting meanwhile', 'The API server answers again'],
+  ],
+  [
+    'an API server that is away before it has listed anything',
+    (api) => {
+      isListed = false;
+      api.informer('pods', { verb: 'list', refusal: refused(0, 'no') });
+    },
+    [
+      'The API server does not answer: waiting for it, and keeping packets meanwhile. They are counted once it has listed Pods, Nodes and Services',
+    ],
   ],
   [
     'an API server that fails',
@@ -159,6 +170,7 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
   ]),
 ])('the log of the agent says it of: %s', (_, act, expected) => {
   let now = nine;
+  isListed = true;
   const { log, entries } = fakeLog();
   const rateLimitedLog = createRateLimitedLog(log, { now: () => nine });
   const metrics = createMetrics({ version: '1' });
@@ -169,6 +181,7 @@ test.each<[string, (api: Problems['api']) => void, string[]]>([
     counts: noProblems(),
     now: () => now,
     server: () => 'https://api',
+    isListed: () => isListed,
   });
   act(api);
   now += 60_000;
@@ -187,6 +200,7 @@ test('a state that is changed on disk, a disk that does not keep it, and then do
     counts: noProblems(),
     now: () => nine,
     server: () => '',
+    isListed: () => true,
   });
   problems.state('lost', 'state-1.log was removed');
   problems.state('save', new Error('full'));

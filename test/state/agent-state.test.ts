@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createOpenSegments } from './open-segments.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { createKeptPods } from '../../src/resolving/kept-pods.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { type Restored, restoreState } from '../../src/state/agent-state.ts';
 import { createKeptState } from '../../src/state/kept-state.ts';
 import { createStateLog } from '../../src/state/state-log.ts';
-import { finding, line, nine, observation } from '../builders.ts';
+import { finding, line, nine, observation, pod } from '../builders.ts';
 import { stateOf } from '../series/state-of.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { writeOldState } from './old-state.ts';
@@ -44,6 +45,7 @@ interface KeptAs {
   node?: string;
   id?: string;
   restored?: Restored;
+  pods?: Parameters<typeof createKeptState>[0]['pods'];
 }
 
 /** Writes all of an agent's state to a folder. */
@@ -56,7 +58,7 @@ async function keep(folder: string, parts: ReturnType<typeof agent>, as: KeptAs 
 function logOf(
   folder: string,
   { table, queue }: ReturnType<typeof agent>,
-  { node = 'node-a', id = 'the id', restored }: KeptAs = {},
+  { node = 'node-a', id = 'the id', restored, pods }: KeptAs = {},
   failures: unknown[] = [],
 ) {
   return createStateLog({
@@ -69,6 +71,7 @@ function logOf(
       budget: { revision: 0, state: () => budget },
       table,
       queue,
+      pods,
     }),
     segments: restored?.segments ?? new Map(),
     replaced: restored?.replaced,
@@ -94,6 +97,7 @@ test('what was kept is restored, and goes on under its id', async () => {
     budget,
     series: stateOf(before.table),
     waiting: JSON.parse(JSON.stringify(before.queue.flows)),
+    pods: { records: [], alive: undefined },
   });
   const { table, queue } = agent(restored);
   expect(table.due(Infinity)).toMatchObject([{ count: 3, published: { writes: 0, at: null } }]);
@@ -108,6 +112,23 @@ test('a packet that waits for the lists of the cluster is kept with the next loo
   running.queue.admit(line(), observation(), nine);
   await log.keep();
   expect(restoreState(folder, 'node-a', now).state?.waiting).toMatchObject([{ weight: 2 }]);
+});
+
+test('a Pod of the node that came, changed or went is kept with the next look, and when the agent was alive', async () => {
+  const folder = fresh();
+  const clock = { now: () => nine, wall: () => nine, fromWall: (time: number) => time, toWall: (time: number) => time };
+  const pods = createKeptPods('node-a', undefined, clock);
+  const log = logOf(folder, agent(), { pods });
+  pods.set(pod({ name: 'web' }));
+  pods.set(pod({ name: 'db', addresses: [] }));
+  await log.keep();
+  pods.set(pod({ name: 'db', addresses: ['10.65.1.9'] }));
+  pods.remove('shop', 'web');
+  await log.keep();
+  expect(restoreState(folder, 'node-a', now).state?.pods).toMatchObject({
+    records: [{ name: 'db', addresses: ['10.65.1.9'] }],
+    alive: nine,
+  });
 });
 
 test('a run that goes on with what was kept writes it once more, and removes the older segments', async () => {

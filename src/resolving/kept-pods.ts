@@ -1,0 +1,120 @@
+import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Json } from '../platform/json.ts';
+import { createKeyedChanges } from '../platform/keyed-changes.ts';
+import { isEqual, keyOf, type Pod } from './objects.ts';
+import { createPodIndex } from './pod-index.ts';
+import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
+
+/** What the state has of an earlier run. */
+export interface EarlierPods {
+  records: readonly Json[];
+  /** When that run was alive, by the wall clock. */
+  alive: Json;
+}
+
+/** A kubelet runs 110 Pods by default, and 500 where it is set to. */
+const most = 1024;
+
+/** An idle node writes its state that often, so that the next run knows how long none was there. */
+const aliveStep: Millis = 300_000;
+/** A container that crashes again and again is away for five minutes. After a longer time addresses may be those of other Pods. */
+const longestAway: Millis = 3 * aliveStep;
+
+export type KeptPods = ReturnType<typeof createKeptPods>;
+
+/**
+ * The Pods of this node as the state keeps them. Those of an earlier run are found in `earlier` until the API server has listed Pods, and
+ * for `age` after that by packets from before it.
+ */
+export function createKeptPods(
+  node: string,
+  restored: EarlierPods | undefined,
+  { now, wall, fromWall, toWall }: Clock,
+  age: Millis = 600_000,
+) {
+  const records = new Map<string, PodRecord>();
+  const changes = createKeyedChanges('pod', records);
+  const earlier = createPodIndex(node);
+  /** The Pods of the first list; undefined after it. */
+  let listed: Map<string, Pod> | undefined = new Map();
+  let listedAt: Millis | undefined;
+  let ofEarlier = podsOf(restored, node, { now, wall, fromWall });
+  for (const pod of ofEarlier) {
+    keep(keyOf(pod.namespace, pod.name), pod);
+    earlier.add(pod);
+  }
+
+  return {
+    earlier,
+    changes,
+    alive: (): Millis => Math.floor(wall() / aliveStep) * aliveStep,
+    set(pod: Pod): void {
+      const key = keyOf(pod.namespace, pod.name);
+      if (pod.node !== node || pod.hostNetwork || pod.until !== Infinity) forget(key);
+      else keep(key, pod);
+      listed?.set(key, pod);
+    },
+    remove(namespace: string, name: string): void {
+      const key = keyOf(namespace, name);
+      forget(key);
+      listed?.delete(key);
+    },
+    /** A list of Pods is complete. What the first one says of an address goes over what an earlier run knew: true, if it knew any. */
+    endEarlier(): boolean {
+      if (listed === undefined) return false;
+      const knewAny = ofEarlier.length > 0;
+      for (const key of records.keys()) if (!listed.has(key)) forget(key);
+      listedAt = now();
+      ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(keyOf(pod.namespace, pod.name)), now()));
+      listed = undefined;
+      return knewAny;
+    },
+    /** True where Pods of an earlier run are no longer found by now. */
+    sweep(): boolean {
+      if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
+      for (const pod of ofEarlier) earlier.remove(pod);
+      ofEarlier = [];
+      return true;
+    },
+  };
+
+  function keep(key: string, pod: Pod): void {
+    const record = podRecordOf(pod, toWall);
+    const before = records.get(key);
+    if (isEqual(before, record) || (before === undefined && records.size >= most)) return;
+    records.set(key, record);
+    changes.changed(key);
+  }
+
+  function forget(key: string): void {
+    if (records.delete(key)) changes.changed(key);
+  }
+
+  /** A Pod that is still there is found as it is now; here only by addresses that it has lost. */
+  function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
+    earlier.remove(pod);
+    const isSame = current?.uid === pod.uid;
+    const lost = isSame ? pod.addresses.filter((address) => !current.addresses.includes(address)) : undefined;
+    if (lost?.length === 0) return [];
+    const ended = { ...pod, until: Math.min(pod.until, end) };
+    earlier.add(ended, lost);
+    return [ended];
+  }
+}
+
+/** Those of the node, with the times that are known of them by now. */
+function podsOf(
+  restored: EarlierPods | undefined,
+  node: string,
+  { now, wall, fromWall }: Pick<Clock, 'now' | 'wall' | 'fromWall'>,
+): Pod[] {
+  const { records, alive } = restored ?? { records: [], alive: undefined };
+  if (typeof alive !== 'number') return [];
+  const latest = wall() - alive > longestAway ? fromWall(alive) : Infinity;
+  return records.slice(0, most).flatMap((record) => {
+    const pod = podFromRecord(record, fromWall);
+    if (pod?.node !== node) return [];
+    return [{ ...pod, from: Math.min(pod.from, now()), until: Math.min(pod.until, latest) }];
+  });
+}
