@@ -8,6 +8,26 @@ const tcp = 'WINDOW=64240 RES=0x00 SYN URGP=0';
 /** Packets as Calico, other policy loggers' rules and host firewalls log them, and headers that are easily misread. */
 export const packetLines: Row[] = [
   {
+    id: 'the name of a process that crashes, and of its file',
+    text: `drop IN=a OUT= [25699]: segfault at 0 ip 0000000000401000 sp 00007ffe10 error 4 in drop IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 ${ip} PROTO=TCP SPT=1 DPT=2 ${tcp} [400000+1000]`,
+    expected: { kind: 'unparsable', format: 'netfilter' },
+  },
+  {
+    id: 'the same without OUT=',
+    text: `drop IN=a MAC= [25699]: segfault at 0 ip 0000000000401000 sp 00007ffe10 error 4 in SRC=10.0.0.1 DST=10.0.0.2 LEN=60 ${ip} PROTO=TCP SPT=1 DPT=2 ${tcp} [400000+1000]`,
+    expected: { kind: 'unparsable', format: 'netfilter' },
+  },
+  {
+    id: 'the same of ARP',
+    text: 'drop IN= MAC= [25699]: segfault at 0 ip 0000000000401000 sp 00007ffe10 error 4 in ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 IPSRC=10.0.0.1 IPDST=10.0.0.2 [400000+1000]',
+    expected: { kind: 'unparsable', format: 'netfilter' },
+  },
+  {
+    id: 'the names of a process and of a control group',
+    text: `drop: page allocation failure: order:0, mode:0x0(GFP), nodemask=(null),cpuset=IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 ${ip} PROTO=TCP SPT=1 DPT=2 ${tcp} ,mems_allowed=0`,
+    expected: { ...flow('TCP', '10.0.0.1', '10.0.0.2', 1, 2), verdict: 'logged' },
+  },
+  {
     id: 'A1 an empty MAC= of a tunnel device, and a mark',
     text: `calico-drop: IN=tunl0 OUT=cali33c0a9d1f42 MAC= SRC=192.168.7.11 DST=192.168.8.12 LEN=60 ${ip} DF PROTO=TCP SPT=56248 DPT=80 ${tcp} MARK=0xa000000`,
     expected: {

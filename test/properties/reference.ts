@@ -30,6 +30,7 @@ export function referenceParse(text: string): BareObservation {
     .slice(start)
     .split(' ')
     .filter((token) => token !== '');
+  if (isForeign(tokens)) return unparsable;
   const { outer, inner, cutInside } = bracketed(tokens);
   const values = firstValues(outer);
   const arp = outer.tokens.some((token, at) => token === 'ARP' && outer.tokens[at + 1]?.startsWith('HTYPE='));
@@ -57,6 +58,14 @@ export function referenceParse(text: string): BareObservation {
     uid: upTo(0xffff_ffff, values.get('UID')),
     repeat: 1,
   };
+}
+
+/** Whether words that no LOG rule prints stand before the address: then `IN=` is part of a name that the kernel quotes. */
+function isForeign(tokens: readonly string[]): boolean {
+  const isEnd = (token: string, at: number): boolean =>
+    /^(SRC=|INCO)/.test(token) || (token === 'ARP' && tokens[at + 1]?.startsWith('HTYPE=') === true);
+  const end = tokens.findIndex(isEnd);
+  return tokens.slice(0, end < 0 ? undefined : end).some((token) => !token.includes('='));
 }
 
 /** Whether the value that counts for this key, the first, is the last that the level shows. */

@@ -7,7 +7,7 @@ function four(key: string): number {
   return (key.charCodeAt(0) << 24) | (key.charCodeAt(1) << 16) | (key.charCodeAt(2) << 8) | key.charCodeAt(3);
 }
 
-const SRC = four('SRC=');
+export const SRC = four('SRC=');
 const DST = four('DST=');
 const SPT = four('SPT=');
 const DPT = four('DPT=');

@@ -17,6 +17,8 @@ export interface Header {
   inner: Packet | undefined;
   /** The line has `ARP HTYPE=`, so it has other fields than an IP header: see `readArp`. */
   arp: boolean;
+  /** Before `SRC=` stand words that no rule prints. */
+  hasForeignWords: boolean;
   problem: ParseProblem;
   innerProblem: ParseProblem;
   innerIsClosed: boolean;
@@ -59,6 +61,7 @@ export function newHeader(): Header {
     outer: newPacket(),
     inner: undefined,
     arp: false,
+    hasForeignWords: false,
     problem: { text: undefined },
     innerProblem: { text: undefined },
     innerIsClosed: false,

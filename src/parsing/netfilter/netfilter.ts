@@ -17,7 +17,9 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
   if (start < 0) return undefined;
   const header = readHeader(text, start);
   if (header.arp) readArp(header, text, start);
-  const problem = header.problem.text ?? (header.arp ? undefined : finishPackets(header));
+  const problem = header.hasForeignWords
+    ? foreign
+    : (header.problem.text ?? (header.arp ? undefined : finishPackets(header)));
   if (problem !== undefined) return { kind: 'unparsable', format: 'netfilter', reason: problem };
   const prefix = prefixes.look(text.slice(0, start));
   return {
@@ -41,6 +43,8 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
     repeat: 1,
   };
 }
+
+const foreign = 'words of another message stand before SRC=';
 
 /**
  * The first `IN=` followed by another field of the header, as a prefix may hold `IN=` too; -1 for none. A prefix may touch it

@@ -79,6 +79,7 @@ const kernelMessage = new RegExp(
   [
     String.raw`\[\d{1,10}\](?:: | )(?:segfault|unhandled|general protection|traps? |bad frame|invalid opcode)[^\n]{0,200} in `,
     'segfault at ',
+    'page allocation failure: | invoked oom-killer: ',
     "process '",
     String.raw`ptrace \w{1,20} of "`,
     'oom-kill:constraint=|[Mm]emory cgroup |Tasks? in /',

@@ -1,15 +1,19 @@
-import { headOf, INCO, isWord, readField } from './fields.ts';
+import { headOf, INCO, isWord, readField, SRC } from './fields.ts';
 import { type Header, newHeader, newPacket } from './header.ts';
 import { bytesOf, type Token } from './values.ts';
 
 const space = 32;
 const openingBracket = 91;
 const closingBracket = 93;
+const equals = 61;
 
 /** Behind INCOMPLETE: how many bytes there were. */
 const byteCount = /^ +\[\d+ +bytes\](?= |$)/;
 
-/** Reads the tokens from `IN=` on. Of each key the first counts, in the outer packet and in the inner one. */
+/**
+ * Reads the tokens from `IN=` on. Of each key the first counts, in the outer packet and in the inner one. Up to `SRC=` all have a key: a
+ * process may be named `drop IN=a OUT= `, and the kernel goes on after that name with words of its own.
+ */
 export function readHeader(text: string, start: number): Header {
   const bytes = bytesOf(text);
   const header = newHeader();
@@ -17,6 +21,7 @@ export function readHeader(text: string, start: number): Header {
   const { length } = text;
   const token: Token = { text, bytes, at: 0, stop: 0, isLast: false, problem: header.problem };
   let packet = outer;
+  let isBeforeSource = true;
 
   let end = text.indexOf(' ', start);
   header.inInterface = text.slice(start + 3, end);
@@ -37,6 +42,10 @@ export function readHeader(text: string, start: number): Header {
     token.isLast = end === length;
     const head = headOf(token);
     readField(token, head, packet, header);
+    if (isBeforeSource) {
+      if (head === SRC || head === INCO || header.arp) isBeforeSource = false;
+      else if (!hasKey(token)) header.hasForeignWords = true;
+    }
     // The `[8 bytes]` of an INCOMPLETE is no inner packet.
     if (head === INCO && token.stop === end && isWord(token, 'INCOMPLETE'))
       end += byteCount.exec(text.slice(end, end + 64))?.[0].length ?? 0;
@@ -48,4 +57,9 @@ export function readHeader(text: string, start: number): Header {
   }
   if (header.innerIsClosed) header.innerIsCut = false;
   return header;
+}
+
+function hasKey({ bytes, at, stop }: Token): boolean {
+  for (let index = at; index < stop; index++) if (bytes[index] === equals) return true;
+  return false;
 }

@@ -9,20 +9,21 @@ import { createOwnFolder } from '../own-folder.ts';
 import { writeCrashing } from './crashing.ts';
 import { openKernelLog } from './kernel-log.ts';
 
-test('a process that crashes, of a file named as a packet, forges no drop', async () => {
+const seen = { kind: 'packet', verdict: 'logged', prefixRule: 'kernel message' };
+
+// The kernel prints the first 15 characters of the name for the process, and all of it for the file.
+test.each([
+  ['a packet', 'drop IN=eth0 OUT=eth1 ', seen],
+  ['a packet that begins in the name of the process', 'drop IN=a OUT= ', { kind: 'unparsable' }],
+])('a process that crashes, of a file named as %s, forges no drop', async (_, beginning, expected) => {
   const port = randomInt(1024, 65_536);
-  const packet = `IN=eth0 OUT=eth1 SRC=10.244.1.42 DST=10.244.1.30 LEN=60 PROTO=TCP SPT=1 DPT=${port} SYN `;
-  const file = join(createOwnFolder('crashing'), `drop ${packet}`);
+  const packet = `SRC=10.244.1.42 DST=10.244.1.30 LEN=60 PROTO=TCP SPT=1 DPT=${port} SYN `;
+  const file = join(createOwnFolder('crashing'), `${beginning}${packet}`);
   writeCrashing(file);
   const log = openKernelLog();
   const [, signal] = (await once(spawn(file, { stdio: 'ignore' }), 'exit')) as [null, NodeJS.Signals];
   expect(signal).toBe('SIGSEGV');
   const [line = ''] = await log.untilTaken(packet, 1);
   log.close();
-  expect(parse(line, createPrefixTable(), 'kernel', undefined)).toMatchObject({
-    kind: 'packet',
-    verdict: 'logged',
-    prefixRule: 'kernel message',
-    packet: { destinationPort: port },
-  });
+  expect(parse(line, createPrefixTable(), 'kernel', undefined)).toMatchObject(expected);
 });
