@@ -93,8 +93,8 @@ describe('a flow in one interval', () => {
     drop(1, web());
     drop(30, web(), 4);
     drop(59, web());
-    expect(closeAt(64)).toEqual([]);
-    expect(closeAt(66)).toMatchObject([
+    expect(closeAt(64.999)).toEqual([]);
+    expect(closeAt(65)).toMatchObject([
       {
         '@timestamp': '2026-11-21T09:01:00.000Z',
         'event.start': '2026-11-21T09:00:01.000Z',
@@ -130,6 +130,48 @@ describe('a flow in one interval', () => {
     const [record] = closeAt(66);
     expect(record).toMatchObject({ 'network.packets': 2, 'destination.k8s.pod.labels': 'app=web' });
     expect(record).not.toHaveProperty(['source.k8s.pod.labels']);
+  });
+
+  test('is looked up once for each interval of a meaning that repeats', () => {
+    const { intervals } = open();
+    const meaning = {};
+    let asked = 0;
+    const packetOf = () => (asked++, dropped());
+    for (const seconds of [1, 2, 59]) intervals.count(meaning, packetOf, 1, nine + seconds * 1000);
+    expect(asked).toBe(1);
+  });
+
+  test('is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
+    let now = nine;
+    const records: FlowRecord[] = [];
+    const { intervals } = open({ now: () => now, onRecord: (record) => records.push(record) });
+    for (let index = 0; index < 5; index++)
+      intervals.count({}, () => ({ ...dropped(), ends: fromAddress(index) }), 1, nine + 1000);
+    now = nine + 65_000;
+    const steps = Array.from({ length: 5 }, () => [intervals.close(2), records.splice(0).length]);
+    expect(steps).toEqual([
+      [false, 0],
+      [true, 2],
+      [true, 2],
+      [false, 1],
+      [false, 0],
+    ]);
+    expect(intervals.closings).toBe(3);
+  });
+
+  test('every change makes a number of the state that no state before it had', () => {
+    const { intervals, drop, closeAt } = open();
+    const revisions = [intervals.revision];
+    const note = (): void => void revisions.push(intervals.revision);
+    drop(1);
+    note();
+    intervals.lost({ kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' }, 'node-a', nine + 2000);
+    note();
+    closeAt(66);
+    note();
+    drop(67);
+    note();
+    expect(new Set(revisions).size).toBe(revisions.length);
   });
 
   test('another port is another flow', () => {
@@ -184,6 +226,12 @@ describe('lost log', () => {
       { 'event.name': 'network.flow.drop', '@timestamp': '2026-11-21T09:02:00.000Z' },
       { 'event.name': 'network.flow.gap', 'event.action': 'lost', 'event.reason': 'kmsg', 'log.records_lost': 7 },
     ]);
+  });
+
+  test.each(['nothing', 'felix'] as const)('that affects %s is no record', (affects) => {
+    const { intervals, closeAt } = open();
+    intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
+    expect([intervals.revision, closeAt(66)]).toEqual([0, []]);
   });
 
   test('of other warnings of the kernel leaves the counts of packets exact', () => {

@@ -113,6 +113,31 @@ test('the tier of a ClusterNetworkPolicy is that of the policy, which has no nam
   expect(fromLog).not.toHaveProperty(['security_rule.name']);
 });
 
+test('a martian has its prefix and interface, and no rule', () => {
+  const martian = {
+    kind: 'martian',
+    impossible: 'source',
+    source: '127.0.0.1',
+    destination: '10.65.1.4',
+    device: 'eth0',
+  } as const;
+  const text = packetRow(
+    line(),
+    { observation: martian, ends: ends(), node: 'node-a', noise: undefined },
+    { cluster: 'prod' },
+  );
+  const record = JSON.parse(text) as FlowRecord;
+  expect(
+    Object.fromEntries(
+      Object.entries(record).filter(([name]) => /^(?:log\.[lp]|interface|security|policy)/.test(name)),
+    ),
+  ).toEqual({
+    'log.logger': 'kernel',
+    'log.prefix': 'martian source',
+    'interface.in': 'eth0',
+  });
+});
+
 test('what is not known is left out of a record', () => {
   const bare = { prefix: '', packet: portless('', { length: undefined, ttl: undefined }) };
   const source = externalEnd({ kind: 'unknown', evidence: 'none' });

@@ -360,7 +360,12 @@ describe('an Event that is one for all nodes', () => {
   test('is left as it is where the agent of another node has published it', async () => {
     const { store, series, write, count, event } = rig({ given: shared });
     store.put(theirs(series, { count: 7 }));
-    expect(await write()).toMatchObject({ kind: 'written', packets: 0, published: { count: 3, writes: 6 } });
+    expect(await write()).toMatchObject({
+      kind: 'written',
+      verb: 'create',
+      packets: 0,
+      published: { count: 3, writes: 6 },
+    });
     count(2);
     expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, published: { count: 5, writes: 7 } });
     expect(store.requests).toEqual(['create', 'read', 'create', 'read']);

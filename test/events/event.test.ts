@@ -151,6 +151,18 @@ describe('name', () => {
     expect(found.length).toBeLessThanOrEqual(253);
     expect(found).toMatch(/\.[0-9a-f]{20}$/);
   });
+
+  test.each([
+    ['web-0', 'web-0'],
+    ['node-a.example.com', 'node-a.example.com'],
+    ['UPPER.Case', 'upper.case'],
+    ['my__.host', 'my.host'],
+    ['a..-b-', 'a.b'],
+    ['with two  spaces', 'with-two-spaces'],
+    ['_', 'object'],
+  ])('of %j begins with %j', (name, head) => {
+    expect(named({ regarding: nodeRef(name) }).slice(0, -21)).toBe(head);
+  });
 });
 
 const message = (text: string): string => eventOf(series(), text, nine).message;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { throttledScope } from '../../src/events/throttling.ts';
+import { refusedScope, throttledScope } from '../../src/events/throttling.ts';
 
 const reached = (type: string, key = 'team-a'): string => `limit reached on type ${type} for key ${key}`;
 
@@ -11,9 +11,20 @@ test.each([
   [`Too many requests: ${reached('User', 'system:serviceaccount:a:b')}`, 'all'],
   [`Too many requests: [${reached('Server', '')}, ${reached('Namespace')}]`, 'all'],
   ['Too many requests, please try again later.', 'all'],
+  ['Too many requests, please try again later. (post events)', 'all'],
   ['Too Many Requests', undefined],
   ['', undefined],
   [`Too many requests: x, ${reached('Namespace')}`, undefined],
 ])('429 "%s" is of %s', (message, scope) => {
   expect(throttledScope({ message })).toBe(scope);
+});
+
+test.each([
+  [401, 0, 'all'],
+  [401, 30_000, 'all'],
+  [500, 999, 'all'],
+  [500, 1000, undefined],
+  [0, 30_000, undefined],
+])('a refusal with status %d after %d ms is of %s', (status, took, scope) => {
+  expect(refusedScope({ kind: 'refused', status, message: '' } as never, took)).toBe(scope);
 });

@@ -64,6 +64,7 @@ const mutants = await new Stryker({
   tempDirName: 'artifacts/mutants',
   ignorePatterns: ['/artifacts', '/coverage', '/dist', '/.bench'],
   // A busy machine is no endless loop.
+  dryRunTimeoutMinutes: 30,
   timeoutFactor: 4,
   timeoutMS: 30_000,
 }).runMutationTest();

@@ -1,6 +1,14 @@
 import base from '../../vitest.config.ts';
 
-/** The tests of the mutated folder, and those that concern many folders. Stryker runs the ones that reach a mutant. */
-const folders = [process.env['MUTANTS_FOLDER'] ?? '', 'contract', 'properties', 'samples'];
+/** Tests of a folder that stand beside it. */
+const beside: Readonly<Record<string, string>> = {
+  incidents: 'properties',
+  parsing: 'properties',
+  sources: 'contract',
+};
 
-export default { test: { ...base.test, include: folders.map((folder) => `test/${folder}/**/*.test.ts`) } };
+const folder = process.env['MUTANTS_FOLDER'] ?? '';
+const folders = [folder, beside[folder]].filter((each) => each !== undefined);
+
+/** Tests of other folders notice a mutant, too, but do not say where it is. */
+export default { test: { ...base.test, include: folders.map((each) => `test/${each}/**/*.test.ts`) } };

@@ -130,6 +130,9 @@ describe('a state log', () => {
     const before = sizeOf(folder);
     await log.keep();
     expect(sizeOf(folder)).toBe(before);
+    expect(map.taken).toHaveLength(1);
+    await log.keepPositions();
+    expect(map.taken).toHaveLength(2);
   });
 
   test('one write serves all that ask while one is under way', async () => {
@@ -139,6 +142,35 @@ describe('a state log', () => {
     const asked = Array.from({ length: 20 }, () => log.keep());
     await Promise.all(asked);
     expect(map.taken).toHaveLength(2);
+  });
+
+  test('who asks again the moment a write has ended shares the next one, and two are never under way', async () => {
+    const map = createMap();
+    let again: Promise<void> | undefined;
+    const { log } = open(map);
+    map.set('a', { n: 1, text: '' });
+    const first = log.keep().then(() => {
+      map.set('b', { n: 2, text: '' });
+      again = log.keep();
+    });
+    const next = log.keep();
+    await Promise.all([first, next]);
+    await again;
+    expect(map.taken).toHaveLength(2);
+    expect(readSegments(folder).values).toEqual(map.values);
+  });
+
+  test('says how many bytes it has on disk', async () => {
+    const map = createMap();
+    const sizes: number[] = [];
+    const { log } = open(map, { onSaved: (bytes) => sizes.push(bytes) });
+    const measured: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      map.set(`key ${n}`, { n, text: 'x'.repeat(300) });
+      await log.keep();
+      measured.push(sizeOf(folder));
+    }
+    expect(sizes).toEqual(measured);
   });
 
   test('is not readable for other users', async () => {

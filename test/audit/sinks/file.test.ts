@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createFileSink } from '../../../src/audit/sinks/file.ts';
+import { descriptorsOf } from '../../sources/following.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 
 const never = new AbortController().signal;
@@ -65,6 +66,17 @@ test('a full file is packed, no row is lost or torn, and the folder holds nothin
     .flatMap((bytes) => (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n'))
     .map((row) => (JSON.parse(row) as { n: number }).n);
   expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 35_000 }, (_, index) => index));
+});
+
+test('one file is open while rows are sent, and none after the end', async () => {
+  const { sink, path, logs, files } = scene('open');
+  await sink.send(rows(0), never);
+  for (let from = 1000; files().length < 3; from += 1000) await sink.send(rows(from), never);
+  const open = () => ['', ...files()].flatMap((file) => descriptorsOf(join(logs, file)));
+  await expect.poll(() => open().length).toBe(1);
+  expect(descriptorsOf(path)).toHaveLength(1);
+  await sink.close();
+  expect(open()).toEqual([]);
 });
 
 test('packed files past the total are deleted, oldest first', async () => {

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { createWritesInFlight } from '../../src/events/writes-in-flight.ts';
+
+const second = 1000;
+
+/** Writes that end when they are told to, in a time that passes when it is told to. */
+function rig() {
+  let time = 0;
+  let tasks: { at: number; task: () => void }[] = [];
+  const ends = new Map<string, () => void>();
+  const slowEnded: number[] = [];
+  const inFlight = createWritesInFlight<string>({
+    keyOf: (item) => item,
+    write(item) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ends.set(item, resolve);
+      return promise;
+    },
+    onSlowEnded: () => slowEnded.push(time),
+    now: () => time,
+    schedule(task, delay) {
+      const entry = { at: time + delay, task };
+      tasks.push(entry);
+      return () => void (tasks = tasks.filter((each) => each !== entry));
+    },
+  });
+  return {
+    inFlight,
+    slowEnded,
+    writeAll: (...items: string[]) => inFlight.writeAll(items, () => true),
+    async pass(milliseconds: number): Promise<void> {
+      time += milliseconds;
+      const due = tasks.filter(({ at }) => at <= time);
+      tasks = tasks.filter(({ at }) => at > time);
+      for (const { task } of due) task();
+      await settle();
+    },
+    async end(item: string): Promise<void> {
+      ends.get(item)?.();
+      await settle();
+    },
+    /** When the key may be written, from now. */
+    busyFor: (key: string) => {
+      const until = inFlight.busyUntil(key);
+      return until === undefined ? undefined : until - time;
+    },
+  };
+}
+
+const settle = (): Promise<void> => new Promise(setImmediate);
+
+test('a key that is written is looked at again after a second, then after as long as it has taken', async () => {
+  const { writeAll, pass, end, busyFor } = rig();
+  void writeAll('a');
+  expect([busyFor('a'), busyFor('b')]).toEqual([second, undefined]);
+  await pass(5 * second);
+  expect(busyFor('a')).toBe(5 * second);
+  await end('a');
+  expect(busyFor('a')).toBeUndefined();
+});
+
+test('a key that was slow lately waits while eight others are slow, for a minute at most', async () => {
+  const { inFlight, writeAll, pass, end, busyFor, slowEnded } = rig();
+  void writeAll('late');
+  await pass(second);
+  await end('late');
+  expect(slowEnded).toEqual([second]);
+  void writeAll(...Array.from({ length: 8 }, (_, index) => `hung-${index}`));
+  expect([inFlight.size, busyFor('late')]).toEqual([4, undefined]);
+  await pass(second);
+  expect([inFlight.size, busyFor('late')]).toEqual([8, undefined]);
+  await pass(second);
+  expect([busyFor('late'), busyFor('other')]).toEqual([second, undefined]);
+  await end('hung-3');
+  expect(busyFor('late')).toBeUndefined();
+  void writeAll('hung-8');
+  await pass(second);
+  expect(busyFor('late')).toBe(second);
+  await pass(60 * second);
+  expect(busyFor('late')).toBeUndefined();
+});
+
+test('what may not go on is not begun, and is handed back', async () => {
+  const { inFlight } = rig();
+  expect(await inFlight.writeAll(['a', 'b'], () => false)).toEqual(['a', 'b']);
+  expect(inFlight.size).toBe(0);
+});
