@@ -59,6 +59,6 @@ test.each<[Verdicts, { audit?: boolean }]>([
 test('lost log is a gap of the audit', () => {
   const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
   const { hooks, seen } = rig(['dropped']);
-  hooks.onGap?.(suppressed, 'node-a' as never, nine);
+  hooks.onGap?.(suppressed, 'node-a', nine);
   expect(seen).toEqual([['lost', suppressed, nine]]);
 });

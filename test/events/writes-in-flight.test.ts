@@ -3,7 +3,7 @@ import { createWritesInFlight } from '../../src/events/writes-in-flight.ts';
 
 const second = 1000;
 
-/** Writes that end when they are told to, in a time that passes when it is told to. */
+/** Writes that end, and a time that passes, when a test says so. */
 function rig() {
   let time = 0;
   let tasks: { at: number; task: () => void }[] = [];
@@ -28,14 +28,14 @@ function rig() {
     inFlight,
     slowEnded,
     writeAll: (...items: string[]) => inFlight.writeAll(items, () => true),
-    async pass(milliseconds: number): Promise<void> {
+    pass: async (milliseconds: number): Promise<void> => {
       time += milliseconds;
       const due = tasks.filter(({ at }) => at <= time);
       tasks = tasks.filter(({ at }) => at > time);
       for (const { task } of due) task();
       await settle();
     },
-    async end(item: string): Promise<void> {
+    end: async (item: string): Promise<void> => {
       ends.get(item)?.();
       await settle();
     },

@@ -55,6 +55,16 @@ function publishAll(table: SeriesTable, now: number): void {
 }
 
 describe('the fourth port of a peer on one Pod', () => {
+  test('leaves what the Pod refuses of other peers in Events of their own', () => {
+    const table = createSeriesTable();
+    table.count(refused(1, other), at(0));
+    scan(table, { count: 4 });
+    expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
+    expect(ofKind(table, 'flow')).toMatchObject([
+      { count: 1, finding: { details: { peer: { identity: other.identity } } } },
+    ]);
+  });
+
   test('makes one Event of all that none counts yet', () => {
     const table = createSeriesTable();
     scan(table, { count: 3 });

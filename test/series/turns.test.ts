@@ -126,6 +126,24 @@ describe('whose turn it is', () => {
     expect(objectsOf(write(table, at(5)))).toEqual(['b/web', 'a/web']);
   });
 
+  test('after a restart, an object that has had no Event has its first before what comes later', () => {
+    const before = createSeriesTable();
+    before.count(drop('a/web', 1), at(0));
+    const table = createSeriesTable({ restored: stateOf(before) });
+    table.count(drop('b/web', 1), at(2));
+    expect(objectsOf(write(table, at(5)))).toEqual(['a/web', 'b/web']);
+  });
+
+  test('an update of an Event is no turn for the next problem of its object', () => {
+    const table = createSeriesTable();
+    for (const object of ['a/web', 'b/web']) table.count(drop(object, 1), at(0));
+    write(table, at(2));
+    table.count(drop('a/web', 1), at(3));
+    expect(objectsOf(write(table, at(120)))).toEqual(['a/web']);
+    for (const object of ['a/web', 'b/web']) table.count(drop(object, 2), at(121));
+    expect(objectsOf(write(table, at(124)))).toEqual(['a/web', 'b/web']);
+  });
+
   test('what was not written for a reason that is not its own keeps its turn', () => {
     const table = createSeriesTable();
     for (const object of ['a/web', 'b/web', 'c/web']) table.count(drop(object, 1), at(0));

@@ -51,7 +51,7 @@ test('a batch has a line for each so many characters, the last of which ends it'
   expect(lines).toEqual(['{"continued":[11,22]}\n', '{"continued":[333,4]}\n', '[]\n']);
 });
 
-test('what a folder has lost is told by file and size', async () => {
+test('what a folder has lost is reported by file and size', async () => {
   const segment = await openSegment(folder('loss'), 1);
   const file = segmentFile(folder('loss'), 1);
   expect(await lossIn(folder('loss'), new Map([[1, segment.size]]))).toBeUndefined();

@@ -146,16 +146,14 @@ describe('a state log', () => {
 
   test('who asks again the moment a write has ended shares the next one, and two are never under way', async () => {
     const map = createMap();
-    let again: Promise<void> | undefined;
     const { log } = open(map);
     map.set('a', { n: 1, text: '' });
-    const first = log.keep().then(() => {
+    const askAgain = async (): Promise<void> => {
+      await log.keep();
       map.set('b', { n: 2, text: '' });
-      again = log.keep();
-    });
-    const next = log.keep();
-    await Promise.all([first, next]);
-    await again;
+      await log.keep();
+    };
+    await Promise.all([askAgain(), log.keep()]);
     expect(map.taken).toHaveLength(2);
     expect(readSegments(folder).values).toEqual(map.values);
   });

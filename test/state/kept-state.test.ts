@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { createKeyedChanges } from '../../src/platform/keyed-changes.ts';
+import { createKeptState, type KeptParts, readKeptValues } from '../../src/state/kept-state.ts';
+
+/** An agent that follows one file and has counted one problem; `now` is what its parts say. */
+function rig() {
+  const source: { name: string; position: object | undefined } = { name: 'kern.log', position: undefined };
+  const now = { heard: 'nothing', incidents: 'none', budget: 10, rest: 'hours' };
+  const [table, incidents, budget] = [{ revision: 100 }, { revision: 10 }, { revision: 1 }];
+  const objects = new Map<string, object>([['shop/web', { count: 1 }]]);
+  const waiting = new Map<string, object>([['flow', { packets: 1 }]]);
+  const changes = createKeyedChanges('object', objects);
+  const parts = {
+    agent: { id: 'x', node: 'node-a' },
+    sources: [source, { name: 'stdin', position: undefined }],
+    once: { state: () => now.heard },
+    table: Object.assign(table, { takeChanges: changes.take, entries: changes.entries, rest: () => now.rest }),
+    queue: { changes: createKeyedChanges('waiting', waiting) },
+    incidents: Object.assign(incidents, { state: () => now.incidents }),
+    budget: Object.assign(budget, { state: () => now.budget }),
+  };
+  return { source, now, table, incidents, budget, kept: createKeptState(parts as unknown as KeptParts) };
+}
+
+/** Keys and values of changes, whether they are JSON or not. */
+const read = (changes: Iterable<unknown>) =>
+  [...changes].map((change) => {
+    const [, key, value] = (typeof change === 'string' ? JSON.parse(change) : change) as [string, string, unknown];
+    return [key, value];
+  });
+
+test('at first all is taken, then each part that differs from what was taken before', () => {
+  const { kept, now, source } = rig();
+  const parts = [
+    ['agent', { id: 'x', node: 'node-a' }],
+    ['positions', {}],
+    ['once', 'nothing'],
+    ['incidents', 'none'],
+    ['budget', 10],
+    ['series', 'hours'],
+  ];
+  const tables = [
+    ['object shop/web', { count: 1 }],
+    ['waiting flow', { packets: 1 }],
+  ];
+  expect(read(kept.takeChanges())).toEqual([...parts, ...tables]);
+  expect(read(kept.takeChanges())).toEqual([]);
+  source.position = { offset: 7 };
+  now.budget = 9;
+  expect(read(kept.takeChanges())).toEqual([
+    ['positions', { 'kern.log': { offset: 7 } }],
+    ['budget', 9],
+  ]);
+  now.budget = 10;
+  expect(read(kept.takeChanges())).toEqual([['budget', 10]]);
+  expect(read(kept.all())).toEqual([
+    ...parts.map(([key, value]) => (key === 'positions' ? [key, { 'kern.log': { offset: 7 } }] : [key, value])),
+    ...tables,
+  ]);
+});
+
+test('a change of any table, incident or write makes another revision', () => {
+  const { kept, table, incidents, budget } = rig();
+  const before = kept.revision();
+  const after = [table, incidents, budget].map((part) => (part.revision++, kept.revision()));
+  expect(after).toEqual([before + 1, before + 2, before + 3]);
+});
+
+test('what was taken is read as one state', () => {
+  const { kept } = rig();
+  expect(readKeptValues(new Map(read(kept.all()) as [string, unknown][]))).toMatchObject({
+    id: 'x',
+    node: 'node-a',
+    positions: {},
+    once: 'nothing',
+    incidents: 'none',
+    budget: 10,
+    series: { objects: [['shop/web', { count: 1 }]] },
+    waiting: [{ packets: 1 }],
+  });
+});
