@@ -87,6 +87,11 @@ export const kernelLines: Row[] = [
     expected: { kind: 'conntrack-full', netns: 4026532317 },
   },
   {
+    id: 'journald has lost it does not know how much',
+    text: '/dev/kmsg buffer overrun, some messages lost.',
+    expected: { kind: 'suppressed', by: 'journald', count: undefined, affects: 'everything' },
+  },
+  {
     id: 'journald lost kernel messages',
     text: 'Missed 314 kernel messages',
     expected: { kind: 'suppressed', count: 314 },

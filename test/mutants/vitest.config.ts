@@ -2,14 +2,14 @@ import base from '../../vitest.config.ts';
 
 /** Tests of a folder that stand beside it. */
 const beside: Readonly<Record<string, readonly string[]>> = {
-  incidents: ['properties'],
-  parsing: ['corpus', 'properties'],
+  incidents: ['properties/incidents', 'properties/node-incidents'],
+  parsing: ['corpus', 'properties/netfilter'],
   sources: ['contract'],
 };
 
 const folder = process.env['MUTANTS_FOLDER'] ?? '';
 
 /** Tests of other folders notice a mutant, too, but do not say where it is. */
-const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}/**/*.test.ts`);
+const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}{/**/*,}.test.ts`);
 
 export default { test: { ...base.test, include } };

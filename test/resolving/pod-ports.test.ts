@@ -64,6 +64,7 @@ describe('isPackedPorts', () => {
     { text: ',http=80/tcp', what: 'no comma after' },
     { text: ',http=80/tcp,x', what: 'a rest' },
     { text: ',HTTP=80/tcp,', what: 'capitals' },
+    { text: ',http=80/tcp,HTTP=81/tcp,', what: 'capitals beside a name' },
     { text: ',http)=80/tcp,', what: 'a parenthesis' },
     { text: ',ht\u001btp=80/tcp,', what: 'an escape character' },
     { text: ',=80/tcp,', what: 'no name' },

@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readSegments } from '../../src/state/read-segments.ts';
 import {
-  checksum,
   encodeBatch,
   ifMissing,
   isNoRoom,
@@ -93,17 +92,6 @@ test('what no agent can have written in the place of a segment is not read', () 
   writeFileSync(segmentFile(folder('large'), 1), '');
   truncateSync(segmentFile(folder('large'), 1), 256 * 1024 * 1024 + 1);
   expect(() => readSegments(folder('large'))).toThrow('is larger than 256 MiB');
-});
-
-test.each([
-  [{ format: 'something else', version: 2 }, 'is no state log of this program'],
-  [{ format: 'kube-netfilter-tailer state log', version: 3 }, 'has version 3, this program reads 1, 2'],
-])('a segment with the header %j is damage', (header, reason) => {
-  const name = `version ${header.version} of ${header.format}`;
-  mkdirSync(folder(name));
-  const body = JSON.stringify(header);
-  writeFileSync(segmentFile(folder(name), 1), `${checksum(body)} ${body}\n`);
-  expect(readSegments(folder(name)).damage).toBe(`state-0000000001.log ${reason}`);
 });
 
 function* cutBy(code: string): Generator<Buffer> {

@@ -1,6 +1,8 @@
 /** The wording of why a state is not gone on with. The other tests assert what is restored, files and versions only. */
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { readSegments } from '../../src/state/read-segments.ts';
+import { checksum, segmentFile } from '../../src/state/segments.ts';
 import { restoreState } from '../../src/state/agent-state.ts';
 import { nine } from '../builders.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -41,6 +43,17 @@ test('a folder in the place of the state', () => {
   expect(restoreState(path('folder'), 'node-a', now).problem).toBe(
     `${path('folder')}: the state cannot be read (it is a folder): starting with nothing counted`,
   );
+});
+
+test.each([
+  [{ format: 'something else', version: 2 }, 'is no state log of this program'],
+  [{ format: 'kube-netfilter-tailer state log', version: 3 }, 'has version 3, this program reads 1, 2'],
+])('a segment with the header %j is damage', (header, reason) => {
+  const name = `version ${header.version} of ${header.format}`;
+  mkdirSync(path(name));
+  const body = JSON.stringify(header);
+  writeFileSync(segmentFile(path(name), 1), `${checksum(body)} ${body}\n`);
+  expect(readSegments(path(name)).damage).toBe(`state-0000000001.log ${reason}`);
 });
 
 function largeFile(file: string): void {
