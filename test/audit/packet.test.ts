@@ -3,7 +3,19 @@ import { type FlowRecord, fields } from '../../src/audit/fields.ts';
 import { packetRow } from '../../src/audit/record.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
-import { ends, externalEnd, icmp, line, nine, observation, packet, podEnd, portless, workerEnd } from '../builders.ts';
+import {
+  ends,
+  externalEnd,
+  icmp,
+  line,
+  nine,
+  nodeEnd,
+  observation,
+  packet,
+  podEnd,
+  portless,
+  workerEnd,
+} from '../builders.ts';
 
 function row(
   given: Partial<PacketObservation> = {},
@@ -111,6 +123,18 @@ test('the tier of a ClusterNetworkPolicy is that of the policy, which has no nam
     'policy.evidence': 'logged',
   });
   expect(fromLog).not.toHaveProperty(['security_rule.name']);
+});
+
+const uidsOf = (found: ReturnType<typeof ends>) =>
+  Object.entries(row({}, {}, found)).filter(([name]) => name.endsWith('pod.uid'));
+
+test('the uid is that of a Pod, on the end where it is', () => {
+  expect(uidsOf(ends({ source: externalEnd(), destination: workerEnd(1) }))).toEqual([
+    ['destination.k8s.pod.uid', 'uid-of-worker-1'],
+  ]);
+  expect(uidsOf(ends({ source: workerEnd(1), destination: nodeEnd() }))).toEqual([
+    ['source.k8s.pod.uid', 'uid-of-worker-1'],
+  ]);
 });
 
 test('a martian has its prefix and interface, and no rule', () => {

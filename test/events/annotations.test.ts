@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodeRef } from '../../src/model/endpoint.ts';
-import { annotationsOf } from '../../src/events/annotations.ts';
+import { annotationsOf, passing } from '../../src/events/annotations.ts';
 import type { ScanDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import {
@@ -88,8 +88,8 @@ describe('annotations of an Event for many peers', () => {
     });
   });
 
-  test('of many ports: the peer, which way, and how many', () => {
-    const given = { peers: values(), ports: values('22/TCP', '80/TCP', '53/UDP') };
+  test('of many ports of one peer: the peer, which way, and how many', () => {
+    const given = { peers: values('external/203.0.113.9'), ports: values('22/TCP', '80/TCP', '53/UDP') };
     expect(annotated({ finding: finding({ details: { kind: 'ports', example } }), ...given })).toEqual({
       schema: '1',
       node: 'node-a',
@@ -135,4 +135,8 @@ test('annotations have no text of a stranger that is long, unprintable or markup
   const { policy: value = '' } = annotated({ finding: finding({ details: flow({ policy: strange }) }) });
   expect(Buffer.byteLength(value)).toBeLessThanOrEqual(400);
   expect(value).toMatch(/^‹!channel> https\[:\]\/\/x\\u202e\\x0aé+…$/);
+});
+
+test('only what names a policy is taken away by a later write', () => {
+  expect(passing).toEqual(['kube-netfilter-tailer/policy', 'kube-netfilter-tailer/policy-evidence']);
 });

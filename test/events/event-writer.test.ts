@@ -27,13 +27,21 @@ interface RigOptions {
   given?: Partial<Series>;
   stateId?: string;
   store?: MemoryStore;
+  /** By how much the wall clock is ahead of the series' own. */
+  ahead?: number;
 }
 
-function rig({ mishaps = [], given = {}, stateId = 'ours', ...rest }: RigOptions = {}): Rig {
+function rig({ mishaps = [], given = {}, stateId = 'ours', ahead = 0, ...rest }: RigOptions = {}): Rig {
   const series = seriesOf({ count: 3, ...given });
   const store = rest.store ?? createMemoryStore(() => mishaps.shift() ?? {});
   let time = nine;
-  const write = createEventWriter({ store, messageOf: () => 'a message', stateId, now: () => time });
+  const write = createEventWriter({
+    store,
+    messageOf: () => 'a message',
+    stateId,
+    now: () => time,
+    toWall: (at) => at + ahead,
+  });
   const key = keyOf(eventOf(series, '', nine));
   return {
     store,
@@ -491,6 +499,19 @@ describe('an Event that another run counted, whose memory is lost', () => {
     await write(minute);
     expect(event()).toMatchObject({ count: 15 });
   });
+});
+
+test('an Event has the times of the wall clock, the series keeps its own', async () => {
+  const { series, write, count, event, store, key } = rig({ ahead: minute });
+  await write();
+  expect(event()).toMatchObject({ firstTimestamp: at(minute), lastTimestamp: at(minute + second) });
+  expect(series).toMatchObject({ first: nine, published: { at: nine + second } });
+  store.remove(key);
+  count(2);
+  await write(3 * second);
+  // It begins again, where the one that is gone ended.
+  expect(event()).toMatchObject({ count: 2, firstTimestamp: at(minute + second) });
+  expect(series.published).toMatchObject({ at: nine + 3 * second, first: nine + second });
 });
 
 test('what is counted during the requests is published another time', async () => {

@@ -133,6 +133,7 @@ describe('a state log', () => {
     expect(map.taken).toHaveLength(1);
     await log.keepPositions();
     expect(map.taken).toHaveLength(2);
+    expect(sizeOf(folder)).toBe(before);
   });
 
   test('one write serves all that ask while one is under way', async () => {
@@ -395,6 +396,28 @@ test('a log with damage in the middle is not built upon by the next run', async 
   expect(readSegments(folder)).toMatchObject({ values: map.values, damage: undefined });
 });
 
+test('a run that was killed before it removed what it replaced goes on with its own state', async () => {
+  const segment = await openSegment(folder, 1);
+  await segment.append(encodeBatch(['a', 'b'].map((key): Change => ['set', key, { n: 1, text: 'older' }])));
+  const older = readFileSync(segmentFile(folder, 1));
+  const map = createMap();
+  const { log } = open(map);
+  map.set('a', { n: 2, text: 'newer' });
+  await log.keep();
+  writeFileSync(segmentFile(folder, 1), older);
+  expect(readSegments(folder).values).toEqual(map.values);
+});
+
+test('a state that was read from a file that is gone since is kept all the same, and no timer is left', async () => {
+  const map = createMap();
+  const { log, failures } = open(map, { replaced: join(folder, 'state.json') });
+  const before = countTimers();
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  expect(failures).toEqual([]);
+  expect(countTimers()).toBe(before);
+});
+
 describe('a write that the disk does not answer', () => {
   test('has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
     const map = createMap();
@@ -480,6 +503,10 @@ describe('a disk that fails', () => {
     expect(readSegments(folder).values).toEqual(map.values);
   });
 });
+
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+}
 
 function systemError(code: string): Error {
   return Object.assign(new Error(code), { code });

@@ -74,6 +74,9 @@ test('one file is open while rows are sent, and none after the end', async () =>
   for (let from = 1000; files().length < 3; from += 1000) await sink.send(rows(from), never);
   const open = () => ['', ...files()].flatMap((file) => descriptorsOf(join(logs, file)));
   await expect.poll(() => open().length).toBe(1);
+  const modes = files().map((file) => [file.endsWith('.gz'), statSync(join(logs, file)).mode & 0o777]);
+  expect(modes).toContainEqual([true, 0o640]);
+  expect(modes).not.toContainEqual([true, 0o644]);
   expect(descriptorsOf(path)).toHaveLength(1);
   await sink.close();
   expect(open()).toEqual([]);

@@ -86,6 +86,16 @@ test('a record is sent with its id, name, body and attributes, and what the Reso
   expect(body.split('node-a')).toHaveLength(2);
 });
 
+test('a record has its time in nanoseconds, as when it happened and as when it was observed', async () => {
+  const { sink, requests } = await scene([status(200)]);
+  await sink.send([rowOf({ ...record, '@timestamp': '2026-11-21T09:01:00.250Z' })], never);
+  const nanoseconds = Buffer.alloc(8);
+  nanoseconds.writeBigUInt64LE(BigInt(Date.UTC(2026, 10, 21, 9, 1, 0, 250)) * 1_000_000n);
+  // Fields 1 and 11 of a LogRecord, both fixed64.
+  for (const tag of [0x09, 0x59])
+    expect(requests[0]?.body).toContain(Buffer.of(tag, ...nanoseconds).toString('latin1'));
+});
+
 describe('an answer', () => {
   test.each<[string, Answer, number]>([
     ['that takes all refuses none', status(200), 0],
@@ -100,7 +110,7 @@ describe('an answer', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test.each([401, 404, 429, 500, 503])('%i has the batch sent again', async (code) => {
+  test.each([304, 401, 404, 429, 500, 503])('%i has the batch sent again', async (code) => {
     const { sink } = await scene([status(code)]);
     await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
   });
