@@ -73,7 +73,9 @@ async function main([command, ...args]: string[]): Promise<number> {
     if (args.length === 1 && args[0] === '--version') return print(`${version}\n`);
     const found = commands.get(command === '--version' ? 'version' : (command ?? ''));
     if (found !== undefined) return await found(args);
-    const unknown = `kube-netfilter-tailer: there is no command ${command}${suggest(command ?? '', [...commands.keys()])}`;
+    const meant =
+      suggest(command ?? '', [...commands.keys()]) || suggest(command ?? '', ['top']).replace('top', 'drops top');
+    const unknown = `kube-netfilter-tailer: there is no command ${command}${meant}`;
     streams.err(
       command === undefined
         ? wrapped(help, process.stderr.columns ?? Infinity)

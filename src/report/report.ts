@@ -31,6 +31,8 @@ export interface ReportOptions {
   policy: readonly string[];
   /** No row is from after it. */
   now: number;
+  /** A page without rows is right: nothing was dropped. */
+  mayBeEmpty?: boolean;
 }
 
 export interface ReportStreams {
@@ -60,15 +62,19 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const hasBaseline = baseline.length > 0;
   const read = async (table: string, named: readonly string[]): Promise<Reading> => {
     const reading = await readRows({ engine, table, named, stdin: streams.stdin, folder });
-    for (const problem of reading.problems) streams.onProblem(problem);
+    const { fileProblems, rowProblems } = reading;
+    const isRefused = reading.rows === 0 && options.mayBeEmpty !== true;
+    for (const problem of [...fileProblems, ...(isRefused ? rowProblems.slice(0, 1) : rowProblems)])
+      streams.onProblem(problem);
+    if (isRefused) throw new ReportError(noRowsText(named, reading));
     return reading;
   };
   const rows = await read('flows', options.rows);
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
-  if (isNothing(rows) || (before !== undefined && isNothing(before))) throw new ReportError('nothing was read');
   const reported = readEvents(options.events);
   for (const problem of reported.problems) streams.onProblem(problem);
-  const problems = [...rows.problems, ...(before?.problems ?? []), ...reported.problems];
+  const problems = [rows, before].flatMap((each) => [...(each?.fileProblems ?? []), ...(each?.rowProblems ?? [])]);
+  problems.push(...reported.problems);
   // Places of rows were needed until now; sums take less memory without an order.
   await engine.run('SET preserve_insertion_order = false');
   const report: Report = {
@@ -84,10 +90,17 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   return problems.length === 0;
 }
 
-/** Of a damaged file, what came before the damage was read. */
-function isNothing({ files, rows }: Reading): boolean {
-  return files === 0 && rows === 0;
+/** Why there is nothing to report on, and how to make rows. */
+function noRowsText(named: readonly string[], { files, broken, refused }: Reading): string {
+  const what = named.join(', ');
+  if (refused > 0) return `${what}: no row can be read`;
+  const lines = `${broken} ${broken === 1 ? 'line' : 'lines'}`;
+  const wrong = broken > 0 ? `is no audit: none of ${lines} is a flow record` : 'has no rows';
+  const reason = files === 0 && broken === 0 ? 'nothing was read' : `${what}: ${wrong}`;
+  return `${reason}. To make rows of saved logs: ${makeRows}. The agent's: docs/audit.md`;
 }
+
+const makeRows = 'kube-netfilter-tailer replay --pods cluster.json --output audit kern.log > audit.ndjson';
 
 async function write(engine: Engine, report: Report, output: ReportOutput, out: (text: string) => void): Promise<void> {
   switch (output) {

@@ -26,6 +26,14 @@ test('broken rows are named on standard error, and the exit status is 1', async 
 
 test('without a row to read the exit status is 2, and nothing is printed', async () => {
   expect(await program(['report', path('missing.ndjson')])).toMatchObject({ status: 2, out: '' });
+  expect(await program(['report', '-'])).toMatchObject({ status: 2, out: '' });
+  expect(await program(['report', sample('policy-deny.log')])).toMatchObject({ status: 2, out: '' });
+});
+
+test('a page of replay, for which nothing was dropped, is printed', async () => {
+  const log = write('quiet.log', 'Nov 21 10:00:00 node-b kernel: docker0: port 1 entered disabled state\n');
+  const { status, out } = await replay(['-q', '-o', 'html', '--pods', sample('cluster.json'), log]);
+  expect({ status, isPage: out.startsWith('<!doctype html>') }).toEqual({ status: 0, isPage: true });
 });
 
 test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {

@@ -196,10 +196,14 @@ describe('config', () => {
   });
 });
 
-test('a command that there is not', async () => {
-  const { err } = await program(['relpay', 'kern.log']);
+test.each([
+  ['relpay', '; did you mean replay?'],
+  ['top', '; did you mean drops top?'],
+  ['xyz', ''],
+])('a command that there is not: %s', async (command, meant) => {
+  const { err } = await program([command, 'kern.log']);
   expect(err).toBe(
-    'kube-netfilter-tailer: there is no command relpay; did you mean replay?\nTry: kube-netfilter-tailer --help\n',
+    `kube-netfilter-tailer: there is no command ${command}${meant}\nTry: kube-netfilter-tailer --help\n`,
   );
 });
 

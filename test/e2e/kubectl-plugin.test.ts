@@ -234,9 +234,9 @@ test('why POD: the rule that denies what it lost last', async () => {
   expect(asked).toBe(stdout);
 });
 
-test('why of a Pod that lost nothing: exit status 3', async () => {
+test('why of a Pod that is not there: exit status 2', async () => {
   const { code, stdout, stderr } = await drops(['why', 'none-0']);
-  expect([code, stdout]).toEqual([3, '']);
+  expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^kubectl drops why: none-0: /);
 });
 

@@ -10,7 +10,7 @@ const path = temporaryFolder();
 const write = writer(path);
 
 const page = async (rows: readonly unknown[]): Promise<string> =>
-  (await printed({ rows: [write('rows.ndjson', linesOf(rows))], output: 'html' })).out;
+  (await printed({ rows: [write('rows.ndjson', linesOf(rows))], output: 'html', mayBeEmpty: true })).out;
 
 const scriptsOf = (html: string): [attributes: string, content: string][] =>
   [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)].map(([, attributes = '', content = '']) => [

@@ -13,9 +13,9 @@ const rowsOf = (...numbers: number[]): string => linesOf(numbers.map((number) =>
 
 /** What reading these files comes to, and the ids that are in the table. */
 async function reading(...named: string[]): Promise<unknown> {
-  return await withRows(path(), named, async (engine, { problems, ...counts }) => ({
+  return await withRows(path(), named, async (engine, { fileProblems, rowProblems, ...counts }) => ({
     ...counts,
-    problems: subjectsOf(problems),
+    problems: subjectsOf([...fileProblems, ...rowProblems]),
     ids: (await engine.all<{ id: string }>(`SELECT "event.id" AS id FROM flows ORDER BY rowid`)).map(({ id }) => id),
   }));
 }
@@ -199,16 +199,16 @@ test.each<[string, (text: string) => Buffer]>([
 ])('standard input is read: %s', async (_, pack) => {
   const found = await withRows(path(), ['-'], (__, each) => each, Readable.from([pack(`${rowsOf(1)}{\n${rowsOf(2)}`)]));
   expect(found).toMatchObject({ rows: 2, broken: 1 });
-  expect(subjectsOf(found.problems)).toEqual(['-:2']);
+  expect(subjectsOf(found.rowProblems)).toEqual(['-:2']);
 });
 
 test('standard input that is packed and cut off: the rows before the cut are read, and it is named', async () => {
   const packed = gzipSync(linesOf(Array.from({ length: 2000 }, (_, number) => row(number))), { level: 1 });
   const cut = Readable.from([packed.subarray(0, packed.length / 2)]);
-  const { rows, broken, problems } = await withRows(path(), ['-'], (_, found) => found, cut);
+  const { rows, broken, fileProblems, rowProblems } = await withRows(path(), ['-'], (_, found) => found, cut);
   expect(rows).toBeGreaterThan(500);
   expect(broken).toBe(1);
-  expect(subjectsOf(problems)).toEqual(['-', `-:${rows + 1}`]);
+  expect(subjectsOf([...fileProblems, ...rowProblems])).toEqual(['-', `-:${rows + 1}`]);
 });
 
 test('times of another zone are those of UTC', async () => {

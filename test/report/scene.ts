@@ -84,7 +84,10 @@ export interface Printed {
 }
 
 /** What a report on these files prints. */
-export async function printed(options: Partial<ReportOptions>): Promise<Printed> {
+export async function printed({
+  onProblem = () => {},
+  ...options
+}: Partial<ReportOptions> & { onProblem?: (problem: string) => void }): Promise<Printed> {
   const result: Printed = { out: '', problems: [], isWhole: false };
   const all: ReportOptions = {
     rows: [],
@@ -100,7 +103,10 @@ export async function printed(options: Partial<ReportOptions>): Promise<Printed>
   result.isWhole = await printReport(all, {
     stdin: () => Readable.from([]),
     out: (text) => void (result.out += text),
-    onProblem: (problem) => void result.problems.push(problem),
+    onProblem: (problem) => {
+      onProblem(problem);
+      result.problems.push(problem);
+    },
   });
   return result;
 }

@@ -28,12 +28,12 @@ test.each<[string, string, string]>([
     'destination.port is not what docs/audit.md says',
   ],
 ])('%s', async (_, line, sentence) => {
-  const file = write('rows.ndjson', `${line}\n`);
-  expect((await printed({ rows: [file] })).problems).toEqual([`${file}:1: ${sentence}`]);
+  const file = write('rows.ndjson', `${linesOf([row(1)])}${line}\n`);
+  expect((await printed({ rows: [file] })).problems).toEqual([`${file}:2: ${sentence}`]);
 });
 
 test('more broken rows than are named', async () => {
-  const { problems } = await printed({ rows: [write('many.ndjson', '{}\n'.repeat(23))] });
+  const { problems } = await printed({ rows: [write('many.ndjson', linesOf([row(1)]) + '{}\n'.repeat(23))] });
   expect(problems.at(-1)).toBe('3 more rows that cannot be read');
 });
 
@@ -54,8 +54,51 @@ test('files that cannot be read', async () => {
   ]);
 });
 
-test('nothing that can be read', async () => {
-  await expect(printed({ rows: [path('missing.ndjson')] })).rejects.toThrow('nothing was read');
+const howTo =
+  "To make rows of saved logs: kube-netfilter-tailer replay --pods cluster.json --output audit kern.log > audit.ndjson. The agent's: docs/audit.md";
+
+test.each<[string, string, string, string[]]>([
+  ['no file', '', `nothing was read. ${howTo}`, ['FILE: no such file']],
+  ['an empty file', '\n', `FILE: has no rows. ${howTo}`, []],
+  [
+    'a file of something else',
+    'kernel: drop\n'.repeat(30),
+    `FILE: is no audit: none of 30 lines is a flow record. ${howTo}`,
+    ['FILE:1: is no flow record: cut off, or no JSON'],
+  ],
+  [
+    'a large file of something else',
+    'kernel: drop\n'.repeat(1001),
+    `nothing was read. ${howTo}`,
+    ['FILE: is no audit: none of its first 1000 lines is a flow record'],
+  ],
+  [
+    'JSON of something else',
+    '{"level":"info"}\n',
+    `FILE: is no audit: none of 1 line is a flow record. ${howTo}`,
+    ['FILE:1: is no flow record: cut off, or no JSON'],
+  ],
+  [
+    'rows of another major version only',
+    linesOf([row(1, { 'schema.version': '2.0' }), row(2, { 'schema.version': '2.0' })]),
+    'FILE: no row can be read',
+    ['FILE:1: has schema version 2.0; this program reads 1.x: read it with the program that wrote it, or a newer one'],
+  ],
+])('nothing to report on: %s', async (_, content, error, problems) => {
+  const file = content === '' ? path('missing.ndjson') : write('nothing.ndjson', content);
+  const named: string[] = [];
+  const shown = (text: string): string => text.replaceAll(file, 'FILE');
+  const all = { rows: [file], onProblem: (problem: string) => void named.push(shown(problem)) };
+  const thrown = await printed(all).then(
+    () => 'nothing',
+    (reason: Error) => shown(reason.message),
+  );
+  expect({ thrown, named }).toEqual({ thrown: error, named: problems });
+});
+
+test('a baseline without rows is none', async () => {
+  const [rows, baseline] = [write('good.ndjson', linesOf([row(1)])), write('empty.ndjson', '')];
+  await expect(printed({ rows: [rows], baseline: [baseline] })).rejects.toThrow(`${baseline}: has no rows. `);
 });
 
 test('a packed file that is cut off, and no other: a report on what came before the cut', async () => {

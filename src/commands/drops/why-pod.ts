@@ -1,13 +1,13 @@
 /** `kubectl drops why POD`: the rules that deny what a Pod lost last. */
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { at, type Json, text } from '../../platform/json.ts';
+import { at, type Json, list, text } from '../../platform/json.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../streams.ts';
 import { why } from '../why/why.ts';
-import { connectAsUser } from './cluster.ts';
+import { type Cluster, connectAsUser, pathOf } from './cluster.ts';
 import { withStatus } from './drops.ts';
 import { listDrops } from './events.ts';
 import { readDrop } from './read-event.ts';
@@ -24,16 +24,21 @@ export async function whyPod(
   return await withStatus(program, streams, async () => {
     const cluster = connectAsUser(options);
     const { events } = await listDrops(cluster, options, undefined);
+    const name = options.target.kind === 'all' ? '' : options.target.name;
     const connections = new Map<string, Connection>();
     for (const event of events.toReversed()) {
       const found = connectionOf(event);
       if (found !== undefined && connections.size < most) connections.set(JSON.stringify(found), found);
     }
     if (connections.size === 0) {
-      const reason = events.length === 0 ? 'no Event tells of a packet that it lost' : 'no Event names a connection';
-      const name = options.target.kind === 'all' ? '' : options.target.name;
+      const isGone = events.length === 0 && !(await isThere(cluster, name));
+      const reason = isGone
+        ? `there is no such Pod ${cluster.namespace === undefined ? 'in this cluster' : `in Namespace ${cluster.namespace}`}, and no Event of the last hour of one`
+        : events.length === 0
+          ? 'no Event of the last hour is about a packet that this Pod lost'
+          : 'no Event names a connection';
       streams.err(`${program}: ${name}: ${reason}. Of any connection: ${program} --from END --to END --port PORT\n`);
-      return 3;
+      return isGone ? 2 : 3;
     }
     const statuses: number[] = [];
     const access = readUserAccess(options.flags);
@@ -42,8 +47,29 @@ export async function whyPod(
       const asked: WhyOptions = { ...connection, files: [], kubeconfig: undefined, load: () => access, output: 'text' };
       statuses.push(await why(asked, streams));
     }
+    if (statuses.every((status) => status === 0))
+      streams.out(`\n${conclusion}  ${program.replace(/ why$/, '')} ${name} -o wide\n`);
     return [2, 1, 3].find((status) => statuses.includes(status)) ?? 0;
   });
+}
+
+/** Policies admit now all that was dropped. */
+const conclusion = `No policy explains these drops now. What remains:
+  - a policy that was changed or removed since: the Event may name the one that denied
+  - a firewall of the node (firewalld, ufw, own rules), or of the network
+  - rules of the network plug-in that are not up to date on the node
+  - a connection that conntrack does not know (any more)
+The Events, with LOG prefix and node:
+`;
+
+/** True also where that may not be read. */
+async function isThere({ connection, namespace }: Cluster, name: string): Promise<boolean> {
+  const answer =
+    namespace === undefined
+      ? await connection.request('GET', '/api/v1/pods', { query: { fieldSelector: `metadata.name=${name}` } })
+      : await connection.request('GET', `${pathOf('/api/v1', namespace, 'pods')}/${name}`);
+  if (answer.kind === 'refused') return answer.status !== 404;
+  return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
 }
 
 type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;

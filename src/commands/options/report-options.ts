@@ -13,6 +13,8 @@ export interface ReportCommandOptions {
   db: string | undefined;
   includeNoise: boolean;
   policy: string[];
+  /** Of `replay`, which has found that nothing was dropped. */
+  mayBeEmpty?: boolean;
 }
 
 export const reportHelp = `Usage: kube-netfilter-tailer report ROWS...
@@ -45,7 +47,7 @@ It needs the package @duckdb/node-api, which npm installs with this program and 
 Exit status
   0  all rows were read
   1  some rows or files could not be read; the report has the others
-  2  the command line is wrong, or nothing could be read
+  2  the command line is wrong, or there is no row to report on
 `;
 
 /** Reads the arguments after `report`. Throws a `UsageError` that lists all that is wrong. */

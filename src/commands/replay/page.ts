@@ -44,6 +44,7 @@ export function createPage(printReport: typeof report): Page {
         db: undefined,
         includeNoise,
         policy: [],
+        mayBeEmpty: true,
       };
       return await printReport(options, streams);
     },

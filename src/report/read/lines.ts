@@ -1,7 +1,7 @@
 /** Physical lines of a file, found without reading them as JSON. */
 import { closeSync, openSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { openInput } from '../../sources/framing/input.ts';
+import { InputError, openInput } from '../../sources/framing/input.ts';
 import { writeTemporary } from '../work-folder.ts';
 
 const [newline, space, tab, carriageReturn] = [10, 32, 9, 13];
@@ -62,6 +62,21 @@ export async function eachLine(
   } finally {
     if (line !== '' || isTooLong) end();
   }
+}
+
+/** Rejects where the first thousand lines of a file are no JSON objects: gigabytes of another log need not be read to their end. */
+export async function requireRows(path: string): Promise<void> {
+  let lines = 0;
+  const enough = new Error('enough');
+  const take = (line: string | undefined): void => {
+    if (line?.trim() === '') return;
+    if (line !== undefined && isReadable(line)) throw enough;
+    if (++lines === 1000) throw new Error(`is no audit: none of its first ${lines} lines is a flow record`);
+  };
+  await eachLine(path, take).catch((error: unknown) => {
+    // What is damaged is read as far as it goes.
+    if (error !== enough && !(error instanceof InputError)) throw error;
+  });
 }
 
 /**

@@ -7,7 +7,7 @@ import { InputError, openInput } from '../../sources/framing/input.ts';
 import { type Engine, firstLine } from '../engine.ts';
 import { createTable, insertFile, type Packing, problemText } from './columns.ts';
 import { findFiles } from './files.ts';
-import { lineNumbers, writeReadable } from './lines.ts';
+import { lineNumbers, requireRows, writeReadable } from './lines.ts';
 import { writeTemporary } from '../work-folder.ts';
 
 /** So many broken rows are named; all are counted. */
@@ -21,8 +21,10 @@ export interface Reading {
   /** Rows of another major version of the schema. */
   refused: number;
   duplicates: number;
-  /** A sentence for each of the first broken rows (`FILE:LINE: …`) and for each file that cannot be read. */
-  problems: string[];
+  /** A sentence for each file that cannot be read. */
+  fileProblems: string[];
+  /** A sentence for each of the first broken rows (`FILE:LINE: …`). */
+  rowProblems: string[];
 }
 
 export interface ReadOptions {
@@ -42,29 +44,30 @@ interface Segment {
 }
 
 export async function readRows({ engine, table, named, stdin, folder }: ReadOptions): Promise<Reading> {
-  const { files, problems } = findFiles(named);
-  const reading: Reading = { files: 0, rows: 0, broken: 0, refused: 0, duplicates: 0, problems };
+  const { files, problems: fileProblems } = findFiles(named);
+  const reading: Reading = { files: 0, rows: 0, broken: 0, refused: 0, duplicates: 0, fileProblems, rowProblems: [] };
   await engine.run(createTable(table));
   const segments: Segment[] = [];
   for (const name of files) {
     const written = join(folder, `${table}-${segments.length}.ndjson`);
     try {
       const { path, damage } = isFile(name) ? { path: name, damage: undefined } : await spool(name, stdin, written);
+      await requireRows(path);
       segments.push({ name, path, first: await countOf(engine, table) });
       await insert(engine, table, path, `${written}.readable`);
       if (damage !== undefined) throw damage;
       reading.files++;
     } catch (error) {
-      problems.push(error instanceof InputError ? error.message : `${name}: ${firstLine(reasonOf(error))}`);
+      fileProblems.push(error instanceof InputError ? error.message : `${name}: ${firstLine(reasonOf(error))}`);
     }
   }
   const bad = await engine.all<{ problem: string; count: number }>(
     `SELECT problem, count(*)::DOUBLE AS count FROM ${table} WHERE problem IS NOT NULL GROUP BY problem`,
   );
   for (const { problem, count } of bad) reading[problem.startsWith('version:') ? 'refused' : 'broken'] += count;
-  if (bad.length > 0) problems.push(...(await nameProblems(engine, table, segments)));
+  if (bad.length > 0) reading.rowProblems = await nameProblems(engine, table, segments);
   const left = reading.broken + reading.refused - mostNamed;
-  if (left > 0) problems.push(`${left} more rows that cannot be read`);
+  if (left > 0) reading.rowProblems.push(`${left} more rows that cannot be read`);
   if (bad.length > 0) await engine.run(`DELETE FROM ${table} WHERE problem IS NOT NULL`);
   await engine.run(`ALTER TABLE ${table} DROP COLUMN problem`);
   const before = await countOf(engine, table);

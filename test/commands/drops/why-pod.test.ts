@@ -1,0 +1,123 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
+import { whyPod } from '../../../src/commands/drops/why-pod.ts';
+import { type Asked, startScriptedServer, type ScriptedServer } from '../../kubernetes/scripted-server.ts';
+import { networkPolicy } from '../../policies/objects.ts';
+import { temporaryFolder } from '../../sources/temporary-folder.ts';
+
+const path = temporaryFolder();
+let server: ScriptedServer;
+/** What the API server has, by path. */
+let objects: Record<string, object>;
+
+const pod = (namespace: string, name: string, podIP: string): object => ({
+  metadata: { namespace, name, labels: { app: name } },
+  status: { phase: 'Running', podIP },
+});
+const event = (name: string, port: number): object => ({
+  metadata: {
+    namespace: 'shop',
+    name,
+    annotations: Object.fromEntries(
+      Object.entries({ schema: '1', direction: 'receiving', peer: 'Pod/batch/worker-7', protocol: 'TCP', port }).map(
+        ([key, value]) => [`kube-netfilter-tailer/${key}`, String(value)],
+      ),
+    ),
+  },
+  involvedObject: { kind: 'Pod', namespace: 'shop', name: 'web-0' },
+  related: { kind: 'Pod', namespace: 'batch', name: 'worker-7' },
+  reason: 'PacketDrop',
+  message: '',
+  lastTimestamp: `2026-11-21T10:00:0${port % 10}Z`,
+});
+
+function answer({ path: asked, response }: Asked): void {
+  const found = objects[asked] ?? (asked.endsWith('policies') ? { items: [] } : undefined);
+  response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(found ?? { kind: 'Status', reason: 'NotFound', message: `no ${asked}` }));
+}
+
+beforeEach(async () => {
+  server = await startScriptedServer(answer);
+  objects = {
+    '/api/v1/namespaces/shop/events': {
+      metadata: { resourceVersion: '1' },
+      items: [event('a', 8080), event('b', 443)],
+    },
+    '/api/v1/namespaces/shop/pods/web-0': pod('shop', 'web-0', '10.0.0.5'),
+    '/api/v1/namespaces/batch/pods/worker-7': pod('batch', 'worker-7', '10.0.1.5'),
+    '/api/v1/namespaces/shop': { metadata: { name: 'shop' } },
+    '/api/v1/namespaces/batch': { metadata: { name: 'batch' } },
+  };
+  const config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token: 'a-token' } }],
+  };
+  writeFileSync(path('kubeconfig'), JSON.stringify(config));
+});
+afterEach(() => server.stop());
+
+async function ran(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  const options = readDropsOptions([...args, '--kubeconfig', path('kubeconfig')], 'kubectl drops');
+  if (options === 'help') throw new Error('no help was asked for');
+  let [out, err] = ['', ''];
+  const status = await whyPod(options, 'kubectl drops why', {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  return { status, out, err };
+}
+
+test('where policies admit all that was dropped, the end says what remains', async () => {
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect(status).toBe(0);
+  expect(out.match(/→/g)).toHaveLength(2);
+  expect(out.slice(out.indexOf('No policy explains'))).toMatchInlineSnapshot(`
+    "No policy explains these drops now. What remains:
+      - a policy that was changed or removed since: the Event may name the one that denied
+      - a firewall of the node (firewalld, ufw, own rules), or of the network
+      - rules of the network plug-in that are not up to date on the node
+      - a connection that conntrack does not know (any more)
+    The Events, with LOG prefix and node:
+      kubectl drops web-0 -o wide
+    "
+  `);
+});
+
+test('where a policy denies one of them, nothing is concluded', async () => {
+  const policy = networkPolicy({ podSelector: {}, ingress: [{ ports: [{ port: 443 }] }] }, 'web');
+  objects['/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies'] = { items: [policy] };
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
+});
+
+test.each<[string, string[], number, string]>([
+  [
+    'is not there',
+    ['web-1', '-n', 'shop'],
+    2,
+    'web-1: there is no such Pod in Namespace shop, and no Event of the last hour of one',
+  ],
+  [
+    'is in no Namespace',
+    ['web-1', '-A'],
+    2,
+    'web-1: there is no such Pod in this cluster, and no Event of the last hour of one',
+  ],
+  ['lost nothing', ['web-0', '-n', 'shop'], 3, 'web-0: no Event of the last hour is about a packet that this Pod lost'],
+])('a Pod that %s', async (_, args, status, reason) => {
+  const none = { metadata: { resourceVersion: '1' }, items: [] };
+  Object.assign(objects, {
+    '/api/v1/namespaces/shop/events': none,
+    '/api/v1/events': none,
+    '/api/v1/pods': { items: [] },
+  });
+  expect(await ran(...args)).toEqual({
+    status,
+    out: '',
+    err: `kubectl drops why: ${reason}. Of any connection: kubectl drops why --from END --to END --port PORT\n`,
+  });
+});
