@@ -73,7 +73,8 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
   const reported = readEvents(options.events);
   for (const problem of reported.problems) streams.onProblem(problem);
-  const problems = [rows, before].flatMap((each) => [...(each?.fileProblems ?? []), ...(each?.rowProblems ?? [])]);
+  const readings = before === undefined ? [rows] : [rows, before];
+  const problems = readings.flatMap(({ fileProblems, rowProblems }) => fileProblems.concat(rowProblems));
   problems.push(...reported.problems);
   // Places of rows were needed until now; sums take less memory without an order.
   await engine.run('SET preserve_insertion_order = false');

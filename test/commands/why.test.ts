@@ -147,7 +147,7 @@ beforeAll(() => {
     'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
     'admin.yaml': clusterWide('Admin', 'lockdown'),
     'baseline.yaml': clusterWide('Baseline', 'quiet'),
-    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}`,
+    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}---\n${change.replace(/kind: .*\n/, '')}`,
     'blocks.json': list([
       networkPolicy(
         {
@@ -169,6 +169,14 @@ beforeAll(() => {
         { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.65.2.0/24'] } }] }] },
         'blocks',
       ),
+    ]),
+    'no-namespace.yaml': change.replace(', namespace: shop', ''),
+    'empty.yaml': '\n',
+    'utf-16.yaml': change.replaceAll(/(?=[^])/g, '\0'),
+    'cilium.yaml':
+      'apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: own, namespace: shop}\nspec: {endpointSelector: {}}\n',
+    'host.json': list([
+      podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' }),
     ]),
     'shapes.json': JSON.stringify(
       networkPolicy({ podSelector: [], policyTypes: ['ingress'], ingress: { from: [] } }, 'shapes'),
@@ -267,6 +275,15 @@ test('the wording of verdicts and errors is as expected', async () => {
     ['fields and kinds with typos', [worker, postgres, '5432', ['typos.yaml']]],
     ['JSON with fields of other shapes', [worker, postgres, '5432', ['shapes.json']]],
     ['an exception of an ipBlock, and Pods in one', [worker, postgres, '5432', ['cluster.json', 'blocks.json']]],
+    ['a policy without a Namespace', [worker, postgres, '5432', ['cluster.json', 'no-namespace.yaml']]],
+    ['an empty file', [worker, postgres, '5432', ['empty.yaml']]],
+    ['a file in UTF-16', [worker, postgres, '5432', ['utf-16.yaml']]],
+    ['no Pods', [worker, postgres, '5432', ['change.yaml']]],
+    ['a workload in place of its Pod', ['batch/worker', 'shop/postgres', '5432', ['cluster.json']]],
+    ['a Pod whose name has a typo', [worker, 'shop/postgers-0', '5432', ['cluster.json']]],
+    ['a Namespace without Pods', ['lab/worker', postgres, '5432', ['cluster.json']]],
+    ['another protocol than that of a named port', [worker, postgres, 'ICMP', ['cluster.json', 'blocks.json']]],
+    ['a policy that is not evaluated', [worker, postgres, '5432', ['cluster.json', 'cilium.yaml']]],
     ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
     ['a rule of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-deny.json']]],
     ['a rule of Calico passes', [worker, postgres, '5432', ['cluster.json', 'calico-pass.json']]],
@@ -380,6 +397,7 @@ test('what suggest prints is as expected', async () => {
     ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
     ['DNS, against an exception of an ipBlock', '192.0.2.7', postgres, '53/UDP', ['cluster.json', 'blocks.json']],
     ['a Pod, against an exception', worker, postgres, '5432', ['cluster.json', 'exception.json']],
+    ['a Pod on the network of a Node', 'batch/proxy', postgres, '5432', ['cluster.json', 'host.json']],
     ['a port whose name has a typo', worker, postgres, '5432', ['cluster.json', 'blocks.json']],
     ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
     ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],

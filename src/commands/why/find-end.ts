@@ -1,6 +1,7 @@
 /** Whose an end of the command line is. */
 import type { End, Flow, Pod } from '../../policies/policies.ts';
 import { isIPv6 } from '../../platform/address.ts';
+import { suggest } from '../../config/suggest.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { KnownObjects } from './known-objects.ts';
 
@@ -10,8 +11,11 @@ export class EndError extends Error {
 }
 
 /** Throws an `EndError`. Of a Pod with addresses of both families, that of the other end's family counts. */
-export function findFlow({ from, to, port, protocol }: WhyOptions, objects: KnownObjects): Flow {
-  const [source, destination] = [findEnd('--from', from, objects), findEnd('--to', to, objects)];
+export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
+  // Of a cluster only the two Pods are read.
+  const hint = (end: NamedEnd): string => (files.length === 0 || end.kind !== 'pod' ? '' : hintFor(end, objects.pods));
+  const source = findEnd('--from', from, objects, hint);
+  const destination = findEnd('--to', to, objects, hint);
   return {
     source: withFamily(source, destination),
     destination: withFamily(destination, source),
@@ -20,10 +24,16 @@ export function findFlow({ from, to, port, protocol }: WhyOptions, objects: Know
   };
 }
 
-function findEnd(option: string, end: NamedEnd, { pods, nodes, services, complete }: KnownObjects): End {
+function findEnd(
+  option: string,
+  end: NamedEnd,
+  { pods, nodes, services, complete }: KnownObjects,
+  hint: (end: NamedEnd) => string,
+): End {
   if (end.kind === 'pod') {
     const pod = pods.get(`${end.namespace}/${end.name}`);
-    if (pod === undefined) throw new EndError(`${option} ${end.namespace}/${end.name}: there is no such Pod`);
+    if (pod === undefined)
+      throw new EndError(`${option} ${end.namespace}/${end.name}: there is no such Pod${hint(end)}`);
     if (pod.completed) throw new EndError(`${option} ${end.namespace}/${end.name}: the Pod has completed`);
     return podEnd(pod, pod.addresses[0]);
   }
@@ -37,6 +47,16 @@ function findEnd(option: string, end: NamedEnd, { pods, nodes, services, complet
   for (const pod of pods.values())
     if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return podEnd(pod, address);
   return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+}
+
+/** What may be meant: a Pod of the workload or Service of that name. */
+function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
+  if (pods.size === 0)
+    return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';
+  const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
+  if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
+  const own = names.find((each) => each.startsWith(`${name}-`));
+  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
 }
 
 function podEnd(pod: Pod, address: string | undefined): End {

@@ -15,6 +15,7 @@ export async function readObjects(
 ): Promise<KnownObjects> {
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
+    for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
     // Most likely they were not saved, and the verdict would be a guess.
     if (objects.policies.size === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
     return objects;

@@ -33,11 +33,20 @@ export function problemsOf(file: string, content: string, documents: readonly Js
     const offset = offsetOf(events, content, index, [...from, ...path]);
     const place = offset === undefined ? file : `${file}:${lineAndColumn(content, offset)}`;
     const field = path.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('');
-    return `${place}: ${policyText(refOf(object))}: ${field.slice(1)}: ${message}${hintFor(path.at(-1) ?? '', known)}`;
+    return `${place}: ${policyText(refOf(object)).trim()}: ${field.slice(1)}: ${message}${hintFor(path.at(-1) ?? '', known)}`;
   });
   return problems.length > most
     ? [...sentences, `${file}: ${problems.length - most} more fields are wrong`]
     : sentences;
+}
+
+/** A policy without a Namespace is of the one that kubectl is asked for (-n), which no file names. */
+export function notesOn(file: string, documents: readonly Json[]): string[] {
+  return documents
+    .flatMap((document) => itemsOf(document))
+    .map(({ object }) => refOf(object))
+    .filter(({ kind, namespace }) => namespace === undefined && /^(?:Staged(?:Kubernetes)?)?NetworkPolicy$/.test(kind))
+    .map((ref) => `${file}: ${policyText(ref)} names no Namespace: taken for one of default`);
 }
 
 function hintFor(field: string, known: readonly string[]): string {
@@ -59,6 +68,8 @@ function problemsOfFields(object: Json): FieldProblem[] {
 function kindProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const [group = ''] = apiVersion.split('/', 1);
+  const isObject = at(object, 'metadata') !== undefined || at(object, 'spec') !== undefined;
+  if (kind === '' && isObject) return [{ path: ['kind'], message: 'is missing', known: [] }];
   if (kind === 'NetworkPolicy' && !group.includes('.'))
     return [{ path: ['apiVersion'], message: 'must be networking.k8s.io/v1, or projectcalico.org/v3', known: [] }];
   const isTypo = !policyKinds.includes(kind) && policyKinds.some((each) => isSlip(kind, each));
@@ -88,7 +99,8 @@ function offsetOf(
     if (next < 0) return undefined;
   }
   next++;
-  let offset: number | undefined;
+  const root = events[next];
+  let offset = root === undefined ? undefined : startOf(root);
   for (const key of path) {
     const parent = events[next++];
     if (parent?.type !== EVENT_ID.MAPPING && parent?.type !== EVENT_ID.SEQUENCE) return offset;

@@ -131,7 +131,8 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
   // Of what is not evaluated no rules are shown.
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
-  const more = selects === true ? '' : `may select it: ${selects}`;
+  // What is not evaluated has the reason in place of its selector.
+  const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
     [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],

@@ -138,6 +138,9 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: Owners['of']): st
     labelsText(own, labelsOf.own, ownerOf),
     labelsText(other, labelsOf.peer, ownerOf),
     ...exceptions,
+    other.kind === 'pod' && other.pod.hostNetwork
+      ? `${peer} is on its Node's network: all of Node ${other.pod.node ?? other.address} is ${direction === 'ingress' ? 'admitted' : 'reached'}`
+      : '',
     isDns ? 'DNS needs TCP too: for answers that do not fit into a UDP packet' : '',
     anyPort ? 'a NetworkPolicy cannot name this protocol: it admits all protocols and ports' : '',
   ];

@@ -65,6 +65,8 @@ export class PortName implements Clause {
 
   has(probe: Probe): string {
     const { protocol, destination } = probe.flow;
+    if (!withPorts.has(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol))
+      return `is ${portText(probe)}`;
     const pod = selectablePod(destination);
     if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
