@@ -56,7 +56,7 @@ export async function whyPod(
 /** Policies admit now all that was dropped. */
 const conclusion = `No policy explains these drops now. What remains:
   - a policy that was changed or removed since: the Event may name the one that denied
-  - a firewall of the node (firewalld, ufw, own rules), or of the network
+  - a firewall on that node (firewalld, ufw, own rules), or in the network
   - rules of the network plug-in that are not up to date on the node
   - a connection that conntrack does not know (any more)
 The Events, with LOG prefix and node:

@@ -1,3 +1,4 @@
+/** The wording of `drops why POD`: its conclusion, and what it says where there is nothing to ask. */
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
@@ -78,7 +79,7 @@ test('where policies admit all that was dropped, the end says what remains', asy
   expect(out.slice(out.indexOf('No policy explains'))).toMatchInlineSnapshot(`
     "No policy explains these drops now. What remains:
       - a policy that was changed or removed since: the Event may name the one that denied
-      - a firewall of the node (firewalld, ufw, own rules), or of the network
+      - a firewall on that node (firewalld, ufw, own rules), or in the network
       - rules of the network plug-in that are not up to date on the node
       - a connection that conntrack does not know (any more)
     The Events, with LOG prefix and node:
