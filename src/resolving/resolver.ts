@@ -3,6 +3,7 @@ import type { Endpoint, Ends } from '../model/endpoint.ts';
 import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { Directory, Moment } from './directory.ts';
+import { nodeEndpoint } from './endpoints.ts';
 import { isPodInterface } from './interface-name.ts';
 
 /** Who the ends of a lost packet were. */
@@ -19,12 +20,20 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
   source ??= directory.byAddress(packet.source, at);
   destination ??= directory.byAddress(packet.destination, at);
+  if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // Conntrack translates an error and the packet it is about at once: where the sender is another, the packet is forged.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
   const target = isTarget ? source : directory.byAddress(inner.destination, at);
   return { source, destination, inner: { source: destination, destination: target }, ...interfaces };
+}
+
+/** The kernel names no input device for what a node itself sends. An address in its Pod range is that of its bridge or gateway then. */
+function ownNode(address: string, directory: Directory): Endpoint | undefined {
+  const home = directory.homeOf(address);
+  const node = home === undefined ? undefined : directory.node(home);
+  return node && nodeEndpoint(node, address);
 }
 
 /** The kernel does not believe a martian's source, so only the interface shows who sent it. Only addresses are printed of it. */

@@ -10,7 +10,10 @@ const [dbVeth = ''] = interfaceNames('shop', 'db-0');
 const web = pod({ addresses: ['10.65.1.4', 'fd00:65::4'] });
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9', 'fd00:65::9'] });
 const directory = createDirectory(
-  cluster({ pods: [web, db], nodes: [node(), node({ name: 'node-b', addresses: ['192.168.7.12'] })] }),
+  cluster({
+    pods: [web, db],
+    nodes: [node({ podRanges: ['10.65.1.0/24'] }), node({ name: 'node-b', addresses: ['192.168.7.12'] })],
+  }),
 );
 
 const ends = (given: Parameters<typeof observation>[0]): string[] => {
@@ -65,6 +68,25 @@ describe('the ends of a packet', () => {
       name: 'neither',
       given: { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
       expected: ['external by address-range', 'node-b by node-address'],
+    },
+    {
+      name: 'what a node sends itself, from the address of its bridge of Pods',
+      given: {
+        inInterface: '',
+        outInterface: webVeth,
+        packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }),
+      },
+      expected: ['node-a by node-address', 'web-0 by interface'],
+    },
+    {
+      name: 'that address in a packet that came from elsewhere',
+      given: { inInterface: 'eth0', packet: packet({ source: '10.65.1.1' }) },
+      expected: ['unknown by address-range', 'db-0 by pod-address'],
+    },
+    {
+      name: 'an address of no node in what a node sends itself',
+      given: { inInterface: '', packet: packet({ source: '8.8.8.8' }) },
+      expected: ['external by address-range', 'db-0 by pod-address'],
     },
   ])('$name', ({ given, expected }) => {
     expect(ends(given)).toEqual(expected);
