@@ -41,7 +41,7 @@ within() {
 mount --bind "$bare" "$bare"
 for folder in /proc /sys /dev "$root" "$(go env GOROOT)" "$(go env GOMODCACHE)" "$(go env GOCACHE)"; do within "$folder"; done
 # What is built, but no program that was unpacked there.
-for name in control-plane kubelet-server helm; do within "$HOME/.cache/kube-netfilter-tailer/$name"; done
+for name in built; do within "$HOME/.cache/kube-netfilter-tailer/$name"; done
 mount -t tmpfs tmpfs "$bare/run"
 
 go=$(go env GOROOT)/bin

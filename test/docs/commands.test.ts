@@ -80,7 +80,6 @@ test.each<[string, string | undefined]>([
   ['run the tests', undefined],
   ['.ci/run', '.ci/run'],
   ['.ci/run unit types', '.ci/run unit types'],
-  ['scripts/image-proof.sh', 'scripts/image-proof.sh'],
   ['scripts/arm64-proof.sh --e2e', 'scripts/arm64-proof.sh --e2e'],
   ['./iptables-logdrop.sh --remove', './iptables-logdrop.sh --remove'],
   ['iptables-save | wc -l', 'iptables-save | wc -l'],

@@ -21,7 +21,7 @@ export interface Rule {
 }
 
 const script =
-  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project cluster \S+)| -- \w+ --sample \d+ --seed \d+)?)$/;
+  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project (?:cluster \S+|node))| -- \w+ --sample \d+ --seed \d+)?)$/;
 
 /** The first rule that takes a command has it. */
 export const rules: readonly Rule[] = [
@@ -33,8 +33,8 @@ export const rules: readonly Rule[] = [
       'they are what .ci/run runs, this test among them, or take long; test/docs/commands-fit.test.ts holds that each is there',
   },
   {
-    name: 'proofs of the image, of arm64 and of a bare machine',
-    takes: /^scripts\/(?:image|arm64|bare)-proof\.sh(?: --e2e)?$/,
+    name: 'proofs of arm64 and of a bare machine',
+    takes: /^scripts\/(?:arm64|bare)-proof\.sh(?: --e2e)?$/,
     way: 'leave',
     reason: 'they install packages and take minutes; CONTRIBUTING.md says when they are run',
   },

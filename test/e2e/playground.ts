@@ -1,7 +1,7 @@
 /**
  * A shell on a cluster of one's own, to try what the README and docs/ say:
  *
- *   npm run playground -- [FOLDER] [--node NAME] [--helm] [-c COMMAND]
+ *   npm run playground -- [FOLDER] [--helm] [-c COMMAND]
  *
  * FOLDER is where the shell begins (default: this checkout). Commands can also come by standard input. Ends with the shell's exit status;
  * needs root on Linux, as the end-to-end tests do.
@@ -15,16 +15,19 @@ import { parseArgs } from 'node:util';
 import { installPrograms } from '../programs/install.ts';
 import { buildBundle } from './bundle.ts';
 import { KUBERNETES_VERSION } from './control-plane/binaries.ts';
-import { ensureHelm } from './control-plane/build.ts';
-import { type Cluster, startCluster } from './first-event-cluster.ts';
+import { ensurePrograms } from './control-plane/build.ts';
+import { type Cluster, startCluster } from './cluster/cluster.ts';
+import { AGENT_IMAGE, loadAgentImages } from './cluster/global-setup.ts';
+import { createPrograms } from './cluster/programs.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 
-const usage = 'Usage: npm run playground -- [FOLDER] [--node NAME] [--helm] [-c COMMAND]';
+const usage = 'Usage: npm run playground -- [FOLDER] [--helm] [-c COMMAND]';
 const { values, place } = readArguments();
 
 const greeting = `
-A Kubernetes ${KUBERNETES_VERSION} of your own with one node, ${values.node}. Real: API server, controllers, scheduler, kubectl${values.helm ? ', helm' : ''}, containers, Pod network, kernel log.
-Played: docker build and push (of this project's image, the only one there is) and ssh root@${values.node}. Services and DNS do not work, but for the API server's.
+A Kubernetes ${KUBERNETES_VERSION} of your own with two nodes, node-a and node-b: API server, controllers, scheduler, kubelets, containerd, kube-proxy, kubectl${values.helm ? ', helm' : ''}.
+docker build builds this project's image (with Buildah), docker push puts it on both nodes, ssh root@node-a is a shell of that node. There is no DNS.
+The agent's image is there as ${AGENT_IMAGE.journal} and ${AGENT_IMAGE.plain}. $CLUSTER lets the tests of test/e2e/cluster use this cluster.
 Leave with "exit" or Ctrl-D: the cluster goes with all that is in it. Files that you make in ${place} stay.
 `;
 
@@ -39,28 +42,31 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-playground-'));
-let cluster: Cluster | undefined;
+let end: (() => Promise<void>) | undefined;
 try {
-  process.stderr.write('Starting a cluster, a quarter of a minute once its programs are built ...\n');
+  process.stderr.write('Starting a cluster, about a minute once its programs and images are built ...\n');
   requireKernelAccess();
   await installPrograms('e2e');
   await buildBundle();
-  cluster = await startCluster(folder, values.node, stopping.signal);
-  if (values.helm) symlinkSync(await ensureHelm(), join(cluster.programs.path, 'helm'));
+  const started = await startCluster(['node-a', 'node-b'], stopping.signal);
+  end = started.end;
+  await loadAgentImages(started.cluster);
+  const programs = createPrograms(folder, started.cluster);
+  if (values.helm) symlinkSync((await ensurePrograms(['helm'])).helm, join(programs, 'helm'));
   process.stderr.write(`${greeting}\n`);
-  process.exitCode = await runShell(cluster);
+  process.exitCode = await runShell(started.cluster, programs);
 } catch (error) {
   // What fails because it was interrupted, too, is not the reason.
   const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
   process.stderr.write(`[playground] ${reason instanceof Error ? reason.message : String(reason)}\n`);
   process.exitCode = 1;
 } finally {
-  await cluster?.end();
+  await end?.();
   rmSync(folder, { recursive: true, force: true });
 }
 
 /** Its exit status; 128 and the signal's number where one ended it. */
-async function runShell({ controlPlane, programs }: Cluster): Promise<number> {
+async function runShell({ controlPlane }: Cluster, programs: string): Promise<number> {
   // What kubectl, helm and an installed plugin keep is not mixed with what is there already.
   const home = join(folder, 'home');
   const ownPrograms = join(home, '.local/bin');
@@ -73,9 +79,10 @@ async function runShell({ controlPlane, programs }: Cluster): Promise<number> {
     stdio: 'inherit',
     env: {
       ...process.env,
-      PATH: [ownPrograms, programs.path, process.env['PATH']].join(delimiter),
+      PATH: [ownPrograms, programs, process.env['PATH']].join(delimiter),
       HOME: home,
       KUBECONFIG: controlPlane.adminKubeconfig,
+      CLUSTER: join(folder, 'cluster.json'),
     },
   });
   const [code, signal] = (await once(shell, 'exit')) as [number | null, NodeJS.Signals | null];
@@ -83,12 +90,11 @@ async function runShell({ controlPlane, programs }: Cluster): Promise<number> {
 }
 
 /** Ends the process with status 64 where they are wrong. */
-function readArguments(): { values: { node: string; helm: boolean; command?: string }; place: string } {
+function readArguments(): { values: { helm: boolean; command?: string }; place: string } {
   try {
     const given = parseArgs({
       allowPositionals: true,
       options: {
-        node: { type: 'string', default: 'node-a' },
         helm: { type: 'boolean', default: false },
         command: { type: 'string', short: 'c' },
       },

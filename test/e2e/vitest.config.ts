@@ -12,14 +12,19 @@ const kernel = [
   'sources-kernel.test.ts',
 ];
 
+const globalSetup = './control-plane/global-setup.ts';
+
 /** Only what hangs; a loaded machine is slow. */
 const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
 
 /** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */
 const maxConcurrency = 16;
 
+/** What runs on real nodes: one cluster for all files, one file after another. */
+const node = ['cluster/**/*.test.ts'];
+
 /**
- * Two projects, one after another; `.ci/run` runs them at the same time, each with a control plane of its own.
+ * Three projects, one after another, each with a control plane of its own; `.ci/run` runs the first two at the same time.
  * What waits for an API server lets another file go on meanwhile.
  */
 export default defineConfig({
@@ -27,11 +32,11 @@ export default defineConfig({
   cacheDir: join(import.meta.dirname, '../../node_modules/.vite'),
   test: {
     root: import.meta.dirname,
-    // Here, and not in the projects, it runs once for all.
     globalSetup: './global-setup.ts',
     projects: [
-      project('kernel', 1, { include: kernel, maxWorkers: 1 }),
-      project('cluster', 2, { include: ['**/*.test.ts'], exclude: kernel, maxWorkers: 2 }),
+      project('kernel', 1, { include: kernel, maxWorkers: 1, globalSetup }),
+      project('cluster', 2, { include: ['**/*.test.ts'], exclude: [...kernel, ...node], maxWorkers: 2, globalSetup }),
+      project('node', 3, { include: node, maxWorkers: 1, globalSetup: './cluster/global-setup.ts' }),
     ],
   },
 });
@@ -39,7 +44,7 @@ export default defineConfig({
 function project(
   name: string,
   groupOrder: number,
-  files: { include: string[]; exclude?: string[]; maxWorkers: number },
+  files: { include: string[]; exclude?: string[]; maxWorkers: number; globalSetup: string },
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
   const setupFiles = join(root, '../fast-check.ts');

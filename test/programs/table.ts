@@ -2,7 +2,7 @@
  * What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test,
  * each of the others one script in samples/ or scripts/.
  */
-export const uses = ['unit', 'e2e', 'measuring', 'capture', 'image', 'arm64', 'bare', 'release'] as const;
+export const uses = ['unit', 'e2e', 'measuring', 'capture', 'arm64', 'bare', 'release'] as const;
 export type Use = (typeof uses)[number];
 
 /** Programs of one package of Debian, or of PyPI, and who needs them. */
@@ -54,7 +54,7 @@ export const table: readonly Row[] = [
   {
     package: 'tar',
     programs: ['tar'],
-    uses: ['unit', 'e2e', 'image', 'arm64', 'release'],
+    uses: ['unit', 'e2e', 'arm64', 'release'],
     purpose: 'images, archives of npm and of releases',
   },
   { package: 'zsh', programs: ['zsh'], uses: ['e2e'], purpose: 'completion of its commands' },
@@ -63,7 +63,7 @@ export const table: readonly Row[] = [
   {
     package: 'util-linux',
     programs: words('dmesg flock fsfreeze mountpoint nsenter pivot_root prlimit setpriv unshare'),
-    uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
+    uses: ['e2e', 'measuring', 'capture', 'bare'],
     purpose: 'namespaces, locks, limits, and children that end with their parent',
   },
   {
@@ -75,7 +75,7 @@ export const table: readonly Row[] = [
   {
     package: 'mount',
     programs: ['losetup', 'mount', 'umount'],
-    uses: ['e2e', 'measuring', 'capture', 'image', 'bare'],
+    uses: ['e2e', 'measuring', 'capture', 'bare'],
     purpose: 'mounts of a Node under test',
   },
   {
@@ -104,12 +104,11 @@ export const table: readonly Row[] = [
   { package: 'ipset', programs: ['ipset'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'conntrack', programs: ['conntrack'], uses: ['e2e'], purpose: 'commands of documents' },
   { package: 'iputils-ping', programs: ['ping'], uses: ['e2e', 'capture'], purpose: 'packets of test networks' },
-  { package: 'crun', programs: ['crun'], uses: ['e2e'], purpose: 'containers of a Node under test' },
   {
     package: 'systemd',
     programs: ['journalctl'],
     files: ['/lib/systemd/systemd-journald'],
-    uses: ['e2e', 'image'],
+    uses: ['e2e'],
     purpose: 'a journal that has the lines of the real kernel',
   },
   { package: 'ulogd2', programs: ['ulogd'], uses: ['e2e', 'capture'], purpose: 'NFLOG rules' },
@@ -180,22 +179,44 @@ export const table: readonly Row[] = [
     uses: ['e2e'],
     purpose: 'what chdb does not begin without',
   },
-  { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['image'], purpose: 'packages inside the image' },
   {
     package: 'apt',
     programs: ['apt-config', 'apt-get'],
-    uses: ['image', 'bare'],
-    purpose: 'packages inside the image',
+    uses: ['e2e', 'bare'],
+    purpose: 'packages inside images',
   },
   {
     package: 'mmdebstrap',
     programs: ['mmdebstrap'],
-    uses: ['image', 'arm64', 'bare'],
+    uses: ['e2e', 'arm64', 'bare'],
     purpose: 'Debian roots without a registry',
   },
-  { package: 'buildah', programs: ['buildah'], uses: ['image'], purpose: 'builds the image' },
-  { package: 'podman', programs: ['podman'], uses: ['image'], purpose: 'runs the image' },
-  { package: 'runc', programs: ['runc'], uses: ['image'], purpose: 'runs the image' },
+  { package: 'dpkg', programs: ['dpkg', 'dpkg-deb'], uses: ['e2e'], purpose: 'packages inside images' },
+  { package: 'buildah', programs: ['buildah'], uses: ['e2e'], purpose: 'builds images' },
+  {
+    package: 'containernetworking-plugins',
+    programs: [],
+    files: ['/usr/lib/cni/ptp', '/usr/lib/cni/host-local', '/usr/lib/cni/loopback'],
+    uses: ['e2e'],
+    purpose: 'the network of Pods on real nodes',
+  },
+  {
+    package: 'systemd-journal-remote',
+    programs: [],
+    files: ['/lib/systemd/systemd-journal-remote'],
+    uses: ['e2e'],
+    purpose: 'a journal for each node, of its part of the kernel log',
+  },
+  { package: 'gcc', programs: ['gcc'], uses: ['e2e'], purpose: 'the parts of runc in C' },
+  { package: 'libc6-dev', programs: [], files: ['/usr/include/stdlib.h'], uses: ['e2e'], purpose: 'to build runc' },
+  {
+    package: 'libseccomp-dev',
+    programs: [],
+    files: ['/usr/include/seccomp.h'],
+    uses: ['e2e'],
+    purpose: 'to build runc',
+  },
+  { package: 'pkgconf', programs: ['pkg-config'], uses: ['e2e'], purpose: 'to build runc' },
   {
     package: 'qemu-user-static',
     programs: ['qemu-aarch64-static'],

@@ -1,119 +1,105 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// The go.mod files are the one place where versions are pinned; everything here reads them.
-const goFolder = join(import.meta.dirname, 'go');
-
-export const KUBERNETES_VERSION = pinnedVersion('kubernetes', 'k8s.io/kubernetes');
-export const ETCD_VERSION = pinnedVersion('etcd', 'go.etcd.io/etcd/server/v3');
-export const HELM_VERSION = pinnedVersion('helm', 'helm.sh/helm/v4');
-
-export type BinaryName = 'etcd' | 'kube-apiserver' | 'kubectl' | 'kube-proxy';
-
-/** Absolute path of each binary. */
-export type Binaries = Readonly<Record<BinaryName, string>>;
-
-/** What a cluster with a node takes beside them; built when a test asks for them. */
-export type NodeBinaryName = 'kube-controller-manager' | 'kube-scheduler' | 'kubelet-server';
-
-export interface Recipe<Name extends string = string> {
-  readonly name: Name;
-  readonly version: string;
-  /** The folder of the go.mod that pins it. */
-  readonly moduleFolder: string;
+/** How a program is built from its Go module. The go.mod files in go/ are the one place where versions are pinned. */
+export interface Recipe {
+  /** A folder of go/, whose go.mod pins the module. */
+  readonly folder: string;
   readonly package: string;
-  readonly ldflags: string;
+  readonly version: string;
+  readonly ldflags?: string;
+  readonly tags?: string;
+  /** It has C in it: gcc and the libraries of the table of programs are needed. */
+  readonly cgo?: true;
   /** Minutes on two cores with an empty build cache; all of Kubernetes shares most of the API server's packages. */
   readonly minutes: number;
 }
 
-export const RECIPES: readonly Recipe<BinaryName>[] = [
-  {
-    name: 'etcd',
-    version: ETCD_VERSION,
-    moduleFolder: join(goFolder, 'etcd'),
-    package: 'go.etcd.io/etcd/server/v3',
-    ldflags: '-s -w',
-    minutes: 2,
+const goFolder = join(import.meta.dirname, 'go');
+
+export const KUBERNETES_VERSION = pinnedVersion('kubernetes', 'k8s.io/kubernetes');
+const ETCD_VERSION = pinnedVersion('etcd', 'go.etcd.io/etcd/server/v3');
+const HELM_VERSION = pinnedVersion('helm', 'helm.sh/helm/v4');
+const ACTIONLINT_VERSION = pinnedVersion('actionlint', 'github.com/rhysd/actionlint');
+const RUNC_VERSION = pinnedVersion('runc', 'github.com/opencontainers/runc');
+
+/** Every program that the tests build. */
+export const RECIPES = {
+  etcd: { folder: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: ETCD_VERSION, minutes: 2 },
+  'kube-apiserver': kubernetes('kube-apiserver', 8),
+  kubectl: kubernetes('kubectl', 1),
+  'kube-proxy': kubernetes('kube-proxy', 1),
+  'kube-controller-manager': kubernetes('kube-controller-manager', 3),
+  'kube-scheduler': kubernetes('kube-scheduler', 1),
+  kubelet: kubernetes('kubelet', 2),
+  containerd: containerd('containerd', 2),
+  'containerd-shim-runc-v2': containerd('containerd-shim-runc-v2', 1),
+  ctr: containerd('ctr', 1),
+  runc: {
+    folder: 'runc',
+    package: 'github.com/opencontainers/runc',
+    version: RUNC_VERSION,
+    tags: 'seccomp',
+    cgo: true,
+    minutes: 1,
   },
-  kubernetesRecipe('kube-apiserver', 8),
-  kubernetesRecipe('kubectl', 1),
-  kubernetesRecipe('kube-proxy', 1),
-];
+  /** Waits; the sandbox of a Pod. */
+  pause: { folder: 'pause', package: '.', version: '1', minutes: 1 },
+  helm: {
+    folder: 'helm',
+    package: 'helm.sh/helm/v4/cmd/helm',
+    version: HELM_VERSION,
+    ldflags: `-X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}`,
+    minutes: 3,
+  },
+  /** Checks the workflows. */
+  actionlint: {
+    folder: 'actionlint',
+    package: 'github.com/rhysd/actionlint/cmd/actionlint',
+    version: ACTIONLINT_VERSION,
+    minutes: 1,
+  },
+} satisfies Record<string, Recipe>;
 
-export const NODE_RECIPES: readonly Recipe<'kube-controller-manager' | 'kube-scheduler'>[] = [
-  kubernetesRecipe('kube-controller-manager', 3),
-  kubernetesRecipe('kube-scheduler', 1),
-];
+export type Program = keyof typeof RECIPES;
 
-/** This repository's own, of Kubernetes' libraries. */
-export const KUBELET_SERVER_RECIPE: Recipe<'kubelet-server'> = {
-  ...kubernetesRecipe('kubelet-server', 1),
-  package: './kubelet-server',
-};
-
-/** No part of the control plane: built when a test of the chart asks for it. */
-export const HELM_RECIPE: Recipe<'helm'> = {
-  name: 'helm',
-  version: HELM_VERSION,
-  moduleFolder: join(goFolder, 'helm'),
-  package: 'helm.sh/helm/v4/cmd/helm',
-  ldflags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}`,
-  minutes: 3,
-};
-
-/** Checks the workflows; built when a test asks for it. */
-export const ACTIONLINT_RECIPE: Recipe<'actionlint'> = {
-  name: 'actionlint',
-  version: pinnedVersion('actionlint', 'github.com/rhysd/actionlint'),
-  moduleFolder: join(goFolder, 'actionlint'),
-  package: 'github.com/rhysd/actionlint/cmd/actionlint',
-  ldflags: '-s -w',
-  minutes: 1,
-};
-
-/** Outside the repository, so that a clean checkout does not cost another ten minutes. */
-export function cacheFolder(env: NodeJS.ProcessEnv): string {
-  return cachePath(env, 'control-plane', `kubernetes-${KUBERNETES_VERSION}_etcd-${ETCD_VERSION}`);
-}
-
-/** Another one for each text of its sources. */
-export function kubeletServerCacheFolder(env: NodeJS.ProcessEnv): string {
-  const folder = join(KUBELET_SERVER_RECIPE.moduleFolder, 'kubelet-server');
-  const digest = createHash('sha256');
-  for (const name of readdirSync(folder).toSorted()) digest.update(readFileSync(join(folder, name)));
-  return cachePath(env, 'kubelet-server', `kubernetes-${KUBERNETES_VERSION}_${digest.digest('hex').slice(0, 16)}`);
-}
-
-export function actionlintCacheFolder(env: NodeJS.ProcessEnv): string {
-  return cachePath(env, 'actionlint', ACTIONLINT_RECIPE.version);
-}
-
-export function helmCacheFolder(env: NodeJS.ProcessEnv): string {
-  return cachePath(env, 'helm', HELM_VERSION);
-}
-
-function cachePath(env: NodeJS.ProcessEnv, what: string, versions: string): string {
+/** Where a program is kept once it is built: outside the repository, so that a clean checkout does not build it again. */
+export function cachePath(program: Program, env: NodeJS.ProcessEnv): string {
   // The XDG specification says that a relative path there is to be ignored.
   const configured = env.XDG_CACHE_HOME;
   const base = configured?.startsWith('/') === true ? configured : join(homedir(), '.cache');
-  return join(base, 'kube-netfilter-tailer', what, `${versions}_${process.platform}-${process.arch}`, 'bin');
+  const { folder, version } = RECIPES[program];
+  return join(base, 'kube-netfilter-tailer/built', `${folder}-${version}_${process.platform}-${process.arch}`, program);
+}
+
+export function moduleFolder(program: Program): string {
+  return join(goFolder, RECIPES[program].folder);
 }
 
 /** The oldest Go that compiles what a recipe pins, like "1.26.0". */
-export function neededGo(recipe: Recipe): string {
-  return match(join(recipe.moduleFolder, 'go.mod'), /^go (\S+)$/m);
+export function neededGo(program: Program): string {
+  return match(join(moduleFolder(program), 'go.mod'), /^go (\S+)$/m);
 }
 
-function kubernetesRecipe<Name extends string>(name: Name, minutes: number): Recipe<Name> {
+function kubernetes(name: string, minutes: number): Recipe {
   return {
-    name,
-    version: KUBERNETES_VERSION,
-    moduleFolder: join(goFolder, 'kubernetes'),
+    folder: 'kubernetes',
     package: `k8s.io/kubernetes/cmd/${name}`,
-    ldflags: `-s -w ${versionStamps()}`,
+    version: KUBERNETES_VERSION,
+    ldflags: versionStamps(),
+    minutes,
+  };
+}
+
+function containerd(name: string, minutes: number): Recipe {
+  const module = 'github.com/containerd/containerd/v2';
+  return {
+    folder: 'containerd',
+    package: `${module}/cmd/${name}`,
+    version: pinnedVersion('containerd', module),
+    // Their libraries are C.
+    tags: 'no_btrfs,no_zfs,no_devmapper',
     minutes,
   };
 }

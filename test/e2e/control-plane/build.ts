@@ -1,110 +1,68 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  ACTIONLINT_RECIPE,
-  actionlintCacheFolder,
-  cacheFolder,
-  HELM_RECIPE,
-  helmCacheFolder,
-  KUBELET_SERVER_RECIPE,
-  kubeletServerCacheFolder,
+  cachePath,
   KUBERNETES_VERSION,
+  moduleFolder,
   neededGo,
-  NODE_RECIPES,
+  type Program,
+  type Recipe,
   RECIPES,
 } from './binaries.ts';
-import type { Binaries, BinaryName, NodeBinaryName, Recipe } from './binaries.ts';
 import { withLock } from './lock.ts';
 
 const run = promisify(execFile);
 
+/** The absolute path of each program. */
+export type Paths<Name extends Program> = Readonly<Record<Name, string>>;
+
+/** What KUBEBUILDER_ASSETS may provide: the archives of envtest have these. */
+const ASSETS = ['etcd', 'kube-apiserver', 'kubectl'] as const satisfies readonly Program[];
+
 /**
- * Paths of etcd, kube-apiserver, kubectl and kube-proxy: those of KUBEBUILDER_ASSETS when it has them, else built from
- * their Go modules once and kept in the cache folder. Progress goes to stderr.
+ * Paths of the programs: those of KUBEBUILDER_ASSETS when it has them, else built from their Go modules once and kept in the cache
+ * folder. Progress goes to stderr.
  */
-export async function ensureBinaries(env: NodeJS.ProcessEnv = process.env): Promise<Binaries> {
-  const folder = cacheFolder(env);
-  const provided = await fromAssets(env.KUBEBUILDER_ASSETS);
-  await ensureBuilt(
-    folder,
-    RECIPES.filter((recipe) => !provided.has(recipe.name)),
-  );
-  const path = (name: BinaryName): string => provided.get(name) ?? join(folder, name);
-  return {
-    etcd: path('etcd'),
-    'kube-apiserver': path('kube-apiserver'),
-    kubectl: path('kubectl'),
-    'kube-proxy': path('kube-proxy'),
-  };
-}
-
-/** The same for what a cluster with a node takes; always built, as KUBEBUILDER_ASSETS never has them. */
-export async function ensureNodeBinaries(
+export async function ensurePrograms<Name extends Program>(
+  names: readonly Name[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<Readonly<Record<NodeBinaryName, string>>> {
-  const folder = cacheFolder(env);
-  const serverFolder = kubeletServerCacheFolder(env);
-  await ensureBuilt(folder, NODE_RECIPES);
-  await ensureBuilt(serverFolder, [KUBELET_SERVER_RECIPE]);
-  return {
-    'kube-controller-manager': join(folder, 'kube-controller-manager'),
-    'kube-scheduler': join(folder, 'kube-scheduler'),
-    'kubelet-server': join(serverFolder, 'kubelet-server'),
-  };
-}
-
-/** The same for helm, which has a version and so a folder of its own. */
-export async function ensureHelm(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const folder = helmCacheFolder(env);
-  await ensureBuilt(folder, [HELM_RECIPE]);
-  return join(folder, HELM_RECIPE.name);
-}
-
-/** The same for actionlint. */
-export async function ensureActionlint(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const folder = actionlintCacheFolder(env);
-  await ensureBuilt(folder, [ACTIONLINT_RECIPE]);
-  return join(folder, ACTIONLINT_RECIPE.name);
-}
-
-async function ensureBuilt(folder: string, wanted: readonly Recipe[]): Promise<void> {
-  if ((await missing(folder, wanted)).length > 0) {
-    await mkdir(folder, { recursive: true });
+): Promise<Paths<Name>> {
+  const provided = names.some((name) => ASSETS.some((asset) => asset === name))
+    ? await fromAssets(env.KUBEBUILDER_ASSETS)
+    : new Map<Program, string>();
+  const wanted = names.filter((name) => !provided.has(name));
+  if ((await missing(wanted, env)).length > 0) {
     await withLock(
-      `kube-netfilter-tailer-build:${createHash('sha256').update(folder).digest('hex')}`,
-      () => say(`another process is building ${namesOf(wanted)}, waiting for it ...`),
+      'kube-netfilter-tailer-build',
+      () => say(`another process is building programs, waiting for it ...`),
       // Looked at again under the lock: the process that we waited for has most likely built them all.
-      async () => buildAll(folder, await missing(folder, wanted)),
+      async () => buildAll(await missing(wanted, env), env),
     );
   }
+  return Object.fromEntries(names.map((name) => [name, provided.get(name) ?? cachePath(name, env)])) as Paths<Name>;
 }
 
-/** The envtest archives that KUBEBUILDER_ASSETS usually points to hold no kube-proxy; that one is then built. */
-async function fromAssets(folder: string | undefined): Promise<ReadonlyMap<BinaryName, string>> {
-  const provided = new Map<BinaryName, string>();
-  if (folder === undefined || folder === '') return provided;
-  for (const { name } of RECIPES) {
-    if (await isExecutable(join(folder, name))) provided.set(name, join(folder, name));
-  }
-  const apiServer = provided.get('kube-apiserver');
-  if (apiServer === undefined || !provided.has('etcd') || !provided.has('kubectl')) {
+async function fromAssets(folder: string | undefined): Promise<ReadonlyMap<Program, string>> {
+  if (folder === undefined || folder === '') return new Map();
+  const provided = new Map<Program, string>(ASSETS.map((name) => [name, join(folder, name)]));
+  const usable = await Promise.all([...provided.values()].map(isExecutable));
+  if (usable.includes(false)) {
     say(`KUBEBUILDER_ASSETS=${folder} lacks etcd, kube-apiserver or kubectl: not used`);
     return new Map();
   }
-  const { stdout } = await run(apiServer, ['--version']);
+  const { stdout } = await run(join(folder, 'kube-apiserver'), ['--version']);
   if (!stdout.includes(`v${KUBERNETES_VERSION}`)) {
     say(`KUBEBUILDER_ASSETS has ${stdout.trim()}; the project is tested with v${KUBERNETES_VERSION}`);
   }
   return provided;
 }
 
-async function missing(folder: string, recipes: readonly Recipe[]): Promise<readonly Recipe[]> {
-  const built = await Promise.all(recipes.map((recipe) => isExecutable(join(folder, recipe.name))));
-  return recipes.filter((_, index) => built[index] !== true);
+async function missing(names: readonly Program[], env: NodeJS.ProcessEnv): Promise<readonly Program[]> {
+  const built = await Promise.all(names.map((name) => isExecutable(cachePath(name, env))));
+  return names.filter((_, index) => built[index] !== true);
 }
 
 async function isExecutable(path: string): Promise<boolean> {
@@ -114,26 +72,29 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-async function buildAll(folder: string, recipes: readonly Recipe[]): Promise<void> {
-  if (recipes.length === 0) return;
-  await checkGo(recipes);
-  for (const leftover of await readdir(folder)) {
-    if (leftover.startsWith('.')) await rm(join(folder, leftover), { force: true });
-  }
-  for (const recipe of recipes) await build(folder, recipe);
+async function buildAll(names: readonly Program[], env: NodeJS.ProcessEnv): Promise<void> {
+  if (names.length === 0) return;
+  await checkGo(names);
+  for (const name of names) await build(name, cachePath(name, env));
 }
 
-async function build(folder: string, recipe: Recipe): Promise<void> {
-  const { name, version, minutes } = recipe;
+async function build(name: Program, path: string): Promise<void> {
+  const recipe: Recipe = RECIPES[name];
+  const { version, minutes, tags = '', ldflags = '', cgo = false } = recipe;
   say(`building ${name} ${version} (once, about ${minutes} min on two cores) ...`);
   const started = performance.now();
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  for (const leftover of await readdir(folder)) {
+    if (leftover.startsWith(`.${basename(path)}.`)) await rm(join(folder, leftover), { force: true });
+  }
   const unfinished = join(folder, `.${name}.${process.pid}`);
   // -buildvcs=false: the commit of the surrounding repository says nothing about these programs.
-  const flags = ['-mod=readonly', '-trimpath', '-buildvcs=false', '-ldflags', recipe.ldflags];
+  const flags = ['-mod=readonly', '-trimpath', '-buildvcs=false', `-tags=${tags}`, '-ldflags', `-s -w ${ldflags}`];
   try {
     await run('go', ['build', ...flags, '-o', unfinished, recipe.package], {
-      cwd: recipe.moduleFolder,
-      env: goEnvironment(),
+      cwd: moduleFolder(name),
+      env: { ...goEnvironment(), CGO_ENABLED: cgo ? '1' : '0' },
       maxBuffer: 64 * 1024 * 1024,
     });
   } catch (cause) {
@@ -141,15 +102,13 @@ async function build(folder: string, recipe: Recipe): Promise<void> {
     const lastLines = output.split('\n').slice(-20).join('\n');
     throw new Error(`[control-plane] go could not build ${name} ${version}:\n${lastLines}`, { cause });
   }
-  await rename(unfinished, join(folder, name));
+  await rename(unfinished, path);
   say(`built ${name} in ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
-async function checkGo(recipes: readonly Recipe[]): Promise<void> {
-  const needed = recipes.map(neededGo).toSorted(compareVersions).at(-1) ?? '';
-  const provided = recipes.some((recipe) => RECIPES.some(({ name }) => name === recipe.name));
-  const other = provided ? ', or point KUBEBUILDER_ASSETS at etcd, kube-apiserver, kubectl and kube-proxy' : '';
-  const remedy = `the tests build ${namesOf(recipes)} with Go ${needed} or newer: install it${other}`;
+async function checkGo(names: readonly Program[]): Promise<void> {
+  const needed = names.map(neededGo).toSorted(compareVersions).at(-1) ?? '';
+  const remedy = `the tests build ${names.join(', ')} with Go ${needed} or newer: install it`;
   let found: string;
   try {
     // Outside the module: within it an old go refuses to answer at all.
@@ -161,13 +120,9 @@ async function checkGo(recipes: readonly Recipe[]): Promise<void> {
   if (compareVersions(found, needed) < 0) throw new Error(`[control-plane] go is ${found}; ${remedy}`);
 }
 
-function namesOf(recipes: readonly Recipe[]): string {
-  return recipes.map(({ name }) => name).join(', ');
-}
-
 // What a developer has set for other projects (GOFLAGS=-mod=vendor, a go.work) must not reach this build.
 function goEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: 'local' };
+  return { ...process.env, GOFLAGS: '', GOWORK: 'off', GOTOOLCHAIN: 'local' };
 }
 
 function compareVersions(left: string, right: string): number {
@@ -179,6 +134,6 @@ function say(line: string): void {
 }
 
 if (import.meta.main) {
-  const binaries = await ensureBinaries();
-  for (const path of Object.values(binaries)) process.stdout.write(`${path}\n`);
+  for (const path of Object.values(await ensurePrograms(Object.keys(RECIPES) as Program[])))
+    process.stdout.write(`${path}\n`);
 }

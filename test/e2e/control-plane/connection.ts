@@ -54,8 +54,8 @@ export interface Connection extends Address {
   readonly kubectl: (args: readonly string[], options?: KubectlOptions) => Promise<CommandResult>;
   /** One call to the API server; resolves whatever its status. `path` starts with `/api`. */
   readonly request: (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
-  /** Writes a kubeconfig for this server and `token`; returns its path. */
-  readonly writeKubeconfig: (name: string, token: string) => Promise<string>;
+  /** Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server. Default: as it is reached from here. */
+  readonly writeKubeconfig: (name: string, token: string, at?: string) => Promise<string>;
 }
 
 /** The functions that go with an address, for a process that did not start the control plane itself. */
@@ -89,11 +89,11 @@ export function connect(address: Address): Connection {
         call.on('error', reject);
         call.end(content);
       }),
-    writeKubeconfig: async (name, token) => {
+    writeKubeconfig: async (name, token, at = server) => {
       const path = kubeconfigPath(folder, name);
       // In one step: a program of another test file may be reading the one of that name.
       const unfinished = `${path}.${randomUUID()}`;
-      await writeFile(unfinished, kubeconfigText(server, certificateAuthority, token), { mode: 0o600 });
+      await writeFile(unfinished, kubeconfigText(at, certificateAuthority, token), { mode: 0o600 });
       await rename(unfinished, path);
       return path;
     },

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { execPath } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ensureBinaries } from './build.ts';
+import { ensurePrograms } from './build.ts';
 import { connect, kubeconfigPath } from './connection.ts';
 import type { Address, Connection } from './connection.ts';
 import { createFolder, lastLines, logFile, removeLeftovers } from './folder.ts';
@@ -26,29 +26,45 @@ const ADMIN = 'admin';
 
 type Unreached = Omit<Address, 'certificateAuthority'>;
 
+/** Where the control plane of a cluster with nodes runs. */
+export interface Place {
+  /** A network namespace. */
+  readonly network: string;
+  /** Its address, which the nodes reach. */
+  readonly address: string;
+  /** Tokens of the kubelets, by the names of their nodes. */
+  readonly nodes: ReadonlyMap<string, string>;
+}
+
+/** Of the API server in a network namespace of its own. */
+const API_PORT = 6443;
+
 /**
- * A real etcd and kube-apiserver on loopback ports, with RBAC and ServiceAccount tokens. There is no kubelet, scheduler
- * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating. `withNodes`: it is made
- * for startControllers (controllers.ts) and nodes (../node/node.ts). `flags`: more of them for the API server.
+ * A real etcd and kube-apiserver, with RBAC and ServiceAccount tokens. Without `place`, on loopback ports, there is no kubelet, scheduler
+ * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating. With it, they run in that network,
+ * for startControllers (controllers.ts) and nodes (../cluster), and a loopback port leads there. `flags`: more of them for the API server.
  */
 export async function startControlPlane({
-  withNodes = false,
-  flags = [] as readonly string[],
-} = {}): Promise<ControlPlane> {
+  place,
+  flags = [],
+}: { readonly place?: Place; readonly flags?: readonly string[] } = {}): Promise<ControlPlane> {
   removeLeftovers();
-  const binaries = await ensureBinaries();
+  const binaries = await ensurePrograms(['etcd', 'kube-apiserver', 'kubectl', 'kube-proxy']);
   const folder = createFolder();
-  const [etcdPort = 0, etcdPeerPort = 0, apiPort = 0] = await freePorts(3);
+  const [etcdPort = 0, etcdPeerPort = 0, port = 0] = await freePorts(3);
   const adminToken = randomBytes(16).toString('hex');
-  await writeCredentials(folder, adminToken);
+  await writeCredentials(folder, adminToken, place?.nodes);
 
+  const apiPort = place ? API_PORT : port;
+  const address = place?.address;
   const servers = [
     etcd(binaries.etcd, folder, etcdPort, etcdPeerPort),
-    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { withNodes, flags }),
+    apiServer(binaries['kube-apiserver'], folder, etcdPort, apiPort, { address, flags }),
   ];
-  const supervisor = supervise(folder, servers);
+  const supervisor = supervise(folder, place ? inNetwork(place.network, servers, folder, port) : servers);
   const known: Unreached = {
-    server: `https://127.0.0.1:${apiPort}`,
+    // A name that the API server's certificate has, where it listens on all addresses.
+    server: `https://${place ? 'localhost' : '127.0.0.1'}:${port}`,
     adminToken,
     adminKubeconfig: kubeconfigPath(folder, ADMIN),
     kubectlPath: binaries.kubectl,
@@ -64,6 +80,21 @@ export async function startControlPlane({
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`[control-plane] did not start: ${reason}\n${logs}`, { cause });
   }
+}
+
+function relay(name: string, from: string, to: string): Server {
+  return { name, command: execPath, args: [fileURLToPath(new URL('../relay.ts', import.meta.url)), from, to] };
+}
+
+/** The servers in that network, and two relays that lead there from a loopback port of this machine, by way of a Unix socket. */
+function inNetwork(network: string, servers: readonly Server[], folder: string, port: number): readonly Server[] {
+  const socket = join(folder, 'api-server');
+  const inside = [...servers, relay('relay-inside', socket, `127.0.0.1:${API_PORT}`)];
+  const enter = [`--net=/run/netns/${network}`, '--'];
+  return [
+    ...inside.map(({ name, command, args }) => ({ name, command: 'nsenter', args: [...enter, command, ...args] })),
+    relay('relay-outside', `127.0.0.1:${port}`, socket),
+  ];
 }
 
 /** `failure` rejects when a server or the supervisor itself ends; it never resolves. `stop` removes the folder, too. */

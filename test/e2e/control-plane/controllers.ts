@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ensureNodeBinaries } from './build.ts';
+import { ensurePrograms } from './build.ts';
 import type { Connection } from './connection.ts';
 import { supervise } from './control-plane.ts';
 import { createFolder, lastLines, logFile } from './folder.ts';
@@ -10,11 +10,11 @@ import { controllerManager, scheduler } from './servers.ts';
 const READY_WITHIN_MS = 60_000;
 
 /**
- * A real kube-controller-manager, with the controllers that make Pods and clean up after them, and a real kube-scheduler. They act on
- * all that the API server has: for a control plane of one's own, started `withNodes`. Resolves when they work.
+ * A real kube-controller-manager and a real kube-scheduler. They act on all that the API server has: for a control plane of one's own,
+ * started with a place for nodes. Resolves when they work.
  */
 export async function startControllers(connection: Connection): Promise<{ readonly stop: () => Promise<void> }> {
-  const binaries = await ensureNodeBinaries();
+  const binaries = await ensurePrograms(['kube-controller-manager', 'kube-scheduler']);
   const folder = createFolder();
   const authority = join(folder, 'ca.crt');
   await writeFile(authority, connection.certificateAuthority);

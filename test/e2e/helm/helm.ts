@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chartFolder } from '../../../scripts/helm-chart.ts';
 import { root } from '../../deploy/manifests.ts';
-import { ensureHelm } from '../control-plane/build.ts';
+import { ensurePrograms } from '../control-plane/build.ts';
 import type { CommandResult } from '../control-plane/connection.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
@@ -33,7 +33,7 @@ const ours = 'kube-netfilter-tailer';
 
 /** The real helm, with a folder of its own; `kubeconfig`: whose cluster it may change. */
 export async function createHelm(kubeconfig?: string): Promise<Helm> {
-  const path = await ensureHelm();
+  const { helm: path } = await ensurePrograms(['helm']);
   const folder = createOwnFolder('helm');
   // Else it would read and write what a user has set up on this machine.
   const env = {

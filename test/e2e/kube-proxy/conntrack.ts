@@ -29,7 +29,7 @@ export async function limitConntrack(max: number): Promise<() => Promise<void>> 
 }
 
 /** Has the kernel track that many new connections in this namespace, of UDP, and try no others. */
-export async function fillConntrack(place: NodeNamespace, connections: number): Promise<void> {
+export async function fillConntrack(place: Pick<NodeNamespace, 'run'>, connections: number): Promise<void> {
   const rule = ['-A', 'OUTPUT', '-m', 'conntrack', '--ctstate', 'ESTABLISHED', '-j', 'ACCEPT'];
   const tracked = await place.run('iptables', ['--wait', ...rule]);
   if (tracked.code !== 0) throw new Error(`[conntrack] ${tracked.stderr}`);

@@ -8,14 +8,14 @@ const CHAINS =
   /^(?:KUBE-FORWARD|KUBE-SERVICES|KUBE-EXTERNAL-SERVICES|KUBE-NODEPORTS|KUBE-SVC-.*|KUBE-SEP-.*|KUBE-FW-.*|KUBE-XLB-.*)$/;
 
 /** Deletes kube-proxy's jumps and chains, once, in both address families; how many chains there were. */
-export async function cleanUp(place: NodeNamespace): Promise<number> {
+export async function cleanUp(place: Pick<NodeNamespace, 'run'>): Promise<number> {
   let deleted = 0;
   for (const command of ['iptables', 'ip6tables'])
     for (const table of ['nat', 'filter', 'mangle', 'raw']) deleted += await cleanTable(place, command, table);
   return deleted;
 }
 
-async function cleanTable(place: NodeNamespace, command: string, table: string): Promise<number> {
+async function cleanTable(place: Pick<NodeNamespace, 'run'>, command: string, table: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const { input, chains } = await deletion(place, command, table);
     if (input === '') return 0;
@@ -28,7 +28,7 @@ async function cleanTable(place: NodeNamespace, command: string, table: string):
 
 /** For iptables-restore; '' where there is nothing to delete. */
 async function deletion(
-  place: NodeNamespace,
+  place: Pick<NodeNamespace, 'run'>,
   command: string,
   table: string,
 ): Promise<{ input: string; chains: number }> {

@@ -58,7 +58,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   const socket = join(folder, 'api-server');
   const port = Number(new URL(server).port);
   const outside = await listenOutside(socket, port);
-  const inside = start(process.execPath, [join(import.meta.dirname, 'relay.ts'), String(port), socket]);
+  const inside = start(process.execPath, [join(import.meta.dirname, '../relay.ts'), `127.0.0.1:${port}`, socket]);
   await once(inside.stdout as NodeJS.ReadableStream, 'data');
 
   return {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../deploy/manifests.ts';
-import { ensureActionlint } from '../control-plane/build.ts';
+import { ensurePrograms } from '../control-plane/build.ts';
 
 /** The workflows, as far as they can be checked where no runner of GitHub is. */
 
@@ -21,7 +21,7 @@ interface Job {
 }
 
 beforeAll(async () => {
-  actionlint = await ensureActionlint();
+  ({ actionlint } = await ensurePrograms(['actionlint']));
 }, 600_000);
 
 test('actionlint finds nothing', async () => {

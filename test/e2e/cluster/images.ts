@@ -1,0 +1,136 @@
+/**
+ * The images of the tests, built by Buildah without a registry: the Dockerfile's, on stand-ins for its bases (scripts/image-bases.sh), and
+ * what else the nodes run. Layers are kept in the cache folder, so that a build takes seconds where only sources have changed.
+ *
+
+ */
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { ensurePrograms } from '../control-plane/build.ts';
+import { withLock } from '../control-plane/lock.ts';
+import { run } from '../network/command.ts';
+import { PAUSE_IMAGE } from './node-configuration.ts';
+
+/** kube-proxy, with what it starts. */
+export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:1';
+
+const root = join(import.meta.dirname, '../../..');
+const cache = join(homedir(), '.cache/kube-netfilter-tailer/images');
+const DEBIAN = 'localhost/stand-in/debian';
+const NODE = 'localhost/stand-in/node';
+const BUILD = ['build', '--quiet', '--layers', '--pull-never', '--isolation=chroot'];
+const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
+
+/** A target of the Dockerfile: `plain` or `journal`. `context`: a checkout; `more`: options of Buildah. */
+export async function buildAgentImage(
+  target: string,
+  reference: string,
+  context = root,
+  more: readonly string[] = [],
+): Promise<void> {
+  const npmrc = join(homedir(), '.npmrc');
+  const secrets = existsSync(npmrc) ? ['--secret', `id=npmrc,src=${npmrc}`] : [];
+  const bases = ['--build-arg', `NODE_IMAGE=${NODE}`, '--build-arg', `DEBIAN_IMAGE=${DEBIAN}`];
+  const platform = `--platform=linux/${architecture}`;
+  const names = ['--target', target, '--tag', reference];
+  await buildah([...BUILD, platform, ...secrets, ...bases, ...names, ...more, context]);
+}
+
+/** Runs `use` with the folder in which the files of an image are. */
+export async function withFiles(reference: string, use: (folder: string) => Promise<void>): Promise<void> {
+  const container = (await buildah(['from', '--pull-never', reference])).trim();
+  try {
+    await use((await buildah(['mount', container])).trim());
+  } finally {
+    await buildah(['rm', container]);
+  }
+}
+
+/** Writes an archive with the images under their names, for `ctr images import`. */
+export async function writeArchive(reference: string, file: string): Promise<void> {
+  rmSync(file, { force: true });
+  await buildah(['push', '--quiet', reference, `docker-archive:${file}:${reference}`]);
+}
+
+/** The bases of the Dockerfile, and what the nodes run beside the agent: PAUSE_IMAGE, KUBE_PROXY_IMAGE. */
+export async function ensureImages(): Promise<void> {
+  const binaries = await ensurePrograms(['pause', 'kube-proxy']);
+  await withLock(
+    'kube-netfilter-tailer-images',
+    () => {},
+    async () => {
+      const bases = await ensureBases();
+      await build(DEBIAN, 'FROM scratch\nADD debian.tar /', [join(bases, 'debian.tar')]);
+      await build(NODE, 'FROM scratch\nADD node.tar /', [join(bases, 'node.tar')]);
+      await build(PAUSE_IMAGE, 'FROM scratch\nCOPY pause /\nENTRYPOINT ["/pause"]', [binaries.pause]);
+      const packages = 'conntrack iptables kmod nftables';
+      await build(
+        KUBE_PROXY_IMAGE,
+        `FROM ${DEBIAN}
+RUN apt-get update -qq && apt-get install -qq --no-install-recommends ${packages} > /dev/null && rm -rf /var/lib/apt/lists
+COPY kube-proxy /usr/local/bin/`,
+        [binaries['kube-proxy']],
+      );
+    },
+  );
+}
+
+/** Archives of the two stand-ins; made again where the script or the Node.js that it packs is another one. */
+async function ensureBases(): Promise<string> {
+  const script = join(root, 'scripts/image-bases.sh');
+  const digest = createHash('sha256').update(readFileSync(script)).update(process.version).digest('hex');
+  const folder = join(cache, `bases-${digest.slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  process.stderr.write('[images] making stand-ins for the base images (once, about 1 min on two cores) ...\n');
+  mkdirSync(cache, { recursive: true });
+  const unfinished = mkdtempSync(join(cache, 'unfinished-'));
+  try {
+    await run('bash', [script, unfinished]);
+    rmSync(join(unfinished, 'debian'), { recursive: true });
+    renameSync(unfinished, folder);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+/** `files`: what the Dockerfile copies. */
+async function build(reference: string, dockerfile: string, files: readonly string[]): Promise<void> {
+  const folder = mkdtempSync(join(cache, 'context-'));
+  try {
+    for (const file of files) linkOrCopy(file, join(folder, basename(file)));
+    writeFileSync(join(folder, 'Dockerfile'), `${dockerfile}\n`);
+    await buildah([...BUILD, '--tag', reference, folder]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A link, as they are large; a copy where the cache is on another file system. */
+function linkOrCopy(file: string, to: string): void {
+  try {
+    linkSync(file, to);
+  } catch {
+    copyFileSync(file, to);
+  }
+}
+
+/** What it prints. */
+async function buildah(args: readonly string[]): Promise<string> {
+  // vfs where this machine's own root is an overlay, on which there can be none.
+  const driver = /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'vfs' : 'overlay';
+  const storage = ['--root', join(cache, 'storage'), '--runroot', join(cache, 'run'), '--storage-driver', driver];
+  return (await run('buildah', [...storage, ...args])).stdout;
+}

@@ -1,0 +1,110 @@
+/** What breaks a node's Service rules, done to the real kube-proxy of a real node, and what the agents write of it. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';
+import {
+  cleanUp,
+  installFelixConfigurations,
+  removeFelixConfigurations,
+  setFelixConfiguration,
+} from '../kube-proxy/felix.ts';
+import { apply, kubectl, removeAgents, rollOut } from './agents.ts';
+import { connectCluster } from './cluster.ts';
+import type { Node } from './node.ts';
+import { startWorkloads, untilEvents } from './pods.ts';
+
+const cluster = connectCluster(inject('cluster'));
+const [first, second] = cluster.nodes;
+const shop = 'incidents-shop';
+const failed = /"Sync failed"/g;
+const WITHIN_MS = 60_000;
+let change = 0;
+
+beforeAll(async () => {
+  // What the agents read of Felix' configuration is some minutes old at most: it is there before they start.
+  await installFelixConfigurations(cluster.controlPlane);
+  await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
+  await rollOut(cluster);
+  await startWorkloads(cluster, { namespace: shop, name: 'db', node: second.name });
+  await changeService();
+});
+
+afterAll(async () => {
+  await removeFelixConfigurations(cluster.controlPlane);
+  await kubectl(cluster, 'delete', 'namespace', shop, '--wait=false');
+  await removeAgents(cluster);
+});
+
+test('a firewall that flushes all rules: KN102 on the Node, on the Pod of its kube-proxy and on a Service', async () => {
+  await failTimes(2, first, () => first.run(['nft', 'flush', 'ruleset']));
+  const onNode = (await untilEvents(cluster, 'default', first.name, (events) => has(events, '[KN102]'))).find(
+    ({ type }) => type === 'Warning',
+  );
+  expect(onNode).toMatchObject({ reason: 'ServiceChainMissing' });
+  await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => has(events, '[KN102]'));
+  const [, namespace = '', service = ''] = /Service (\S+)\/(\S+) port/.exec(onNode?.message ?? '') ?? [];
+  await untilEvents(cluster, namespace, service, (events) => has(events, 'KN102'));
+});
+
+test('chains that are deleted where Felix is configured to delete them: KN101, and the command that ends it', async () => {
+  await failTimes(3, second, () => cleanUp(runnerOf(second)));
+  const events = await untilEvents(cluster, 'default', second.name, (all) => has(all, 'KN101'));
+  expect(events.map(({ message }) => message).join()).toContain(
+    `kubectl patch felixconfiguration node.${second.name} `,
+  );
+});
+
+test('a connection tracking table that is full: KN401 on the Node that has it, and not on the other', async () => {
+  const restore = await limitConntrack(512);
+  try {
+    await fillConntrack(runnerOf(first), 1024);
+    // Failures within 2 s of each other are one attempt.
+    await delay(3000);
+    await fillConntrack(runnerOf(first), 1024);
+    await untilEvents(cluster, 'default', first.name, (events) => has(events, '[KN401]'));
+  } finally {
+    await restore();
+  }
+  const events = await untilEvents(cluster, 'default', second.name, () => true);
+  expect(has(events, '[KN401]')).toBe(false);
+});
+
+function has(events: readonly { readonly message: string }[], code: string): boolean {
+  return events.some(({ message }) => message.includes(code));
+}
+
+/** So many times: what breaks the rules, then a change of a Service, with which kube-proxy fails. */
+async function failTimes(times: number, node: Node, breakRules: () => Promise<unknown>): Promise<void> {
+  for (let round = 0; round < times; round++) {
+    const before = await failuresOf(node);
+    await breakRules();
+    await changeService();
+    await expect.poll(() => failuresOf(node), { timeout: WITHIN_MS, interval: 300 }).toBeGreaterThan(before);
+    await expect.poll(() => node.run(['iptables-save', '-t', 'nat']), { timeout: WITHIN_MS }).toContain(`${shop}/db`);
+  }
+}
+
+/** Attempts that failed, as all logs of kube-proxy's container say. */
+async function failuresOf(node: Node): Promise<number> {
+  const logs = await node.shell('cat /var/log/pods/kube-system_kube-proxy-*/kube-proxy/*.log');
+  return [...logs.stdout.matchAll(failed)].length;
+}
+
+async function changeService(): Promise<void> {
+  await apply(cluster, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'db', namespace: shop },
+    spec: { selector: { app: 'db' }, ports: [{ name: 'db', port: 5432, targetPort: 5000 + ++change }] },
+  });
+}
+
+async function kubeProxyOn(node: Node): Promise<string> {
+  const pods = ['get', 'pods', '-l=k8s-app=kube-proxy', `--field-selector=spec.nodeName=${node.name}`];
+  return kubectl(cluster, '-n', 'kube-system', ...pods, '-o=jsonpath={.items[0].metadata.name}');
+}
+
+/** The node as the functions of ../kube-proxy want it. */
+function runnerOf(node: Node): Parameters<typeof cleanUp>[0] {
+  return { run: (command, args, input) => node.outcome([command, ...args], input) };
+}

@@ -1,0 +1,93 @@
+/**
+ * The kernel's log of one node. All nodes of a cluster share the kernel of this machine and so its log: this gives a node the records that
+ * name a device or the network namespace of its own, and those that name none.
+ *
+ * node kernel-log.ts HOSTNAME MACHINE_ID JOURNAL KERN_LOG       run on the machine of the node
+ *
+ * It writes them as journald would (through systemd-journal-remote, into a file of the folder JOURNAL) and as rsyslog would (into the file KERN_LOG).
+ * Ends with the machine.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, constants, mkdirSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** It is in no PATH. */
+const JOURNAL_REMOTE = '/lib/systemd/systemd-journal-remote';
+
+/** How often it looks: the buffer of the kernel holds some hundred lines. */
+const LOOK_EVERY_MS = 20;
+
+if (import.meta.main) await follow(argv[2] ?? '', argv[3] ?? '', argv[4] ?? '', argv[5] ?? '');
+
+async function follow(host: string, machine: string, journal: string, kernLog: string): Promise<void> {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().replaceAll('-', '');
+  mkdirSync(journal, { recursive: true });
+  const remote = spawn(JOURNAL_REMOTE, [`--output=${join(journal, 'system.journal')}`, '--split-mode=none', '-'], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const devices = new Set<string>();
+  const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/net'))?.[0];
+  const isOurs = (message: string): boolean => {
+    const [, full = namespace] = /: table full in netns (\d+)/.exec(message) ?? [];
+    if (full !== namespace) return false;
+    const named = devicesIn(message);
+    if (named.length === 0) return true;
+    if (!named.every((name) => devices.has(name))) for (const name of ownDevices()) devices.add(name);
+    return named.every((name) => devices.has(name));
+  };
+  const kmsg = openSync('/dev/kmsg', constants.O_RDONLY | constants.O_NONBLOCK);
+  const record = Buffer.alloc(16_384);
+  // What was there before is not of this cluster.
+  while (read(kmsg, record) !== undefined);
+  for (;;) {
+    for (let text = read(kmsg, record); text !== undefined; text = read(kmsg, record)) {
+      const [, priority = '6', , microseconds = '0', message = ''] = /^(\d+),(\d+),(\d+),[^;]*;(.*)/.exec(text) ?? [];
+      if (Number(priority) >> 3 !== 0 || !isOurs(message)) continue;
+      const now = Date.now();
+      remote.stdin.write(
+        [
+          `__REALTIME_TIMESTAMP=${now}000`,
+          `__MONOTONIC_TIMESTAMP=${microseconds}`,
+          `_BOOT_ID=${boot}`,
+          `_MACHINE_ID=${machine}`,
+          `_HOSTNAME=${host}`,
+          '_TRANSPORT=kernel',
+          `_SOURCE_MONOTONIC_TIMESTAMP=${microseconds}`,
+          'SYSLOG_FACILITY=0',
+          'SYSLOG_IDENTIFIER=kernel',
+          `PRIORITY=${Number(priority) & 7}`,
+          `MESSAGE=${message}`,
+          '\n',
+        ].join('\n'),
+      );
+      appendFileSync(kernLog, `${new Date(now).toISOString()} ${host} kernel: ${message}\n`);
+    }
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+/** One record; undefined if there is none. A record that was overwritten meanwhile is passed over. */
+function read(file: number, into: Buffer): string | undefined {
+  for (;;) {
+    try {
+      return into.toString('utf8', 0, readSync(file, into));
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : '';
+      if (code === 'EAGAIN') return undefined;
+      if (code !== 'EPIPE') throw error;
+    }
+  }
+}
+
+/** Names of network devices in a line of netfilter's LOG; all nodes have `lo`. */
+function devicesIn(message: string): readonly string[] {
+  const names = [/ ?IN=(\S*) OUT=(\S*) /.exec(message)?.slice(1) ?? []].flat();
+  return names.filter((name) => name !== '' && name !== 'lo');
+}
+
+function ownDevices(): readonly string[] {
+  const links = JSON.parse(spawnSync('ip', ['-json', 'link']).stdout.toString()) as { ifname: string }[];
+  return links.map(({ ifname }) => ifname);
+}

@@ -1,0 +1,62 @@
+import { run } from '../network/command.ts';
+import { createNamespaceGroup } from '../network/namespaces.ts';
+import { prepareNode } from '../network/topology.ts';
+
+/** Where the control plane is in the network of a cluster (TEST-NET-1 of RFC 5737). */
+export const CONTROL_ADDRESS = '192.0.2.1';
+
+/** The network that joins the nodes of one cluster with its control plane, each in a network namespace of its own. */
+export interface Lan {
+  /** Name of the control plane's namespace. */
+  readonly control: string;
+  /** Joins one more node: gives its namespace and its address (192.0.2.10 and on). */
+  readonly join: () => Promise<{ readonly network: string; readonly address: string }>;
+  /** Makes all others send what is for `range` to a node. */
+  readonly route: (range: string, address: string) => Promise<void>;
+  readonly remove: () => Promise<void>;
+}
+
+export async function createLan(): Promise<Lan> {
+  const group = await createNamespaceGroup();
+  const control = await group.add('control');
+  await prepareNode(control);
+  await ip(control, [
+    'link add lan type bridge',
+    `address add ${CONTROL_ADDRESS}/24 dev lan`,
+    'link set lan up',
+    // A machine without any default route has no address of its own for the API server to advertise.
+    'route add default dev lan',
+  ]);
+  const nodes: { network: string; address: string }[] = [];
+  return {
+    control,
+    async join() {
+      const number = nodes.length;
+      const [network, address] = [await group.add(`node${number}`), `192.0.2.${10 + number}`];
+      nodes.push({ network, address });
+      await prepareNode(network);
+      // No two devices of this machine have one name, so that a line of the kernel says whose it is (kernel-log.ts).
+      const device = `e${process.pid}n${number}`;
+      await ip(control, [
+        `link add port${number} type veth peer name ${device} netns ${network}`,
+        `link set port${number} master lan up`,
+      ]);
+      await ip(network, [
+        `address add ${address}/24 dev ${device}`,
+        `link set ${device} up`,
+        `route add default via ${CONTROL_ADDRESS}`,
+      ]);
+      return { network, address };
+    },
+    async route(range, address) {
+      for (const network of [control, ...nodes.map((node) => node.network)])
+        if (nodes.find((node) => node.network === network)?.address !== address)
+          await ip(network, [`route replace ${range} via ${address}`]);
+    },
+    remove: group.remove,
+  };
+}
+
+async function ip(namespace: string, commands: readonly string[]): Promise<void> {
+  await run('ip', ['-n', namespace, '-batch', '-'], `${commands.join('\n')}\n`);
+}

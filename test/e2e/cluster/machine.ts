@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** What a node of the cluster runs on: mounts, processes, network and host name of its own, on the kernel of this machine. Plain data. */
+export interface Machine {
+  readonly name: string;
+  /** The process id of its first process, as it is seen from outside. */
+  readonly pid: number;
+  /** The name of its network namespace. */
+  readonly network: string;
+  /** Has its /var, and files for it. */
+  readonly folder: string;
+  /** As in /etc/machine-id. */
+  readonly id: string;
+}
+
+/** Begins a command line that is run on the machine as root, started from outside. */
+export function enter({ pid }: Machine): readonly string[] {
+  return ['nsenter', `--target=${pid}`, '--mount', '--uts', '--net', '--pid', '--'];
+}
+
+/**
+ * Runs as the first process of the machine. It ends with its standard input, so at the latest with the process that started it; then the
+ * kernel ends all other processes of the machine and removes its mounts.
+ */
+const boot = `
+set -eu
+read -r pid rest < /proc/self/stat
+# The kubelet and the runtime pass mounts on to containers.
+mount --make-rshared /
+mount -t proc proc /proc
+hostname "$1"
+mount --bind "$2/var" /var
+mount --bind "$2/machine-id" /etc/machine-id
+# No name is looked up outside.
+mount --bind "$2/resolv.conf" /etc/resolv.conf
+mount -t tmpfs -o mode=0755 tmpfs /run
+mkdir -p /run/lock
+echo "$pid"
+cat > /dev/null
+`;
+
+/** `folder`: an empty one. `end` kills all its processes and takes its mounts away. Needs root. */
+export async function startMachine(
+  name: string,
+  network: string,
+  folder: string,
+): Promise<{ readonly machine: Machine; readonly end: () => Promise<void> }> {
+  for (const each of ['log/pods', 'lib', 'tmp']) mkdirSync(join(folder, 'var', each), { recursive: true });
+  const id = randomBytes(16).toString('hex');
+  writeFileSync(join(folder, 'machine-id'), `${id}\n`);
+  writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
+  const unshare = ['unshare', '--mount', '--propagation', 'private', '--uts', '--pid', '--fork', '--kill-child'];
+  // Not by `ip netns exec`, which hides /sys/fs/cgroup.
+  const args = [`--net=/run/netns/${network}`, ...unshare, 'sh', '-c', boot, 'sh', name, folder];
+  const first = spawn('nsenter', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(first, 'exit');
+  const { value, done } = await createInterface({ input: first.stdout })[Symbol.asyncIterator]().next();
+  if (done === true) throw new Error(`[cluster] the machine ${name} did not start: its error output is above`);
+  return {
+    machine: { name, pid: Number(value), network, folder, id },
+    async end() {
+      first.stdin.end();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** What happens to the agents of a cluster in a year, in minutes: each packet is counted once all the same. */
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut, untilRolledOut } from './agents.ts';
+import { connectCluster } from './cluster.ts';
+import { AGENT_IMAGE } from './global-setup.ts';
+import { buildAgentImage } from './images.ts';
+import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilEvents } from './pods.ts';
+
+const cluster = connectCluster(inject('cluster'));
+const [first, second] = cluster.nodes;
+const shop = 'life-shop';
+/** Packets of each test, with pauses: about ten seconds. */
+const [PACKETS, PAUSE_MS] = [400, 20];
+let target: RunningPod;
+let sender: RunningPod;
+let sent = 0;
+
+beforeAll(async () => {
+  await rollOut(cluster);
+  await startWorkloads(
+    cluster,
+    { namespace: shop, name: 'target', node: second.name },
+    { namespace: shop, name: 'sender', node: first.name },
+  );
+  target = await podOf(cluster, shop, 'target');
+  sender = await podOf(cluster, shop, 'sender');
+  await denyOn(second, target.address, 5432);
+});
+
+afterAll(async () => {
+  await second.run(['iptables', '-w', '-F', 'FORWARD']);
+  await kubectl(cluster, 'delete', 'namespace', shop, '--wait=false');
+  await removeAgents(cluster);
+});
+
+/** Sends meanwhile, and then has the Event of the target count what was sent until now. */
+async function during(happens: () => Promise<unknown>): Promise<void> {
+  const sending = send(cluster, sender, target.address, 5432, PACKETS, PAUSE_MS);
+  sent += PACKETS;
+  await happens();
+  await sending;
+  await untilEvents(cluster, shop, target.name, (events) => packetsIn(events) === sent, 330_000);
+}
+
+test('an upgrade of the DaemonSet', async () => {
+  const next = `${AGENT_IMAGE.journal}-next`;
+  await buildAgentImage('journal', next);
+  await cluster.load(next);
+  const before = await agentOn(cluster, second.name);
+  await during(() => rollOut(cluster, { image: next }));
+  expect(await agentOn(cluster, second.name)).not.toBe(before);
+}, 600_000);
+
+test('a container that is killed', async () => {
+  const agent = await agentOn(cluster, second.name);
+  await during(async () => {
+    await second.run(['pkill', '-KILL', '-f', 'kube-netfilter-tailer run']);
+    const restarts = '-o=jsonpath={.status.containerStatuses[0].restartCount}';
+    await expect
+      .poll(() => kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', agent, restarts), { timeout: 60_000 })
+      .toBe('1');
+  });
+}, 600_000);
+
+test('a node whose kubelet, containerd and containers end, and that boots again', async () => {
+  await second.reboot();
+  const ready = ['wait', '--for=condition=Ready', `node/${second.name}`, '--timeout=120s'];
+  await kubectl(cluster, ...ready);
+  await untilRolledOut(cluster);
+  await kubectl(cluster, '-n', shop, 'wait', '--for=condition=Available', 'deployment/target', '--timeout=120s');
+  // A new sandbox has a new address.
+  target = await podOf(cluster, shop, 'target');
+  await denyOn(second, target.address, 5432);
+  await during(() => Promise.resolve());
+}, 600_000);

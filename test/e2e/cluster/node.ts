@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, rmdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Paths } from '../control-plane/build.ts';
+import { lastLines } from '../control-plane/folder.ts';
+import { type Outcome, outcomeWith } from '../outcome.ts';
+import type { Lan } from './lan.ts';
+import { enter, type Machine, startMachine } from './machine.ts';
+import { CGROUPS, writeConfiguration } from './node-configuration.ts';
+
+/** A real node: containerd, runc, the CNI plug-in `ptp`, and a kubelet that has a kubelet's identity. Plain data. */
+export interface NodeData {
+  readonly name: string;
+  readonly address: string;
+  readonly machine: Machine;
+  readonly binaries: Paths<'kubelet' | 'containerd' | 'ctr' | 'runc'>;
+  readonly kubeconfig: string;
+}
+
+export interface Node extends NodeData {
+  /** Begins a command line that is run on it as root, started from outside. */
+  readonly enter: readonly string[];
+  /** Runs a line of shell on it as root: what `ssh NODE …` does. */
+  readonly shell: (line: string, input?: string) => Promise<Outcome>;
+  /** Runs a program on it as root to its end, whatever that is. */
+  readonly outcome: (command: readonly string[], input?: string) => Promise<Outcome>;
+  /** The same; rejects unless its status is 0. Gives what it prints. */
+  readonly run: (command: readonly string[], input?: string) => Promise<string>;
+  /** Puts the images of an archive into the store of containerd. */
+  readonly importImages: (archive: string) => Promise<void>;
+  /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
+  readonly reboot: () => Promise<void>;
+}
+
+const SOCKET = '/run/containerd/containerd.sock';
+const ANSWERS_WITHIN_MS = 60_000;
+
+const emptyRun = `
+awk '$2 ~ "^/run/" { print $2 }' /proc/mounts | sort -r | xargs -r umount -l
+find /run -mindepth 1 -maxdepth 1 -not -name log -not -name lock -exec rm -rf {} +
+`;
+
+/** `folder`: where its own one is made. Resolves when containerd answers and the kubelet has been started; it has no Pod network yet. */
+export async function startNode(
+  name: string,
+  folder: string,
+  lan: Lan,
+  kubelet: Pick<NodeData, 'binaries' | 'kubeconfig'>,
+): Promise<{ readonly data: NodeData; readonly end: () => Promise<void> }> {
+  const own = join(folder, name);
+  mkdirSync(own);
+  const { network, address } = await lan.join();
+  const { machine, end: endMachine } = await startMachine(name, network, own);
+  const end = async (): Promise<void> => {
+    await endMachine();
+    removeGroups(CGROUPS, `knt-${name}`);
+  };
+  try {
+    const data = { name, address, machine, ...kubelet };
+    writeConfiguration(machine);
+    await boot(data);
+    return { data, end };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/** The functions that go with a node, for a process that did not start it itself. */
+export function connectNode(data: NodeData): Node {
+  const { name, machine, binaries } = data;
+  const [program = '', ...args] = enter(machine);
+  const outcome: Node['outcome'] = (command, input = '') =>
+    outcomeWith(spawn(program, [...args, ...command], { stdio: 'pipe' }), input);
+  const run: Node['run'] = async (command, input = '') => {
+    const { code, stdout, stderr } = await outcome(command, input);
+    if (code !== 0) throw new Error(`[cluster] ${command.join(' ')} on ${name}: ${code} ${stdout}${stderr}`);
+    return stdout;
+  };
+  return {
+    ...data,
+    enter: enter(machine),
+    shell: (line, input) => outcome(['bash', '-c', line], input),
+    outcome,
+    run,
+    async importImages(archive) {
+      await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'import', archive]);
+    },
+    async reboot() {
+      // The shell kills itself, too, so its status says nothing.
+      await outcome(['sh', '-c', 'kill -KILL -1']);
+      await run(['sh', '-ec', emptyRun]);
+      await boot(data);
+    },
+  };
+}
+
+/** Starts containerd, the kubelet and what stands for journald and rsyslog. Resolves when containerd answers. */
+async function boot(node: NodeData): Promise<void> {
+  const { name, address, machine, binaries, kubeconfig } = node;
+  const { folder, id } = machine;
+  const kernelLog = [name, id, `/run/log/journal/${id}`, '/var/log/kern.log'];
+  startService(node, 'kernel-log', [process.execPath, join(import.meta.dirname, 'kernel-log.ts'), ...kernelLog]);
+  startService(node, 'containerd', [binaries.containerd, '--config', join(folder, 'containerd.toml')]);
+  const names = [`--hostname-override=${name}`, `--node-ip=${address}`];
+  const files = [`--config=${join(folder, 'kubelet.json')}`, `--kubeconfig=${kubeconfig}`];
+  startService(node, 'kubelet', [binaries.kubelet, ...files, ...names]);
+  await untilAnswers(node);
+}
+
+/** It outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
+function startService({ machine, binaries }: NodeData, program: string, command: readonly string[]): void {
+  const log = openSync(join(machine.folder, `${program}.log`), 'a');
+  const path = [dirname(binaries.runc), dirname(binaries.containerd), process.env['PATH']].join(':');
+  const [nsenter = '', ...args] = [...enter(machine), ...command];
+  const env = { ...process.env, PATH: path };
+  spawn(nsenter, args, { env, detached: true, stdio: ['ignore', log, log] }).unref();
+  closeSync(log);
+}
+
+async function untilAnswers({ machine, binaries }: NodeData): Promise<void> {
+  const deadline = performance.now() + ANSWERS_WITHIN_MS;
+  const [program = '', ...args] = enter(machine);
+  for (;;) {
+    const isLast = performance.now() > deadline;
+    const { code, stderr } = await outcomeWith(
+      spawn(program, [...args, binaries.ctr, '--address', SOCKET, 'version']),
+      '',
+    );
+    if (code === 0) return;
+    const log = join(machine.folder, 'containerd.log');
+    if (isLast) throw new Error(`[cluster] containerd does not answer: ${stderr}\n${lastLines(log, 15)}`);
+    await delay(100);
+  }
+}
+
+/** Groups of processes outlive these; one can be removed when it has none below it. */
+function removeGroups(parent: string, name: string): void {
+  for (const folder of foldersIn(parent)) {
+    if (folder.endsWith(`/${name}`)) removeGroup(folder);
+    else if (parent === CGROUPS) removeGroups(folder, name);
+  }
+}
+
+function removeGroup(folder: string): void {
+  for (const inner of foldersIn(folder)) removeGroup(inner);
+  rmdirSync(folder);
+}
+
+function foldersIn(folder: string): readonly string[] {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+}

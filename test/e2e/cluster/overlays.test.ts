@@ -1,0 +1,126 @@
+/** The overlays and components of deploy/ on a real node: the Pod starts, has the rights that are promised and reads the log that it is for. */
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { definitions } from '../../deploy/custom-resources.ts';
+import { createAll, createDeploying } from '../deploying.ts';
+import { agentOn, type AgentOptions, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
+import { connectCluster } from './cluster.ts';
+import { podOf, startWorkloads, untilEvents } from './pods.ts';
+
+const cluster = connectCluster(inject('cluster'));
+const [node] = cluster.nodes;
+const namespace = 'overlays-target';
+
+/** As `id` and /proc/PID/status say it of the agent: no capability, no way to more of them, system calls filtered. */
+const restricted = { CapEff: '0000000000000000', CapBnd: '0000000000000000', NoNewPrivs: '1', Seccomp: '2' };
+const privileged = { Seccomp: '0' };
+/** CAP_SYS_PTRACE. */
+const tracing = { CapEff: '0000000000080000', CapBnd: '0000000000080000', NoNewPrivs: '1', Seccomp: '2' };
+
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-definitions-'));
+  await createAll(cluster.controlPlane, createDeploying(cluster.controlPlane, folder), definitions);
+  rmSync(folder, { recursive: true });
+  // As on Ubuntu: of the user syslog and the group adm, for no other.
+  await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
+  await startWorkloads(cluster, { namespace, name: 'target', node: node.name });
+  await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
+});
+
+afterAll(async () => {
+  await removeAgents(cluster);
+  await kubectl(cluster, 'delete', 'namespace', namespace, '--wait=false');
+  const names = definitions.map((each) => (each as { metadata: { name: string } }).metadata.name);
+  await kubectl(cluster, 'delete', 'customresourcedefinitions', '--wait=false', ...names);
+});
+
+interface Way {
+  readonly options: AgentOptions;
+  readonly rights: Readonly<Record<string, string>>;
+  /** What the agent says of the kernel's log. */
+  readonly reads: string;
+  /** Programs of the Dockerfile's node that have to fail or succeed in the container, and what they print. */
+  readonly tries?: readonly (readonly [script: string, prints: string])[];
+}
+
+const reading = "Reading the kernel's log from";
+const journal = `${reading} the journal in /run/log/journal`;
+
+const ways: readonly Way[] = [
+  {
+    options: {
+      overlay: 'journal',
+      components:
+        'admission-policy audit-file audit-opt-out calico-lookups conntrack-details live-drops node-condition pod-monitor shared-directory'.split(
+          ' ',
+        ),
+    },
+    rights: restricted,
+    reads: journal,
+    tries: [
+      [
+        `try { fs.writeFileSync('/host/proc/sys/net/netfilter/nf_conntrack_max', '1') } catch ({ code }) { console.log(code) }`,
+        'EROFS',
+      ],
+      [
+        `console.log(fs.readdirSync('/host/proc').join(), fs.readdirSync('/host/proc/sys/net').join())`,
+        'self,sys netfilter',
+      ],
+      [`try { fs.readlinkSync('/host/proc/1/ns/net') } catch ({ code }) { console.log(code) }`, 'ENOENT'],
+    ],
+  },
+  {
+    options: { overlay: 'k3s', components: ['conntrack-owners', 'no-policies'] },
+    rights: tracing,
+    reads: journal,
+    tries: [[`console.log(fs.readlinkSync('/host/proc/1/ns/net').slice(0, 5))`, 'net:[']],
+  },
+  { options: { overlay: 'eks', components: ['host-network'] }, rights: restricted, reads: journal },
+  {
+    options: { overlay: 'kern-log', components: ['docker-runtime'] },
+    rights: restricted,
+    reads: `${reading} /var/log/kern.log`,
+  },
+  { options: { overlay: 'openshift' }, rights: restricted, reads: journal },
+  { options: { overlay: 'kmsg' }, rights: privileged, reads: '"sources":["/dev/kmsg","containers"]' },
+];
+
+test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.components ?? [])].join(' with '), way })))(
+  '$name',
+  async ({ way: { options, rights, reads, tries = [] } }) => {
+    await removeAgents(cluster);
+    await rollOut(cluster, { ...options, node: node.name });
+    const agent = await agentOn(cluster, node.name);
+    const execute = (script: string): Promise<string> =>
+      kubectl(cluster, '-n', NAMESPACE, 'exec', agent, '--', 'node', '-e', script);
+    expect(await rightsOf()).toMatchObject(rights);
+    expect(await kubectl(cluster, '-n', NAMESPACE, 'logs', agent)).toContain(reads);
+    for (const [script, prints] of tries) expect((await execute(script)).trim()).toBe(prints);
+
+    const port = 20_000 + (randomBytes(2).readUInt16BE() % 10_000);
+    const target = await podOf(cluster, namespace, 'target');
+    const has = ({ message }: { message: string }): boolean => message.includes(`port ${port}/UDP`);
+    await sendFromNode(target.address, port);
+    const events = await untilEvents(cluster, namespace, target.name, (all) => all.some(has));
+    expect(events.find(has)?.message).toContain(`from node ${node.name} `);
+  },
+);
+
+/** Of the agent's process, which is another one's child on the node. */
+async function rightsOf(): Promise<Record<string, string>> {
+  const { stdout } = await node.shell('cat /proc/$(pgrep -of "kube-netfilter-tailer run")/status');
+  return Object.fromEntries(stdout.split('\n').map((line) => line.split(/:\s*/, 2) as [string, string]));
+}
+
+/** The node itself sends a packet, which its own rules log and drop. */
+async function sendFromNode(address: string, port: number): Promise<void> {
+  const rule = `OUTPUT -d ${address} -p udp --dport ${port} -j`;
+  await node.shell(
+    `iptables -w -I ${rule} DROP; iptables -w -I ${rule} LOG --log-prefix "test-drop: "
+    echo > /dev/udp/${address}/${port}
+    iptables -w -D ${rule} DROP; iptables -w -D ${rule} LOG --log-prefix "test-drop: "`,
+  );
+}

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
+import type { StoredEvent } from '../agent-rig.ts';
+import { apply, kubectl } from './agents.ts';
+import type { Cluster } from './cluster.ts';
+import { AGENT_IMAGE } from './global-setup.ts';
+import type { Node } from './node.ts';
+
+const READY_WITHIN = '--timeout=120s';
+/** More than the minute that the third write of an Event waits for after the second. */
+const EVENTS_WITHIN_MS = 150_000;
+
+/** The agent's image has Node.js and nothing else, which is enough to wait and to send. */
+const wait = 'process.on("SIGTERM", () => process.exit()); setInterval(() => {}, 60_000)';
+const sendDatagrams = `
+const socket = require('dgram').createSocket('udp4');
+const [, host, port, count, pause] = process.argv;
+let left = Number(count);
+const next = () => (left-- > 0 ? socket.send('x', Number(port), host, () => setTimeout(next, Number(pause))) : socket.close());
+next();
+`;
+
+export interface Workload {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly port?: { readonly name: string; readonly containerPort: number; readonly protocol: 'TCP' | 'UDP' };
+}
+
+/** Pods of Deployments that do nothing, and their Namespaces; resolves when all are available. */
+export async function startWorkloads(cluster: Cluster, ...workloads: readonly Workload[]): Promise<void> {
+  const namespaces = [...new Set(workloads.map(({ namespace }) => namespace))];
+  await apply(
+    cluster,
+    ...namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
+    ...workloads.map(deployment),
+  );
+  for (const namespace of namespaces)
+    await kubectl(cluster, '-n', namespace, 'wait', '--for=condition=Available', 'deployment', '--all', READY_WITHIN);
+}
+
+function deployment({ namespace, name, node, port }: Workload): object {
+  const container = {
+    name: 'main',
+    image: AGENT_IMAGE.plain,
+    command: ['/usr/local/bin/node', '-e', wait],
+    ...(port ? { ports: [port] } : {}),
+  };
+  const spec = {
+    nodeSelector: { 'kubernetes.io/hostname': node },
+    terminationGracePeriodSeconds: 1,
+    containers: [container],
+  };
+  const labels = { app: name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+}
+
+export interface RunningPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly address: string;
+}
+
+/** The Pod of a Deployment. */
+export async function podOf(cluster: Cluster, namespace: string, app: string): Promise<RunningPod> {
+  const columns = '-o=jsonpath={.items[0].metadata.name} {.items[0].status.podIP}';
+  const [name = '', address = ''] = (
+    await kubectl(
+      cluster,
+      '-n',
+      namespace,
+      'get',
+      'pods',
+      `-l=app=${app}`,
+      '--field-selector=status.phase=Running',
+      columns,
+    )
+  ).split(' ');
+  return { namespace, name, address };
+}
+
+/** Sends UDP datagrams from within a Pod, with pauses of so many milliseconds. */
+export async function send(
+  cluster: Cluster,
+  from: RunningPod,
+  to: string,
+  port: number,
+  count: number,
+  pause = 0,
+): Promise<void> {
+  const node = ['--', '/usr/local/bin/node', '-e', sendDatagrams, to, `${port}`, `${count}`, `${pause}`];
+  await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node);
+}
+
+/** Sends one UDP datagram from within a Pod; returns when that was, in milliseconds. */
+export async function sendOne(cluster: Cluster, from: RunningPod, to: string, port: number): Promise<number> {
+  const script = `${sendDatagrams}; console.log(Date.now())`;
+  const node = ['--', '/usr/local/bin/node', '-e', script, to, `${port}`, '1', '0'];
+  return Number(await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node));
+}
+
+/** Logs and drops on a node what is sent to a UDP port of one address, as a network plug-in would for a policy. */
+export async function denyOn(
+  node: Node,
+  address: string,
+  port: number,
+  prefix = 'calico-drop: ',
+): Promise<() => Promise<number>> {
+  const match = ['-d', address, '-p', 'udp', '--dport', `${port}`];
+  await node.run(['iptables', '-w', '-I', 'FORWARD', ...match, '-j', 'DROP']);
+  await node.run(['iptables', '-w', '-I', 'FORWARD', ...match, '-j', 'LOG', '--log-prefix', prefix]);
+  return async () => {
+    const rules = await node.run(['iptables', '-w', '-vxnL', 'FORWARD']);
+    const rule = rules
+      .split('\n')
+      .find((line) => line.includes(` ${address} `) && line.includes(' DROP ') && line.includes(`dpt:${port}`));
+    return Number(/^\s*(\d+)/.exec(rule ?? '')?.[1]);
+  };
+}
+
+/** Events of the agent on an object, until they are as expected; fails with what they were. */
+export async function untilEvents(
+  cluster: Cluster,
+  namespace: string,
+  object: string,
+  matches: (events: readonly StoredEvent[]) => boolean,
+  within = EVENTS_WITHIN_MS,
+): Promise<readonly StoredEvent[]> {
+  let events: readonly StoredEvent[] = [];
+  const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${object}`;
+  await expect
+    .poll(
+      async () => {
+        const { body } = await cluster.controlPlane.request('GET', path);
+        events = (body as { items: StoredEvent[] }).items.filter(
+          ({ source }) => source?.component === 'kube-netfilter-tailer',
+        );
+        return matches(events) || events.map(({ count, reason, message }) => `${count} ${reason}: ${message}`);
+      },
+      { timeout: within, interval: 200 },
+    )
+    .toBe(true);
+  return events;
+}
+
+export function packetsIn(events: readonly StoredEvent[]): number {
+  return events.filter(({ reason }) => reason === 'PacketDrop').reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Says when Events of a namespace were heard of, by a watch of kubectl, in milliseconds. */
+export function watchEvents(
+  { controlPlane }: Cluster,
+  namespace: string,
+): { readonly until: (object: string, text: string) => Promise<number>; readonly stop: () => void } {
+  const columns = '-o=custom-columns=NAME:.involvedObject.name,MESSAGE:.message';
+  const args = ['--kubeconfig', controlPlane.adminKubeconfig, '-n', namespace, 'get', 'events', '--watch', columns];
+  const child = spawn(controlPlane.kubectlPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const heard: { readonly line: string; readonly time: number }[] = [];
+  const lines = createInterface({ input: child.stdout }).on('line', (line) => heard.push({ line, time: Date.now() }));
+  return {
+    async until(object, text) {
+      const signal = AbortSignal.timeout(EVENTS_WITHIN_MS);
+      for (;;) {
+        const found = heard.find(({ line }) => line.startsWith(`${object} `) && line.includes(text));
+        if (found) return found.time;
+        await once(lines, 'line', { signal });
+      }
+    },
+    stop: () => child.kill(),
+  };
+}

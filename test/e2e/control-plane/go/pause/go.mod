@@ -1,0 +1,3 @@
+module kube-netfilter-tailer/e2e/pause
+
+go 1.26.0
