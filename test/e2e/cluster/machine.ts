@@ -41,7 +41,8 @@ mount --bind "$2/resolv.conf" /etc/resolv.conf
 mount -t tmpfs -o mode=0755 tmpfs /run
 mkdir -p /run/lock
 echo "$pid"
-cat > /dev/null
+# It has no child of its own, so that it outlives all other processes (node.ts), and reaps them: bash does so while it reads.
+while read -r line; do :; done
 `;
 
 /** `folder`: an empty one. `end` kills all its processes and takes its mounts away. Needs root. */
@@ -56,7 +57,7 @@ export async function startMachine(
   writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
   const unshare = ['unshare', '--mount', '--propagation', 'private', '--uts', '--pid', '--fork', '--kill-child'];
   // Not by `ip netns exec`, which hides /sys/fs/cgroup.
-  const args = [`--net=/run/netns/${network}`, ...unshare, 'sh', '-c', boot, 'sh', name, folder];
+  const args = [`--net=/run/netns/${network}`, ...unshare, 'bash', '-c', boot, 'bash', name, folder];
   const first = spawn('nsenter', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(first, 'exit');
   const { value, done } = await createInterface({ input: first.stdout })[Symbol.asyncIterator]().next();
