@@ -11,23 +11,17 @@ import { type Informer, startInformer, type Stored } from './informer.ts';
  * Source: pkg/kube/watcher.go of resmoio/kubernetes-event-exporter. Held against release 1.7 itself: docs/decisions.md.
  */
 export interface EventExporter {
-  /** Names of the Events that were too old for it. */
-  readonly discarded: readonly string[];
   readonly stop: () => Promise<void>;
 }
 
 export async function startEventExporter(connection: Connection, config: ExporterConfig): Promise<EventExporter> {
-  const discarded: string[] = [];
   const started = Date.now();
   const onAdd = async (event: Stored): Promise<void> => {
     // NaN where there is neither, which is too old, as the year 1 is that Go has for it.
     const time = Date.parse(event.lastTimestamp ?? event.eventTime ?? '');
     // Those that are there at the start are seen then.
     const seen = Math.max(started, Date.parse(event.metadata.creationTimestamp));
-    if (!(seen - time <= config.maxEventAgeSeconds * 1000)) {
-      discarded.push(event.metadata.name);
-      return;
-    }
+    if (!(seen - time <= config.maxEventAgeSeconds * 1000)) return;
     const labels = config.omitLookup ? {} : await labelsOf(connection, event.involvedObject);
     for (const name of receiversOf(config.route, event, labels)) {
       const receiver = config.receivers.find((each) => each.name === name);
@@ -37,7 +31,7 @@ export async function startEventExporter(connection: Connection, config: Exporte
     }
   };
   const informer: Informer = await startInformer(connection, onAdd);
-  return { discarded, stop: informer.stop };
+  return { stop: informer.stop };
 }
 
 /** Once: whatever becomes of it, the exporter goes on with the next. */
