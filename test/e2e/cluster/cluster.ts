@@ -13,6 +13,7 @@ import { ensurePrograms } from '../control-plane/build.ts';
 import { type Address, connect, type Connection } from '../control-plane/connection.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
+import { lastLines } from '../control-plane/folder.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { ensureImages, KUBE_PROXY_IMAGE, writeArchive } from './images.ts';
 import { CONTROL_ADDRESS, createLan } from './lan.ts';
@@ -74,7 +75,7 @@ export async function startCluster(
     const cluster = connectCluster({ controlPlane: controlPlane.address, nodes, folder });
     for (const image of [PAUSE_IMAGE, KUBE_PROXY_IMAGE]) await cluster.load(image);
     for (const node of nodes) {
-      const range = await podRangeOf(controlPlane, node.name);
+      const range = await podRangeOf(controlPlane, node);
       await lan.route(range, node.address);
       writePodNetwork(node.machine, range);
     }
@@ -106,14 +107,16 @@ export function connectCluster(data: ClusterData): Cluster {
 }
 
 /** What the controllers gave a node for its Pods. */
-async function podRangeOf({ request }: Connection, name: string): Promise<string> {
+async function podRangeOf({ request }: Connection, { name, machine }: NodeData): Promise<string> {
   const deadline = performance.now() + READY_WITHIN_MS;
   for (;;) {
     const { status, body } = await request('GET', `/api/v1/nodes/${name}`);
     const range = (body as { spec?: { podCIDR?: string } }).spec?.podCIDR;
     if (status === 200 && range !== undefined) return range;
-    if (performance.now() > deadline)
-      throw new Error(`[cluster] the Node ${name} has no range for its Pods: ${status}`);
+    if (performance.now() > deadline) {
+      const log = lastLines(join(machine.folder, 'kubelet.log'), 15);
+      throw new Error(`[cluster] the Node ${name} has no range for its Pods: ${status}\n${log}`);
+    }
     await delay(50);
   }
 }

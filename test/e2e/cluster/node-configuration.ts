@@ -7,12 +7,12 @@ export const CGROUPS = '/sys/fs/cgroup';
 /** The sandbox of each Pod: a program that waits (images.ts). */
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
-/** Writes what the programs of a node are configured with into the folder of its machine, and makes its control group. */
-export function writeConfiguration({ name, folder }: Machine): void {
+/** Writes what the programs of a node are configured with into the folder of its machine, and makes its control group, which has the name of its network. */
+export function writeConfiguration({ network, folder }: Machine): void {
   mkdirSync(join(folder, 'cni'));
   writeFileSync(join(folder, 'containerd.toml'), containerd(folder));
-  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(kubelet(name)));
-  makeGroup(`knt-${name}`);
+  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(kubelet(network)));
+  makeGroup(network);
 }
 
 /** Configures the network of its Pods, once it is known which addresses they get; until then the Node is not ready. */
@@ -44,14 +44,14 @@ state = "/run/containerd"
 `;
 }
 
-function kubelet(name: string): object {
+function kubelet(group: string): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: `/knt-${name}`,
+    cgroupRoot: `/${group}`,
     failCgroupV1: false,
     failSwapOn: false,
     containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',

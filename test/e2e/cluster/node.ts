@@ -54,7 +54,7 @@ export async function startNode(
   const { machine, end: endMachine } = await startMachine(name, network, own);
   const end = async (): Promise<void> => {
     await endMachine();
-    removeGroups(CGROUPS, `knt-${name}`);
+    removeGroups(CGROUPS, network);
   };
   try {
     const data = { name, address, machine, ...kubelet };
