@@ -26,7 +26,6 @@ beforeAll(async () => {
   rmSync(folder, { recursive: true });
   // As on Ubuntu: of the user syslog and the group adm, for no other.
   await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
-  await startWorkloads(cluster, { namespace, name: 'target', node: node.name });
   await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
 });
 
@@ -101,7 +100,10 @@ test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.compo
     for (const [script, prints] of tries) expect((await execute(script)).trim()).toBe(prints);
 
     const port = 20_000 + (randomBytes(2).readUInt16BE() % 10_000);
-    const target = await podOf(cluster, namespace, 'target');
+    // One for each: an agent's first run reads what the kernel logged before, and the ports of one peer share an Event.
+    const name = `target-${options.overlay}`;
+    await startWorkloads(cluster, { namespace, name, node: node.name });
+    const target = await podOf(cluster, namespace, name);
     const has = ({ message }: { message: string }): boolean => message.includes(`port ${port}/UDP`);
     await sendFromNode(target.address, port);
     const events = await untilEvents(cluster, namespace, target.name, (all) => all.some(has));
