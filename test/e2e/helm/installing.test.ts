@@ -137,7 +137,9 @@ test('releases of one name in two namespaces leave each other alone', async () =
   const others = (await left('helm-second')).split('\n');
   expect(others.map((line) => line.replace(/\..*\//, '/')).toSorted()).toEqual([
     'clusterrole/helm-second.kube-netfilter-tailer',
+    'clusterrole/helm-second.kube-netfilter-tailer-policies',
     'clusterrolebinding/helm-second.kube-netfilter-tailer',
+    'clusterrolebinding/helm-second.kube-netfilter-tailer-policies',
     'daemonset/kube-netfilter-tailer',
     'networkpolicy/kube-netfilter-tailer',
     'priorityclass/helm-second.kube-netfilter-tailer',
