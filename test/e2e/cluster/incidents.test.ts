@@ -2,12 +2,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { fillConntrack, limitConntrack } from '../kube-proxy/conntrack.ts';
-import {
-  cleanUp,
-  installFelixConfigurations,
-  removeFelixConfigurations,
-  setFelixConfiguration,
-} from '../kube-proxy/felix.ts';
 import { apply, kubectl, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import type { Node } from './node.ts';
@@ -21,16 +15,12 @@ const WITHIN_MS = 60_000;
 let change = 0;
 
 beforeAll(async () => {
-  // What the agents read of Felix' configuration is some minutes old at most: it is there before they start.
-  await installFelixConfigurations(cluster.controlPlane);
-  await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
   await rollOut(cluster);
   await startWorkloads(cluster, { namespace: shop, name: 'db', node: second.name });
   await changeService();
 });
 
 afterAll(async () => {
-  await removeFelixConfigurations(cluster.controlPlane);
   await kubectl(cluster, 'delete', 'namespace', shop, '--wait=false');
   await removeAgents(cluster);
 });
@@ -44,14 +34,6 @@ test('a firewall that flushes all rules: KN102 on the Node, on the Pod of its ku
   await untilEvents(cluster, 'kube-system', await kubeProxyOn(first), (events) => has(events, '[KN102]'));
   const [, namespace = '', service = ''] = /Service (\S+)\/(\S+) port/.exec(onNode?.message ?? '') ?? [];
   await untilEvents(cluster, namespace, service, (events) => has(events, 'KN102'));
-});
-
-test('chains that are deleted where Felix is configured to delete them: KN101, and the command that ends it', async () => {
-  await failTimes(3, second, () => cleanUp(runnerOf(second)));
-  const events = await untilEvents(cluster, 'default', second.name, (all) => has(all, 'KN101'));
-  expect(events.map(({ message }) => message).join()).toContain(
-    `kubectl patch felixconfiguration node.${second.name} `,
-  );
 });
 
 test('a connection tracking table that is full: KN401 on the Node that has it, and not on the other', async () => {
@@ -119,6 +101,6 @@ async function kubeProxyOn(node: Node): Promise<string> {
 }
 
 /** The node as the functions of ../kube-proxy want it. */
-function runnerOf(node: Node): Parameters<typeof cleanUp>[0] {
+function runnerOf(node: Node): Parameters<typeof fillConntrack>[0] {
   return { run: (command, args, input) => node.outcome([command, ...args], input) };
 }
