@@ -67,6 +67,8 @@ async function failTimes(times: number, node: Node, breakRules: () => Promise<un
     } while (!(await hasFailed(node, before)) && performance.now() < deadline);
     expect(await failuresOf(node)).toBeGreaterThan(before);
     await expect.poll(() => node.run(['iptables-save', '-t', 'nat']), { timeout: WITHIN_MS }).toContain(`${shop}/db`);
+    // Failures within 2 s of each other are one attempt.
+    await delay(3000);
   }
 }
 
