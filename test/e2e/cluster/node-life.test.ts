@@ -1,6 +1,6 @@
 /** What happens to the agents of a cluster in a year, in minutes: each packet is counted once all the same. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut, untilRolledOut } from './agents.ts';
+import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';
 import { AGENT_IMAGE } from './global-setup.ts';
 import { buildAgentImage } from './images.ts';
@@ -60,16 +60,4 @@ test('a container that is killed', async () => {
       .poll(() => kubectl(cluster, '-n', NAMESPACE, 'get', 'pod', agent, restarts), { timeout: 60_000 })
       .toBe('1');
   });
-}, 600_000);
-
-test('a node whose kubelet, containerd and containers end, and that boots again', async () => {
-  await second.reboot();
-  const ready = ['wait', '--for=condition=Ready', `node/${second.name}`, '--timeout=120s'];
-  await kubectl(cluster, ...ready);
-  await untilRolledOut(cluster);
-  await kubectl(cluster, '-n', shop, 'wait', '--for=condition=Available', 'deployment/target', '--timeout=120s');
-  // A new sandbox has a new address.
-  target = await podOf(cluster, shop, 'target');
-  await denyOn(second, target.address, 5432);
-  await during(() => Promise.resolve());
 }, 600_000);

@@ -97,17 +97,18 @@ export function connectNode(data: NodeData): Node {
   };
 }
 
-/** Starts containerd, the kubelet and what stands for journald and rsyslog. Resolves when containerd answers. */
+/** Starts containerd, the kubelet and what stands for journald and rsyslog. */
 async function boot(node: NodeData): Promise<void> {
   const { name, address, machine, binaries, kubeconfig } = node;
   const { folder, id } = machine;
   const kernelLog = [name, id, `/run/log/journal/${id}`, '/var/log/kern.log'];
   startService(node, 'kernel-log', [process.execPath, join(import.meta.dirname, 'kernel-log.ts'), ...kernelLog]);
   startService(node, 'containerd', [binaries.containerd, '--config', join(folder, 'containerd.toml')]);
+  // A kubelet ends where the runtime does not answer.
+  await untilAnswers(node);
   const names = [`--hostname-override=${name}`, `--node-ip=${address}`];
   const files = [`--config=${join(folder, 'kubelet.json')}`, `--kubeconfig=${kubeconfig}`];
   startService(node, 'kubelet', [binaries.kubelet, ...files, ...names]);
-  await untilAnswers(node);
 }
 
 /** It outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
