@@ -30,7 +30,11 @@ type Key =
   | 'protocol'
   | 'port'
   | 'ports'
+  | 'port-list'
+  | 'icmp'
+  | 'packet'
   | 'peer'
+  | 'peer-address'
   | 'peers'
   | 'policy'
   | 'policy-evidence'
@@ -67,13 +71,17 @@ function valuesOf(details: EventDetails, series: Series, policy: PolicyName | un
 }
 
 function flowValues(details: FlowDetails, { peers }: Series): Values {
-  const { direction, verdict, protocol, port, peer, martian } = details;
+  const { direction, verdict, protocol, port, icmpType, icmpCode = 0, reply, error, peer, martian } = details;
   return {
     direction,
     verdict,
     protocol,
     port,
+    icmp: icmpType === undefined ? undefined : `${icmpType}/${icmpCode}`,
+    packet: error ? 'error' : reply ? 'reply' : undefined,
     peer: peerText(peer),
+    // A Pod has its address itself.
+    'peer-address': peer.object !== undefined && peer.object.kind !== 'Pod' ? peer.address : undefined,
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
     code: martian ? 'KN403' : undefined,
   };
@@ -84,15 +92,17 @@ function portsValues({ example }: PortsDetails, { peers, ports }: Series): Value
   return {
     direction: example.direction,
     verdict: example.verdict,
+    packet: example.reply ? 'reply' : undefined,
     peer: peerText(example.peer),
     peers: countOf(peers) > 1 ? countOf(peers) : undefined,
     ports: countOf(ports),
+    'port-list': firstOf(ports),
   };
 }
 
 /** Its packets go both ways, over several protocols, and were refused in several ways. */
 function overflowValues({ peers, ports }: Series): Values {
-  return { peers: countOf(peers), ports: countOf(ports) };
+  return { peers: countOf(peers), ports: countOf(ports), 'port-list': firstOf(ports) };
 }
 
 function scanValues({ of, example }: ScanDetails, { peers, ports }: Series): Values {
@@ -101,6 +111,7 @@ function scanValues({ of, example }: ScanDetails, { peers, ports }: Series): Val
     peer: of === 'stranger' ? peerText(example.peer) : undefined,
     peers: countOf(peers),
     ports: countOf(ports),
+    'port-list': firstOf(ports),
   };
 }
 
@@ -132,4 +143,9 @@ function joined(...parts: (string | undefined)[]): string {
 /** Values past the limit are not distinguished: it is at least as many. */
 function countOf({ seen }: DistinctValues): number {
   return seen.length;
+}
+
+/** `22/TCP,80/TCP`: the first five; `ports` counts all. */
+function firstOf({ seen }: DistinctValues): string {
+  return seen.slice(0, 5).join(',');
 }

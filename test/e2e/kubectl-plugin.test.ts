@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { openings } from '../../src/commands/drops/prose.ts';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { type CommandResult, type Connection, connect } from './control-plane/connection.ts';
 import { networkPolicy } from '../policies/objects.ts';
@@ -22,9 +21,17 @@ const quiet = `${shop}-quiet`;
 const large = `${shop}-large`;
 const hostile = `${shop}-hostile`;
 
-const [[receiving], [sending]] = openings;
-const received = `${receiving}${shop}/worker-7 (10.244.0.41) on port 5432/TCP. [node-a, "calico-drop"] Check ingress policies of this Pod:`;
-const sent = `${sending}192.0.2.7 (outside the cluster) on port 443/TCP. [node-b] Rejected by NetworkPolicy shop/cart-egress.`;
+const received = `From ${shop}/worker-7 (10.244.0.41) on port 5432/TCP. [node-a, "calico-drop"]`;
+const sent = 'To 192.0.2.7 (outside the cluster) on port 443/TCP. [node-b]';
+const receiving = { direction: 'receiving', protocol: 'TCP', peer: `Pod/${shop}/worker-7` };
+const sending = {
+  direction: 'sending',
+  verdict: 'rejected',
+  protocol: 'TCP',
+  port: '443',
+  peer: 'external/192.0.2.7',
+  policy: `NetworkPolicy/${shop}/cart-egress`,
+};
 
 let controlPlane: Connection;
 let folder: string;
@@ -39,8 +46,9 @@ beforeAll(async () => {
       body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
     });
   const namespace = shop;
-  await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30, peer: 'worker-7' }));
-  await send(drop('cart-7', sent, { namespace, count: 2, secondsAgo: 3000, node: 'node-b' }));
+  const says = { ...receiving, port: '5432' };
+  await send(drop('postgres-0', received, { namespace, count: 36, secondsAgo: 30, peer: 'worker-7', says }));
+  await send(drop('cart-7', sent, { namespace, count: 2, secondsAgo: 3000, node: 'node-b', says: sending }));
   await createObjects(controlPlane, {
     items: [podOf(shop, 'postgres-0', 'postgres'), podOf(shop, 'cart-7', 'cart')],
   });
@@ -264,7 +272,7 @@ test('--watch shows what there is, then what comes', async () => {
   let first: string | undefined;
   try {
     for (let count = 1; first === undefined; count++) {
-      await send(drop('late-0', received.replace('5432', String(count)), { namespace: shop }));
+      await send(drop('late-0', received, { namespace: shop, says: { ...receiving, port: String(count) } }));
       first = await Promise.race([shown, delay(200, undefined)]);
     }
     expect(first).toMatch(new RegExp(`^${shop}/worker-7 +${shop}/late-0 +\\d+/TCP +1 +\\d+s +dropped$`));

@@ -70,6 +70,14 @@ describe('annotations of a drop', () => {
     expect(keys.filter((key) => /^(?:policy|port|node)/.test(key))).toEqual([]);
   });
 
+  test.each([
+    ['ICMP', flow({ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }), { icmp: '8/0' }],
+    ['an answer', flow({ reply: true }), { packet: 'reply' }],
+    ['a Node', flow({ peer: nodeEnd() }), { 'peer-address': nodeEnd().address }],
+  ])('say what a program needs to ask about %s', (_, details, expected) => {
+    expect(annotated({ finding: finding({ details }) })).toMatchObject(expected);
+  });
+
   test('that is a martian have its code', () => {
     expect(annotated({ finding: finding({ details: flow({ martian: true }) }) })).toMatchObject({ code: 'KN403' });
   });
@@ -85,6 +93,7 @@ describe('annotations of an Event for many peers', () => {
       node: 'node-a',
       peers: '3',
       ports: '2',
+      'port-list': '22/TCP,80/TCP',
     });
   });
 
@@ -97,6 +106,7 @@ describe('annotations of an Event for many peers', () => {
       verdict: 'dropped',
       peer: 'external/203.0.113.9',
       ports: '3',
+      'port-list': '22/TCP,80/TCP,53/UDP',
     });
   });
 

@@ -1,12 +1,11 @@
-/** One row of the list: what an Event says of lost packets. Each of its texts may be a stranger's. */
+/** One row of the list: what the annotations of an Event (docs/events.md) say of lost packets. Any of its texts may be a stranger's. */
+import { icmpName } from '../../drops/icmp-names.ts';
+import { annotationPrefix, annotationSchema } from '../../events/annotations.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { at, instant, type Json, text } from '../../platform/json.ts';
 import { endText } from '../terminal.ts';
-import { readDrop } from './read-event.ts';
 
 export interface DropRow {
-  /** Namespace and name of the Event. */
-  readonly key: string;
   readonly from: string;
   readonly to: string;
   readonly port: string;
@@ -17,35 +16,66 @@ export interface DropRow {
   readonly node: string;
   readonly policy: string;
   readonly message: string;
-  /** The object that the Event is on. */
-  readonly object: { readonly kind: string; readonly namespace: string; readonly name: string };
 }
 
-/** What is not known. */
+/** Stands for what is not known. */
 const none = '-';
 
 export function rowOf(event: Json): DropRow {
-  const kind = text(at(event, 'involvedObject', 'kind')) ?? '';
-  const name = text(at(event, 'involvedObject', 'name')) ?? '';
-  const namespace = text(at(event, 'involvedObject', 'namespace')) ?? '';
-  const message = text(at(event, 'message')) ?? '';
-  const own = endText(kind, namespace === '' ? name : `${namespace}/${name}`);
-  const drop = readDrop(event);
-  const peer = drop?.peer ?? none;
+  const [kind, namespace, name] = ['kind', 'namespace', 'name'].map(
+    (key) => text(at(event, 'involvedObject', key)) ?? '',
+  );
+  const own = endText(kind, namespace ? `${namespace}/${name}` : (name ?? ''));
+  const of = annotationsIn(event);
+  const peer = peerOf(of);
+  const isSending = of('direction') === 'sending';
+  const reason = text(at(event, 'reason')) ?? none;
   const count = at(event, 'count');
   return {
-    key: keyOf(event),
-    from: drop?.direction === 'sending' ? own : peer,
-    to: drop?.direction === 'sending' ? peer : own,
-    port: drop?.port ?? none,
+    from: isSending ? own : peer,
+    to: isSending ? peer : own,
+    port: portOf(of),
     count: typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 1,
     last: lastOf(event),
-    verdict: drop?.verdict ?? text(at(event, 'reason')) ?? none,
+    verdict: of('verdict') === 'rejected' ? 'rejected' : reason === 'PacketDrop' ? 'dropped' : reason,
     node: nodeOf(event) ?? none,
-    policy: drop?.policy ?? none,
-    message,
-    object: { kind, namespace, name },
+    policy: policyOf(of('policy')),
+    message: text(at(event, 'message')) ?? '',
   };
+}
+
+/** Looks up an annotation of this program; finds none where they are of another version. */
+export function annotationsIn(event: Json): (key: string) => string | undefined {
+  const annotations = at(event, 'metadata', 'annotations');
+  const of = (key: string): string | undefined => text(at(annotations, annotationPrefix + key));
+  return of('schema') === annotationSchema ? of : () => undefined;
+}
+
+/** Of `Deployment/batch/worker`, or how many there are. */
+function peerOf(of: (key: string) => string | undefined): string {
+  const [peer, peers] = [of('peer'), of('peers')];
+  if (peer === undefined) return peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}`;
+  const [kind = '', ...name] = peer.split('/');
+  // The kind of what is no object is a word of this program: external, unknown.
+  return endText(/^[A-Z]/.test(kind) ? kind : undefined, name.join('/'));
+}
+
+/** `5432/TCP`, `ICMP echo request`, `SCTP`, `22/TCP,80/TCP`. */
+export function portOf(of: (key: string) => string | undefined): string {
+  const [port, protocol, icmp, list] = [of('port'), of('protocol'), of('icmp'), of('port-list')];
+  if (port !== undefined) return `${port}/${protocol ?? 'TCP'}`;
+  if (list !== undefined) {
+    const more = Number(of('ports')) - list.split(',').length;
+    return more > 0 ? `${list},${more} more` : list;
+  }
+  const [, type, code] = /^(\d{1,3})\/(\d{1,3})$/.exec(icmp ?? '') ?? [];
+  if (type === undefined || protocol === undefined) return protocol ?? none;
+  return `${protocol} ${icmpName(protocol, Number(type), Number(code)).replace(/ \(.*/, '')}`;
+}
+
+function policyOf(annotation: string | undefined): string {
+  const [kind = none, ...name] = annotation?.split('/') ?? [];
+  return annotation !== undefined && name.length === 0 ? `policy ${kind}` : [kind, name.join('/')].join(' ').trim();
 }
 
 export function keyOf(event: Json): string {

@@ -10,7 +10,7 @@ import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, pathOf } from './cluster.ts';
 import { withStatus } from './drops.ts';
 import { listDrops } from './events.ts';
-import { readDrop } from './read-event.ts';
+import { annotationsIn } from './row.ts';
 
 /** Connections that are looked at, the newest first. */
 const most = 5;
@@ -76,19 +76,19 @@ type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
 /** Undefined where an Event is about no connection that can be opened: answers, errors, scans, protocols without ports. */
 function connectionOf(event: Json): Connection | undefined {
-  const drop = readDrop(event);
+  const of = annotationsIn(event);
   const own = podOf(at(event, 'involvedObject'));
-  if (drop === undefined || drop.isOther || own === undefined) return undefined;
-  const peer = podOf(at(event, 'related')) ?? addressOf(drop.address) ?? addressOf(drop.peer);
-  const what = drop.port?.startsWith('ICMP ')
-    ? { port: undefined, protocol: 'ICMP' }
-    : portOf(/^(\d{1,5})\/(TCP|UDP|SCTP)$/.exec(drop.port ?? ''));
-  if (peer === undefined || what === undefined) return undefined;
-  return drop.direction === 'receiving' ? { from: peer, to: own, ...what } : { from: own, to: peer, ...what };
+  const [, address] = /^(?:external|unknown)\/(.*)$/.exec(of('peer') ?? '') ?? [];
+  const peer = podOf(at(event, 'related')) ?? addressOf(of('peer-address') ?? address);
+  const what = serviceOf(of('protocol'), of('port'));
+  if (own === undefined || peer === undefined || what === undefined || of('packet') !== undefined) return undefined;
+  return of('direction') === 'sending' ? { from: own, to: peer, ...what } : { from: peer, to: own, ...what };
 }
 
-function portOf(found: RegExpExecArray | null): { port: number; protocol: string } | undefined {
-  return found === null ? undefined : { port: Number(found[1]), protocol: found[2] ?? '' };
+function serviceOf(protocol = '', port = ''): Pick<Connection, 'port' | 'protocol'> | undefined {
+  if (protocol === 'ICMP') return { port: undefined, protocol };
+  const isService = /^(?:TCP|UDP|SCTP)$/.test(protocol) && /^\d{1,5}$/.test(port);
+  return isService ? { port: Number(port), protocol } : undefined;
 }
 
 function podOf(reference: Json): NamedEnd | undefined {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { annotationPrefix, annotationSchema } from '../../../src/events/annotations.ts';
 import { type CoreEvent, timestamp } from '../../../src/events/event.ts';
 
 export interface DropOptions {
@@ -10,16 +11,23 @@ export interface DropOptions {
   readonly node?: string;
   /** A Pod of the same namespace. */
   readonly peer?: string;
+  /** Annotations, without their prefix. */
+  readonly says?: Readonly<Record<string, string>>;
 }
 
 /** An Event as the agent writes it. */
 export function drop(pod: string, message: string, options: DropOptions): CoreEvent {
-  const { namespace, count = 1, secondsAgo = 0, name = pod, node = 'node-a', peer } = options;
+  const { namespace, count = 1, secondsAgo = 0, name = pod, node = 'node-a', peer, says = {} } = options;
+  const annotations = Object.entries({ schema: annotationSchema, ...says });
   const time = timestamp(Date.now() - secondsAgo * 1000);
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${pod}.${randomBytes(10).toString('hex')}`, namespace },
+    metadata: {
+      name: `${pod}.${randomBytes(10).toString('hex')}`,
+      namespace,
+      annotations: Object.fromEntries(annotations.map(([key, value]) => [annotationPrefix + key, value])),
+    },
     involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name },
     ...(peer === undefined ? {} : { related: { apiVersion: 'v1', kind: 'Pod', namespace, name: peer } }),
     reason: 'PacketDrop',
