@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type LoadedConfig, version } from '../config/config.ts';
 import { createReload } from '../config/reload.ts';
 import { createSteadyClock } from '../platform/clock.ts';
-import { lastTimes, restoreState } from '../state/agent-state.ts';
+import { lastTimes, restoreState } from '../state/state.ts';
 import { createLastSeen } from '../telemetry/last-seen.ts';
 import type { AdjustableLog } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';

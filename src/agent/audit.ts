@@ -5,7 +5,7 @@ import { createSink } from '../audit/sinks/create-sink.ts';
 import type { Config } from '../config/config.ts';
 import type { Drop, PipelineOptions } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Restored } from '../state/agent-state.ts';
+import type { Restored } from '../state/state.ts';
 import type { DropsByOwner } from '../telemetry/drops-by-owner.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { PolicyAnswers } from './policies/answers.ts';

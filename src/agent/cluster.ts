@@ -7,7 +7,7 @@ import { createKeptPods } from '../resolving/kept-pods.ts';
 import { createLiveLists, defaultLiveLimits } from '../resolving/live-lists.ts';
 import { createRemoteLookups } from '../resolving/lookups/remote.ts';
 import { createReverseDns } from '../resolving/lookups/reverse-dns.ts';
-import type { Restored } from '../state/agent-state.ts';
+import type { Restored } from '../state/state.ts';
 import type { Log } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems } from './api-problems.ts';

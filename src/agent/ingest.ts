@@ -6,7 +6,7 @@ import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import { endsOf } from '../resolving/resolver.ts';
 import { spreadOf } from '../series/spread.ts';
 import { createSeriesTable, type SeriesTable } from '../series/table.ts';
-import type { Restored } from '../state/agent-state.ts';
+import type { Restored } from '../state/state.ts';
 import { createStatistics } from '../pipeline/statistics.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';

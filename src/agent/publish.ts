@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import { createEventWriter } from '../events/event-writer.ts';
 import { createPublisher } from '../events/publisher.ts';
 import { createWriteBudget } from '../events/write-budget.ts';
-import type { Restored } from '../state/agent-state.ts';
+import type { Restored } from '../state/state.ts';
 import { createKeptState } from '../state/kept-state.ts';
 import { createStateLog } from '../state/state-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -51,7 +51,6 @@ export function createPublishing(options: PublishingOptions) {
       pods: context.keptPods,
     }),
     segments: restored.segments,
-    replaced: restored.replaced,
     onSaved(bytes) {
       metrics.stateSaved.set(clock.wall() / 1000);
       metrics.stateSize.set(bytes);

@@ -93,14 +93,14 @@ export function createWriteBudget({
 }
 
 /**
- * The time between two runs counts by a clock that cannot be set. After a restart of the machine, as much of it as is known to have passed: never
- * more than in truth. Whatever is no state is of a version that kept none.
+ * The time between two runs counts by a clock that cannot be set. After a restart of the machine, as much of it counts as is known to have
+ * passed: never more than in truth.
  */
 function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
-  const { left, at } = state ?? {};
-  if (!Number.isFinite(left) || !Number.isFinite(at)) return burst;
-  const passed = present >= (at as number) ? present - (at as number) : present;
-  return Math.max(0, Math.min(burst, (left as number) + (passed / 1000) * rate));
+  if (state === undefined) return burst;
+  const { left, at } = state;
+  const passed = present >= at ? present - at : present;
+  return Math.max(0, Math.min(burst, left + (passed / 1000) * rate));
 }
 
 type Bucket = Omit<TokenBucket, 'level'>;

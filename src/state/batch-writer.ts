@@ -1,7 +1,16 @@
-import { rm } from 'node:fs/promises';
-import { createRound, type Round } from './round.ts';
-import { createSegmentFiles, type SegmentFilesOptions } from './segment-files.ts';
-import { encodeBatch, isNoRoom, type KeptChange, type Segment } from './segments.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  createSegment,
+  encodeBatch,
+  isNoRoom,
+  type KeptChange,
+  lossIn,
+  removeSegment,
+  type Segment,
+  segmentsIn,
+  type SegmentSizes,
+  textOf,
+} from './segments.ts';
 
 export interface KeptState {
   /** Another number after every change of what is counted, or waits to be. */
@@ -12,11 +21,12 @@ export interface KeptState {
   all: () => IterableIterator<KeptChange>;
 }
 
-/** The `segments` are removed once all of the state is in the first batch. */
-export interface BatchWriterOptions extends SegmentFilesOptions {
+export interface BatchWriterOptions {
+  folder: string;
+  /** What lies in the folder: removed once all of the state is in the first batch. */
+  segments?: Readonly<SegmentSizes>;
+  create?: typeof createSegment;
   state: KeptState;
-  /** File of an older version that the state was read from: removed then, too. */
-  replaced?: string | undefined;
   /** What was written is no longer there, for the reason given; all of it is written again. */
   onLost: (reason: string) => void;
   /** Bytes after which a segment is followed by another one, at least. */
@@ -26,7 +36,6 @@ export interface BatchWriterOptions extends SegmentFilesOptions {
 /** Appends what has changed to a log in segments, one batch at a time. */
 export function createBatchWriter(options: BatchWriterOptions) {
   const { state, onLost, segmentSize = 1024 * 1024 } = options;
-  let { replaced } = options;
   const files = createSegmentFiles(options);
   /** Whether what lies in the folder is not to be built upon: the next batch holds everything. */
   let isNew = true;
@@ -64,8 +73,6 @@ export function createBatchWriter(options: BatchWriterOptions) {
     const changes = takeChanges();
     const revision = state.revision();
     if (changes.length > 0) await writeBatch(current, (unwritten = changes));
-    if (replaced !== undefined) await rm(replaced, { force: true });
-    replaced = undefined;
     return revision;
   }
 
@@ -73,17 +80,22 @@ export function createBatchWriter(options: BatchWriterOptions) {
   function takeChanges(): KeptChange[] {
     const changes = state.takeChanges();
     if (round === undefined) return changes;
-    if (!isNew) return [...changes, ...round.slice()];
+    if (!isNew) return [...changes, ...nextSlice(round)];
     isNew = false;
-    round.end();
+    round.isTaken = true;
     return [['clear'], ...state.all()];
   }
 
   async function writeBatch(current: Segment, batch: readonly KeptChange[]): Promise<void> {
     const bytes = await files.append(current, encodeBatch(batch));
     unwritten = undefined;
-    round?.wrote(bytes);
-    if (round?.ended === true) await endRound(round);
+    if (round === undefined) return;
+    round.bytes += bytes;
+    if (!round.isTaken) return;
+    const { began } = round;
+    whole = round.bytes;
+    round = undefined;
+    await files.removeBefore(began);
   }
 
   async function openSegment(): Promise<Segment> {
@@ -91,14 +103,98 @@ export function createBatchWriter(options: BatchWriterOptions) {
     const isFull = before !== undefined && before.size >= Math.max(segmentSize, 2 * whole);
     if (before !== undefined && (round !== undefined || !isFull)) return before;
     const segment = await files.add();
-    round = createRound(segment.number, state.all());
+    round = { began: segment.number, rest: state.all(), isTaken: false, bytes: 0 };
     await before?.close();
     return segment;
   }
+}
 
-  async function endRound({ began, bytes }: Round): Promise<void> {
-    round = undefined;
-    whole = bytes;
-    await files.removeBefore(began);
+/** Bytes of what did not change that are written beside what did: a few milliseconds of the event loop. */
+const sliceSize = 256 * 1024;
+
+/** Everything is written once more, a slice with each batch, so that older segments are needed no longer. */
+interface Round {
+  /** Number of its first segment. */
+  began: number;
+  rest: Iterator<KeptChange>;
+  /** All is on disk with the batch under way. */
+  isTaken: boolean;
+  /** Bytes of its batches. */
+  bytes: number;
+}
+
+function nextSlice(round: Round): string[] {
+  const changes: string[] = [];
+  for (let room = sliceSize; room > 0;) {
+    const { value, done } = round.rest.next();
+    if (done === true) {
+      round.isTaken = true;
+      break;
+    }
+    const change = textOf(value);
+    changes.push(change);
+    room -= change.length;
+  }
+  return changes;
+}
+
+/** The segments in a folder. Batches go to the current one. */
+function createSegmentFiles({ folder, segments, create = createSegment }: BatchWriterOptions) {
+  const writer = randomUUID();
+  const sizes: SegmentSizes = new Map(segments);
+  let current: Segment | undefined;
+
+  return {
+    get current(): Segment | undefined {
+      return current;
+    },
+    /** Bytes of all of them, as far as they are known. */
+    size: (): number => sizes.values().reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
+    /** Makes another one, which is the current one from now. The one before is not closed. */
+    async add(): Promise<Segment> {
+      const number = 1 + Math.max(0, ...sizes.keys(), ...(await segmentsIn(folder)));
+      // Also when it cannot be made, there may be a file.
+      sizes.set(number, undefined);
+      current = await create(folder, number, writer);
+      sizes.set(number, current.size);
+      return current;
+    },
+    /** Returns how many bytes the batch has. A segment that cannot be used any more is no longer the current one. */
+    async append(segment: Segment, batch: Iterable<Buffer>): Promise<number> {
+      const before = segment.size;
+      try {
+        await segment.append(batch);
+      } catch (error) {
+        if (!segment.usable) await closeCurrent();
+        throw error;
+      }
+      sizes.set(segment.number, segment.size);
+      return segment.size - before;
+    },
+    /** Until the next one is made, no file is open. */
+    close: closeCurrent,
+    loss: (): Promise<string | undefined> => lossIn(folder, sizes),
+    /** What they hold is not what was written. */
+    async giveUp(): Promise<void> {
+      for (const number of sizes.keys()) sizes.set(number, undefined);
+      await closeCurrent();
+    },
+    /** Also those of another agent, which then writes all of its state again. */
+    async removeBefore(first: number): Promise<void> {
+      for (const number of [...sizes.keys(), ...(await segmentsIn(folder))]) {
+        if (number >= first) continue;
+        await removeSegment(folder, number);
+        sizes.delete(number);
+      }
+    },
+  };
+
+  /** What may stand at its end is not known. */
+  async function closeCurrent(): Promise<void> {
+    const before = current;
+    current = undefined;
+    if (before === undefined) return;
+    sizes.set(before.number, undefined);
+    await before.close().catch(() => undefined);
   }
 }

@@ -10,7 +10,7 @@ import {
   numbersOf,
   segmentFile,
   type SegmentSizes,
-  versions,
+  version,
 } from './segments.ts';
 
 /** Bytes of one segment that are read at most: what is larger was not written by this program. */
@@ -72,11 +72,10 @@ function replay(text: string, file: string, kept: Kept): void {
 }
 
 /** What is wrong with the header of a segment. */
-function unreadable({ format: found, version }: Record<string, unknown>): string | undefined {
-  if (found !== format) return 'is no state log of this program';
-  return versions.includes(version)
-    ? undefined
-    : `has version ${String(version)}, this program reads ${versions.join(', ')}`;
+function unreadable(header: Record<string, unknown>): string | undefined {
+  if (header['format'] !== format) return 'is no state log of this program';
+  if (header['version'] === version) return undefined;
+  return `has version ${String(header['version'])}, this program reads ${version}`;
 }
 
 /** After damage nothing counts, up to a batch that builds on nothing before it. */

@@ -4,8 +4,7 @@ import { crc32 } from 'node:zlib';
 import type { StateChange } from '../model/state-change.ts';
 
 export const format = 'kube-netfilter-tailer state log';
-/** Version 1 had no batches of more than one line, and no `clear`. */
-export const versions = [1, 2] as readonly unknown[];
+export const version = 1;
 const name = /^state-(\d{10})\.log$/;
 
 /** `clear` forgets everything before it, as the first change of a batch. JSON is taken as it is. */
@@ -22,7 +21,7 @@ export async function createSegment(folder: string, number: number, writer?: str
   await mkdir(folder, { recursive: true });
   const file = await open(segmentFile(folder, number), 'ax', 0o600);
   try {
-    const header = encode(JSON.stringify({ format, version: versions.at(-1), writer }));
+    const header = encode(JSON.stringify({ format, version, writer }));
     await file.appendFile(header);
     await syncFolder(folder);
     return segmentOf(file, number, header.length);

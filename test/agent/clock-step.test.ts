@@ -10,7 +10,7 @@ import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import { longestWait } from '../../src/series/schedule.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { windowLength, windowOf } from '../../src/series/window.ts';
-import { clampTimes } from '../../src/state/agent-state.ts';
+import { clampTimes } from '../../src/state/state.ts';
 import { createMemoryStore, keyOf } from '../events/memory-store.ts';
 import { finding, nine, podRef } from '../builders.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';

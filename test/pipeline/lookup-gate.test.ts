@@ -8,7 +8,7 @@ import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { endsOf } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
-import type { AgentState } from '../../src/state/agent-state.ts';
+import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLookupQueue, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { cluster, line, nine, pod } from '../builders.ts';

@@ -29,7 +29,7 @@ import { createSeriesTable } from '../../src/series/table.ts';
 import { createKeptState, readKeptValues } from '../../src/state/kept-state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { textOf } from '../../src/state/segments.ts';
-import type { AgentState } from '../../src/state/agent-state.ts';
+import type { AgentState } from '../../src/state/state.ts';
 import type { LoggedLine } from './lines.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -1,7 +1,7 @@
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { affectedPodsOf, type AffectedPod } from '../../src/incidents/reporting/pod-notices.ts';
 import type { Millis } from '../../src/model/log-line.ts';
-import type { AgentState } from '../../src/state/agent-state.ts';
+import type { AgentState } from '../../src/state/state.ts';
 import { createRandom } from '../soak/random.ts';
 import { createSimulatedAgent, type SimulatedAgent } from './agent.ts';
 import { type ApiServer, createApiServer } from './api-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clampTimes, lastTimes } from '../../src/state/agent-state.ts';
+import { clampTimes, lastTimes } from '../../src/state/state.ts';
 import { incident, nine, series } from '../builders.ts';
 
 const hour = 3_600_000;

@@ -9,7 +9,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { type Clock, createSteadyClock } from '../../src/platform/clock.ts';
 import type { StateChange } from '../../src/model/state-change.ts';
-import { clampTimes } from '../../src/state/agent-state.ts';
+import { clampTimes } from '../../src/state/state.ts';
 import { applyChange } from '../../src/state/read-segments.ts';
 import { seriesStateIn } from '../series/state-of.ts';
 import { finding, flow, nine, podRef } from '../builders.ts';

@@ -1,7 +1,7 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Millis } from '../../model/log-line.ts';
-import { type AgentState, findState, lastTimes, unusableReason } from '../../state/agent-state.ts';
+import { type AgentState, findState, lastTimes, unusableReason } from '../../state/state.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 
 /** What there is of the agent's memory. */

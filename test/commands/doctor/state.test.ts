@@ -1,18 +1,26 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Check } from '../../../src/commands/doctor/check.ts';
 import { checkState } from '../../../src/commands/doctor/checks/state.ts';
 import { lookAtFolder, readKeptState } from '../../../src/commands/doctor/kept-state.ts';
+import { encodeBatch, segmentFile } from '../../../src/state/segments.ts';
 import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
-import { writeOldState } from '../../state/old-state.ts';
+import { createOpenSegments } from '../../state/open-segments.ts';
 import { fakeSystem } from './fake.ts';
 
 const within = temporaryFolder();
+const openSegment = createOpenSegments();
 
 const stateOf = (given: Parameters<typeof fakeSystem>[0]): Check =>
   checkState({ ...fakeSystem(given), folder: '/state', node: 'node-a' });
+
+/** Writes a log with these values by key. */
+async function log(folder: string, values: Readonly<Record<string, unknown>>): Promise<void> {
+  const segment = await openSegment(within(folder), 1);
+  await segment.append(encodeBatch(Object.entries(values).map(([key, value]) => ['set', key, value])));
+}
 
 describe('state', () => {
   const kept = {
@@ -40,22 +48,18 @@ describe('state', () => {
     expect(stateOf(given)).toMatchObject({ name: 'state', status, finding: expect.stringMatching(finding) as string });
   });
 
-  test('a real one', () => {
-    mkdirSync(within('state'));
+  test('a real one', async () => {
     const finding = { details: { kind: 'flow' } };
-    const series = [
-      { finding, last: 7, published: { writes: 1, at: 9 } },
-      { finding, last: 8, published: { writes: 0, at: null } },
-      { finding: { details: { kind: 'incident' } }, last: 99, published: { writes: 0, at: null } },
-    ];
-    const table = { series, past: [], objects: [], reports: [], counts: {} };
-    writeOldState(within('state/state.json'), {
-      id: 'x',
-      node: 'node-a',
+    const incident = { details: { kind: 'incident' } };
+    await log('state', {
+      agent: { id: 'x', node: 'node-a' },
       positions: {},
       once: {},
-      waiting: [],
-      series: table,
+      budget: { left: 1, at: 1 },
+      series: { reports: [], counts: {} },
+      'series 1': { finding, last: 7, published: { writes: 1, at: 9 }, isPast: false },
+      'series 2': { finding, last: 8, published: { writes: 0, at: null }, isPast: true },
+      'series 3': { finding: incident, last: 99, published: { writes: 0, at: null }, isPast: false },
     });
     expect(readKeptState(within('state'))).toMatchObject({
       kind: 'kept',
@@ -67,27 +71,23 @@ describe('state', () => {
 
   test('one that cannot be used stays as it is', () => {
     mkdirSync(within('bad'));
-    writeFileSync(within('bad/state.json'), 'nonsense\n');
-    expect(readKeptState(within('bad'))).toEqual({
-      kind: 'unusable',
-      reason: expect.stringContaining('no state file'),
-    });
-    expect(readdirSync(within('bad'))).toEqual(['state.json']);
-    expect(readFileSync(within('bad/state.json'), 'utf8')).toBe('nonsense\n');
+    const file = segmentFile(within('bad'), 1);
+    writeFileSync(file, 'nonsense\nnonsense\n');
+    expect(readKeptState(within('bad'))).toMatchObject({ kind: 'unusable' });
+    expect(readFileSync(file, 'utf8')).toBe('nonsense\nnonsense\n');
   });
 
   test('one that is no file is not waited for', () => {
     mkdirSync(within('pipe'));
-    execFileSync('mkfifo', [within('pipe/state.json')]);
+    execFileSync('mkfifo', [segmentFile(within('pipe'), 1)]);
     expect(readKeptState(within('pipe'))).toEqual({
-      kind: 'unusable',
+      kind: 'unreadable',
       reason: expect.stringContaining('regular file'),
     });
   });
 
-  test('one that lacks what every state has', () => {
-    mkdirSync(within('odd'));
-    writeOldState(within('odd/state.json'), { node: 'node-a', series: { series: [null] } });
+  test('one that lacks what every state has', async () => {
+    await log('odd', { agent: { node: 'node-a' } });
     expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('no state') });
   });
 

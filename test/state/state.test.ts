@@ -1,17 +1,17 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createOpenSegments } from './open-segments.ts';
 import { createLookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { createKeptPods } from '../../src/resolving/kept-pods.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
-import { type Restored, restoreState } from '../../src/state/agent-state.ts';
+import { type Restored, restoreState } from '../../src/state/state.ts';
 import { createKeptState } from '../../src/state/kept-state.ts';
+import { encodeBatch } from '../../src/state/segments.ts';
 import { createStateLog } from '../../src/state/state-log.ts';
 import { finding, line, nine, observation, pod } from '../builders.ts';
 import { stateOf } from '../series/state-of.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { writeOldState } from './old-state.ts';
 
 const path = temporaryFolder();
 const now = new Date(nine);
@@ -74,7 +74,6 @@ function logOf(
       pods,
     }),
     segments: restored?.segments ?? new Map(),
-    replaced: restored?.replaced,
     onSaved: () => undefined,
     onFailed: (error) => failures.push(error),
     onLost: (reason) => failures.push(reason),
@@ -186,20 +185,15 @@ test('what is no state log is set aside', () => {
   expectSetAside(folder);
 });
 
-test('a state file of an older version that is damaged is set aside', () => {
+test.each([
+  ['has no agent', ['set', 'series', {}]],
+  ['has no budget', ['set', 'agent', { id: 'x', node: 'node-a' }]],
+])('a log that is whole but %s is set aside', async (_, change) => {
   const folder = fresh();
-  writeFileSync(join(folder, 'state.json'), 'damaged');
+  const segment = await openSegment(folder, 1);
+  await segment.append(encodeBatch([JSON.stringify(change)]));
   expectSetAside(folder);
 });
-
-test.each([null, 7, [], {}, { id: 'x' }])(
-  'a state file that is whole but no state of an agent is set aside: %j',
-  (state) => {
-    const folder = fresh();
-    writeOldState(join(folder, 'state.json'), state);
-    expectSetAside(folder);
-  },
-);
 
 test('after a damaged batch, what was kept before it goes on, and a sentence says so', async () => {
   const folder = fresh();
@@ -217,61 +211,22 @@ test('after a damaged batch, what was kept before it goes on, and a sentence say
 
 test('what cannot be moved away stays, and a sentence says so', () => {
   const folder = fresh();
-  writeFileSync(join(folder, 'state.json'), 'damaged');
-  mkdirSync(join(folder, 'state.json.unusable-2026-11-21T090000Z'));
+  const name = 'state-0000000001.log';
+  writeFileSync(join(folder, name), 'damaged\ndamaged\n');
+  mkdirSync(join(folder, `${name}.unusable-2026-11-21T090000Z`));
   const { problem } = restoreState(folder, 'node-a', now);
-  expect(problem).toContain(`${join(folder, 'state.json')} `);
-  expect(readdirSync(folder)).toContain('state.json');
+  expect(problem).toContain(`${join(folder, name)} `);
+  expect(readdirSync(folder)).toContain(name);
 });
 
-test.each(['state.json', 'state-0000000001.log'])(
-  'a folder in the place of %s stays, and a sentence says so',
-  (name) => {
-    const folder = fresh();
-    mkdirSync(join(folder, name));
-    const { state, id, problem, first } = restoreState(folder, 'node-a', now);
-    expect({ state, first }).toEqual({ state: undefined, first: false });
-    expect(id).toMatch(uuid);
-    expect(problem).toContain(folder);
-    expect(readdirSync(folder)).toEqual([name]);
-  },
-);
-
-/** As an older version has left it. */
-function oldState(folder: string, count: number): void {
-  const { table, queue } = agent();
-  table.count(finding(), nine, count - 3);
-  const series = stateOf(table);
-  writeOldState(join(folder, 'state.json'), {
-    id: 'old',
-    node: 'node-a',
-    positions: { '/var/log/kern.log': position },
-    once,
-    series,
-    waiting: queue.flows,
-  });
-}
-
-test('the state file of an older version is taken over in one write, and removed', async () => {
+test('a folder in the place of a segment stays, and a sentence says so', () => {
   const folder = fresh();
-  oldState(folder, 40);
-  const restored = restoreState(folder, 'node-a', now);
-  expect(restored).toMatchObject({ id: 'old', first: false, problem: undefined });
-  const next = agent(restored);
-  expect(await keep(folder, next, { id: 'old', restored })).toEqual([]);
+  mkdirSync(join(folder, 'state-0000000001.log'));
+  const { state, id, problem, first } = restoreState(folder, 'node-a', now);
+  expect({ state, first }).toEqual({ state: undefined, first: false });
+  expect(id).toMatch(uuid);
+  expect(problem).toContain(folder);
   expect(readdirSync(folder)).toEqual(['state-0000000001.log']);
-  expect(restoreState(folder, 'node-a', now).state?.series).toEqual(stateOf(next.table));
-});
-
-test('a state file of an older version counts if it is newer than the log', async () => {
-  const folder = fresh();
-  await keep(folder, agent());
-  oldState(folder, 40);
-  const newer = new Date(Date.now() + 60_000);
-  utimesSync(join(folder, 'state.json'), newer, newer);
-  expect(restoreState(folder, 'node-a', now).state?.series.series).toMatchObject([{ count: 40 }]);
-  utimesSync(join(folder, 'state.json'), 0, 0);
-  expect(restoreState(folder, 'node-a', now).state?.series.series).toMatchObject([{ count: 3 }]);
 });
 
 test('a folder that cannot be written to is a failure of each write, and of nothing else', async () => {

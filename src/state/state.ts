@@ -1,6 +1,6 @@
+/** Keeps on disk what an agent must not forget, as a log of changes, and reads it again after a restart. */
 import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
-import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../model/log-line.ts';
@@ -13,7 +13,6 @@ import { windowLength } from '../series/window.ts';
 import type { Json, Position } from '../sources/source.ts';
 import type { QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { readKeptValues } from './kept-state.ts';
-import { readState } from './old-state-file.ts';
 import { readSegments } from './read-segments.ts';
 import { segmentFile, type SegmentSizes } from './segments.ts';
 
@@ -29,8 +28,7 @@ export interface AgentState {
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
-  /** Earlier versions kept none. */
-  budget?: WriteBudgetState | undefined;
+  budget: WriteBudgetState;
   audit?: AuditState | undefined;
   /** Those of the node, and when the agent was alive that knew them; as they were read. */
   pods?: { records: readonly unknown[]; alive: unknown } | undefined;
@@ -45,12 +43,7 @@ export interface Restored {
   first: boolean;
   /** What lies in the folder. */
   segments: Readonly<SegmentSizes>;
-  /** File of an older version that the state was read from; the next that is written takes its place. */
-  replaced: string | undefined;
 }
-
-/** In the folder of the state; earlier versions wrote it. */
-const oldStateFile = 'state.json';
 
 /** Enough to know a state: its checksum says that the rest is as it was written. */
 const shape = z.looseObject({
@@ -67,6 +60,7 @@ const shape = z.looseObject({
   }),
   waiting: z.array(z.unknown()),
   incidents: z.optional(z.looseObject({})),
+  budget: z.looseObject({ left: z.number(), at: z.number() }),
 });
 
 /** Reads what an earlier run has kept for this node in a folder. What cannot be used is set aside, and a sentence says so. Never throws. */
@@ -76,7 +70,6 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     id: randomUUID(),
     first: false,
     segments: new Map() as SegmentSizes,
-    replaced: undefined,
   };
   try {
     const found = findState(folder);
@@ -89,7 +82,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     const problem =
       found.damage &&
       `${folder}: ${found.damage}. Going on with what was kept before; drops counted after it and not read again are missing`;
-    return { state, id: state.id, problem, first: false, segments: found.segments, replaced: found.replaced };
+    return { state, id: state.id, problem, first: false, segments: found.segments };
   } catch (error) {
     return {
       ...fresh,
@@ -102,32 +95,22 @@ export interface Found {
   /** In the shape of `AgentState`, if nothing is wrong with it. */
   state: unknown;
   saved: Millis;
-  /** Why nothing of it can be used. */
-  unusable?: string | undefined;
   /** Why not all of it was read. */
   damage?: string | undefined;
   files: readonly string[];
   segments: Readonly<SegmentSizes>;
-  replaced: string | undefined;
 }
 
-/** The log of changes, or the file of a version before it, whichever was written later. Throws when it cannot be read. */
+/** Reads the log of changes in a folder; undefined where there is none. Throws when it cannot be read. */
 export function findState(folder: string): Found | undefined {
   const { segments, values, damage, saved } = readSegments(folder);
-  const file = join(folder, oldStateFile);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
-  const old = readState(file);
-  if (old.kind === 'unreadable' && segments.size === 0) throw new Error(old.reason);
-  const found = { state: undefined, files, segments, saved, replaced: undefined };
-  if (old.kind === 'state' && old.saved > saved)
-    return { ...found, state: old.state, files: [file, ...files], saved: old.saved, replaced: file };
-  if (segments.size > 0) return { ...found, state: readKeptValues(values), damage };
-  return old.kind === 'unusable' ? { ...found, unusable: old.reason, files: [file] } : undefined;
+  return segments.size === 0 ? undefined : { state: readKeptValues(values), damage, files, segments, saved };
 }
 
 /** Why what was found is no state that an agent can go on with; undefined if it is one. */
-export function unusableReason({ state, unusable: reason, damage }: Found): string | undefined {
-  return reason ?? (shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent'));
+export function unusableReason({ state, damage }: Found): string | undefined {
+  return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
 
 /** How far ahead of the clock a time may be that is kept under one of these names; under all others are past times. */
