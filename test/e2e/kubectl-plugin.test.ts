@@ -30,7 +30,7 @@ const sending = {
   protocol: 'TCP',
   port: '443',
   peer: 'external/192.0.2.7',
-  policy: `NetworkPolicy/${shop}/cart-egress`,
+  policy: 'NetworkPolicy/shop/cart-egress',
 };
 
 let controlPlane: Connection;
