@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readReplayOptions } from '../src/commands/options/replay-options.ts';
+import { readReplayOptions, replayCommand } from '../src/commands/options/replay-options.ts';
 import { describeEvents } from '../src/events/describe.ts';
 import type { CoreEvent } from '../src/events/event.ts';
 import { replay } from '../src/commands/replay/replay.ts';
@@ -47,16 +47,8 @@ export async function picture(): Promise<string> {
 
 async function eventsOf(files: readonly string[], log: string): Promise<CoreEvent[]> {
   const pods = files.flatMap((file) => ['--pods', join(samples, file)]);
-  const options = readReplayOptions([
-    ...pods,
-    '--now',
-    '2026-11-21T20:00:00Z',
-    '--output',
-    'json',
-    '--quiet',
-    join(samples, log),
-  ]);
-  if (options === 'help') throw new Error('asked for a replay, got the help');
+  const args = [...pods, '--now', '2026-11-21T20:00:00Z', '--output', 'json', '--quiet', join(samples, log)];
+  const options = readReplayOptions(replayCommand().parse(args, { from: 'user' }));
   let out = '';
   const streams = {
     stdin: Readable.from([]),

@@ -4,7 +4,7 @@ import { printable } from '../platform/printable.ts';
 import { printReport } from '../report/report.ts';
 import { ReportError } from '../report/report-error.ts';
 import type { ReportCommandOptions } from './options/report-options.ts';
-import type { Streams } from './streams.ts';
+import type { Streams } from './terminal.ts';
 
 /** Returns the exit status. */
 export async function report(options: ReportCommandOptions, streams: Streams, now = Date.now()): Promise<0 | 1 | 2> {

@@ -1,7 +1,7 @@
 /** The files of `--pods`. */
 import type { Json } from '../platform/json.ts';
 import { readSnapshot, type Snapshot } from '../kubernetes/snapshot.ts';
-import { UsageError } from './options/usage-error.ts';
+import { UsageError } from './options/command.ts';
 
 /** The command whose output `--pods` takes. */
 export const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
@@ -15,6 +15,6 @@ export function readSavedObjects(files: readonly string[], alsoTake: (document: 
   if (snapshot.unusable.length === 0) return snapshot;
   throw new UsageError(
     [...snapshot.unusable.map((reason) => `--pods ${reason}`), `nothing was read. For --pods: ${saveCommand}`],
-    'replay',
+    'kube-netfilter-tailer replay',
   );
 }

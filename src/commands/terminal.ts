@@ -1,6 +1,17 @@
-/** What commands that print tables share. */
+/** What commands share that print: where to, in which colours, and how wide. */
+import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { cutBytes, printable } from '../platform/printable.ts';
+
+/** Where output goes; parameters, so that tests can look. */
+export interface Streams {
+  stdin: Readable;
+  /** Synchronous: what was written is out, or throws EPIPE. */
+  out: (text: string) => void;
+  err: (text: string) => void;
+  /** For the progress bar. */
+  terminal: NodeJS.WriteStream | undefined;
+}
 
 /** Puts colour around a text. */
 export type Paint = (

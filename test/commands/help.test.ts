@@ -1,59 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { completion, manual } from '../../src/commands/help/help.ts';
-import { readHelp } from '../../src/commands/help/read-help.ts';
-import { wrapped } from '../../src/commands/help/wrap.ts';
-import { replayHelp } from '../../src/commands/options/replay-options.ts';
-import { runHelp } from '../../src/commands/options/run-options.ts';
-import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { completionScript, type Shell } from '../../src/commands/help/completion.ts';
+import { createProgram, manualPage } from '../../src/commands/help/program.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { helpOf } from './parsed.ts';
 import { program } from './program.ts';
 
 const path = temporaryFolder();
 
-const of = (help: string, name: string) => readHelp('any', help).options.find(({ long }) => long === name);
-
-describe('the help of a command is read as its options', () => {
-  test('with a short form, and values that stand each in a line', () => {
-    expect(of(replayHelp, 'output')).toMatchObject({
-      short: 'o',
-      value: 'FORMAT',
-      choices: ['table', 'wide', 'json', 'yaml', 'audit', 'mermaid', 'html'],
-    });
-  });
-  test('without a value', () => {
-    expect(of(replayHelp, 'quiet')).toMatchObject({ short: 'q', value: undefined, choices: [] });
-  });
-  test('with the variable that sets it, and its text in the next line', () => {
-    expect(of(runHelp, 'pod-cache')).toEqual({
-      short: undefined,
-      long: 'pod-cache',
-      value: 'node|cluster',
-      choices: ['node', 'cluster'],
-      text: expect.stringMatching(/^Pods /),
-    });
-  });
-  test('with values in a sentence', () => {
-    const help = '  --how WORD  the way: slow (default), fast or none\n';
-    expect(of(help, 'how')?.choices).toEqual(['slow', 'fast', 'none']);
-  });
-  test('several in a line as one each', () => {
-    const { options } = readHelp('any', '      --context, --as\n                as for kubectl\n');
-    expect(options.map(({ long, value, text }) => [long, value, text])).toEqual([
-      ['context', 'VALUE', 'as for kubectl'],
-      ['as', 'VALUE', 'as for kubectl'],
-    ]);
-  });
-  test('and nothing of its examples', () => {
-    const help =
-      'Usage: x\n\n  kube-netfilter-tailer replay --pods FILE\n\n  -q, --quiet  no summary\n\nExit status\n  0  well\n';
-    expect(readHelp('any', help).options.map(({ long, text }) => [long, text])).toEqual([['quiet', 'no summary']]);
-  });
-});
+const completion = (shell: Shell): string => completionScript(shell, createProgram().commands);
+const manual = (): string => manualPage(createProgram());
 
 describe('completion in bash', () => {
-  const script = completion(['bash']);
+  const script = completion('bash');
   test.each<[string, string[], string[]]>([
     ['of a command', ['re'], ['replay', 'report']],
     ['of an option', ['replay', '--ou'], ['--output']],
@@ -79,15 +39,11 @@ describe('completion in bash', () => {
 });
 
 test('what completes kubectl drops prints its words, and that no file belongs there', () => {
-  const words = execFileSync('sh', { input: completion(['kubectl']), encoding: 'utf8' })
+  const words = execFileSync('sh', { input: completion('kubectl'), encoding: 'utf8' })
     .trim()
     .split('\n');
   expect(words).toEqual(expect.arrayContaining(['top', 'why', '--all-namespaces', '--since', '--watch']));
   expect(words.at(-1)).toBe(':4');
-});
-
-test.each([[[]], [['tcsh']], [['bash', 'zsh']]])('completion refuses %j', (args) => {
-  expect(() => completion(args)).toThrow(UsageError);
 });
 
 test('the manual page has a section for each command, and no line of help is taken for an instruction', () => {
@@ -110,26 +66,7 @@ test('the manual page has no line that a terminal of 80 columns breaks, and ever
   expect(lines.length).toBeGreaterThan(100);
   const long = lines.filter((line) => line.length > 71);
   expect(long.filter((line) => line.trim().includes(' '))).toEqual([]);
-  expect(lines.join(' ').split(/\s+/)).toEqual(expect.arrayContaining(runHelp.trim().split(/\s+/)));
-});
-
-describe('help on a terminal', () => {
-  test.each([40, 60, 80, 100])('has no line past %i columns that could be broken, and every word', (columns) => {
-    for (const help of [runHelp, replayHelp]) {
-      const text = wrapped(help, columns);
-      expect(text.split(/\s+/)).toEqual(help.split(/\s+/));
-      const long = text.split('\n').filter((line) => line.length > columns && line.trim().includes(' '));
-      expect(long.filter((line) => !/^ *\S+(?: \S+)? {2,}\S+$|^ *-/.test(line))).toEqual([]);
-    }
-  });
-  test('goes on below where the text of an option begins', () => {
-    expect(wrapped('  --pods FILE  one two three four five', 32)).toBe(
-      '  --pods FILE  one two three\n               four five',
-    );
-  });
-  test('is as it is where all fits', () => {
-    expect(wrapped(replayHelp, 200)).toBe(replayHelp);
-  });
+  expect(lines.join(' ').split(/\s+/)).toEqual(expect.arrayContaining(helpOf('run').trim().split(/\s+/)));
 });
 
 test('man and completion print to standard output', async () => {
@@ -139,7 +76,7 @@ test('man and completion print to standard output', async () => {
     program(['completion', 'tcsh']),
   ]);
   expect([man.status, man.out]).toEqual([0, manual()]);
-  expect([fish.status, fish.out]).toEqual([0, completion(['fish'])]);
+  expect([fish.status, fish.out]).toEqual([0, completion('fish')]);
   expect([wrong.status, wrong.out]).toEqual([2, '']);
 });
 
@@ -158,7 +95,7 @@ describe('what a reader asks for first', () => {
   test.each([
     [['replay'], /^Usage: kube-netfilter-tailer replay /],
     [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
-    [[], /^kube-netfilter-tailer \d/],
+    [[], /^Usage: kube-netfilter-tailer COMMAND/],
   ])('help %j is the help of that command', async (command, shown) => {
     expect(await program(['help', ...command])).toMatchObject({
       status: 0,

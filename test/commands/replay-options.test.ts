@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type ReplayOptions, readReplayOptions, replayHelp } from '../../src/commands/options/replay-options.ts';
-import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { type ReplayOptions, readReplayOptions } from '../../src/commands/options/replay-options.ts';
+import { UsageError } from '../../src/commands/options/command.ts';
 import { subjectsOf } from '../subject.ts';
+import { asksForHelp, helpOf, parsed } from './parsed.ts';
 
 const defaults: ReplayOptions = {
   pods: [],
@@ -27,7 +28,7 @@ const defaults: ReplayOptions = {
 /** The problems of a wrong command line, one a line. */
 function problemsOf(...args: string[]): string[] {
   try {
-    readReplayOptions(args);
+    readReplayOptions(parsed('replay', ...args));
   } catch (error) {
     expect(error).toBeInstanceOf(UsageError);
     const lines = (error as Error).message.split('\n');
@@ -92,14 +93,14 @@ test.each<[string[], Partial<ReplayOptions>]>([
   [['--explain', 'a line'], { explain: 'a line', logs: [] }],
   [['--explain=-a line'], { explain: '-a line', logs: [] }],
 ])('the command line %j', (args, expected) => {
-  expect(readReplayOptions(args, { clock })).toStrictEqual({ ...defaults, ...expected });
+  expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({ ...defaults, ...expected });
 });
 
 describe('help is shown for the command line', () => {
   test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(
     'the command line %j',
     (args) => {
-      expect(readReplayOptions(args)).toBe('help');
+      expect(asksForHelp('replay', ...args)).toBe(true);
     },
   );
 
@@ -121,12 +122,16 @@ describe('help is shown for the command line', () => {
       'pod',
       'color',
     ]) {
-      expect(replayHelp).toContain(`--${option}`);
+      expect(helpOf('replay')).toContain(`--${option}`);
     }
   });
 
   test('fits a terminal', () => {
-    expect(replayHelp.split('\n').filter((line) => line.length > 120)).toStrictEqual([]);
+    expect(
+      helpOf('replay')
+        .split('\n')
+        .filter((line) => line.length > 120),
+    ).toStrictEqual([]);
   });
 });
 
@@ -138,9 +143,6 @@ describe('a wrong command line is refused', () => {
     // A lone number is no time: V8 would take it for a month.
     [['kern.log', '--now', '5'], '--now 5'],
     [['kern.log', '--boot-time', '1795232531'], '--boot-time 1795232531'],
-    [['kern.log', '-x'], '-x'],
-    [['kern.log', '--quiet=yes'], '--quiet'],
-    [['kern.log', '--node'], '--node'],
     [['kern.log', '--node', ''], '--node'],
     [['kern.log', '-n', ''], '--namespace'],
     [['kern.log', '--since', '5'], '--since 5'],
@@ -154,6 +156,9 @@ describe('a wrong command line is refused', () => {
     [[]],
     [['--pods', 'a.json']],
     [['kern.log', '-o', '']],
+    [['kern.log', '-x']],
+    [['kern.log', '--quiet=yes']],
+    [['kern.log', '--node']],
     [['kern.log', '--explain', 'a line']],
     [['kern.log', '--writes', '-o', 'audit']],
     [['kern.log', '--writes', '-o', 'wide']],
@@ -192,7 +197,7 @@ describe('a wrong command line is refused', () => {
 });
 
 test('a page is not written to a terminal', () => {
-  expect(() => readReplayOptions(['kern.log', '-o', 'html'], { isTerminal: true })).toThrow(UsageError);
+  expect(() => readReplayOptions(parsed('replay', 'kern.log', '-o', 'html'), { isTerminal: true })).toThrow(UsageError);
 });
 
 test.each([
@@ -202,7 +207,6 @@ test.each([
   ['-0530', '2026-07-01T17:30:00.000Z'],
   ['UTC', '2026-07-01T12:00:00.000Z'],
 ])('noon of 1 July in the time zone %s', (zone, expected) => {
-  const options = readReplayOptions(['kern.log', `--time-zone=${zone}`]);
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readReplayOptions(parsed('replay', 'kern.log', `--time-zone=${zone}`));
   expect(new Date(options.zone(2026, 6, 1, 12, 0, 0)).toISOString()).toBe(expected);
 });

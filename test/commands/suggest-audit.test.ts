@@ -9,6 +9,7 @@ import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import { linesOf, row } from '../report/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { parsed } from './parsed.ts';
 
 const path = temporaryFolder();
 
@@ -52,8 +53,7 @@ async function suggested(
 ): Promise<{ status: number; out: string; err: string }> {
   const ends = ['--from', 'batch/worker-7', '--to', 'shop/postgres-0', '--port', port];
   const audit = files.flatMap((file) => ['--audit', path(file)]);
-  const options = readWhyOptions([...ends, '--policies', path('cluster.json'), ...audit], 'suggest');
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readWhyOptions(parsed('suggest', ...ends, '--policies', path('cluster.json'), ...audit));
   let [out, err] = ['', ''];
   const status = await suggestPolicies(options, {
     out: (text) => void (out += text),

@@ -4,6 +4,7 @@ import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
 import { json, refuse, type ScriptedServer, startScriptedServer } from '../kubernetes/scripted-server.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
+import { parsed } from './parsed.ts';
 
 /** Lists that are larger than an answer may be, of a server that sends them. */
 
@@ -54,8 +55,7 @@ async function ask(
     else if (path === large) json(response, 200, { ...known, items: [], filling: 'x'.repeat(17 * 2 ** 20) });
     else json(response, known === undefined ? 404 : 200, known ?? {});
   });
-  const options = readWhyOptions(['--from', from, '--to', 'shop/web-0', '--port', '80'], command);
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readWhyOptions(parsed(command, '--from', from, '--to', 'shop/web-0', '--port', '80'));
   let text = '';
   const take = (part: string): void => void (text += part);
   const run = command === 'why' ? why : suggestPolicies;

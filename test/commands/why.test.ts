@@ -7,6 +7,7 @@ import { expectLines } from '../expected-file.ts';
 import { calico, networkPolicy } from '../policies/objects.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
+import { parsed } from './parsed.ts';
 
 const path = temporaryFolder();
 
@@ -197,8 +198,7 @@ interface Ran {
 
 async function ranSuggest(from: string, to: string, port: string, files: string[]): Promise<Ran> {
   const args = ['--from', from, '--to', to, '--port', port, ...files.flatMap((file) => ['--policies', path(file)])];
-  const options = readWhyOptions(args, 'suggest');
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readWhyOptions(parsed('suggest', ...args));
   const ran: Ran = { status: -1, out: '', err: '' };
   ran.status = await suggestPolicies(options, {
     out: (text) => void (ran.out += text),
@@ -218,8 +218,7 @@ async function run(from: string, to: string, port: string, files: string[], ...m
     ...files.flatMap((file) => ['--policies', path(file)]),
     ...more,
   ];
-  const options = readWhyOptions(args, 'why');
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readWhyOptions(parsed('why', ...args));
   const ran: Ran = { status: -1, out: '', err: '' };
   ran.status = await why(options, { out: (text) => void (ran.out += text), err: (text) => void (ran.err += text) });
   return ran;
@@ -327,7 +326,7 @@ test('the wording of verdicts and errors is as expected', async () => {
 
 function problemOf(args: string[]): string {
   try {
-    readWhyOptions(args, 'why');
+    readWhyOptions(parsed('why', ...args));
   } catch (error) {
     return (error as Error).message;
   }
@@ -440,10 +439,8 @@ test('who closes the output early still gets the verdict as the status', async (
 test('an output that cannot be written is no verdict', async () => {
   const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
   const options = readWhyOptions(
-    ['--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')],
-    'why',
+    parsed('why', '--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')),
   );
-  if (options === 'help') throw new Error('no help was asked for');
   const status = await why(options, {
     out: () => {
       throw full;

@@ -2,47 +2,34 @@
 import { mkdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { completion } from '../../src/commands/help/help.ts';
-import { runConfig } from '../../src/commands/options/config-options.ts';
 import { readDropsOptions } from '../../src/commands/options/drops-options.ts';
 import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { readReportOptions } from '../../src/commands/options/report-options.ts';
-import { readRunOptions } from '../../src/commands/options/run-options.ts';
 import { readTopOptions } from '../../src/commands/options/top-options.ts';
-import { UsageError } from '../../src/commands/options/usage-error.ts';
+import { UsageError } from '../../src/commands/options/command.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
-import { program, replay } from './program.ts';
+import { parsed } from './parsed.ts';
+import { replay } from './program.ts';
 import { cluster, drop, policyDeny, policyDenyText, stamped, writerIn } from './scene.ts';
 
 const path = temporaryFolder();
 const write = writerIn(path);
 
 describe('run', () => {
-  test.each<[string[], ...string[]]>([
-    [['--colour', 'red'], '--colour: there is no such option'],
-    [['--nod', 'a'], '--nod: there is no such option; did you mean --node?'],
-    [['--logLevel=debug'], '--logLevel: there is no such option; did you mean --log-level?'],
-    [['--STATE_DIR', '/a'], '--STATE_DIR: there is no such option; did you mean --state-dir?'],
-    [['--hepl'], '--hepl: there is no such option; did you mean --help?'],
-    [['kern.log'], 'kern.log: is no option; each begins with --'],
-    [['--', '--node'], '--node: is no option; each begins with --'],
-    [['--node'], '--node: has no value'],
-    [['--include-noise'], '--include-noise: has no value'],
-    [
-      ['--max-nodes', '--log-level', 'debug'],
-      '--max-nodes: has no value; for one that begins with -: --max-nodes=--log-level',
-    ],
-    [['--help=yes'], '--help: takes no value'],
-    [['-x'], '-x: there is no such option'],
-    [['--no-node'], '--no-node: there is no such option'],
-    [
-      ['--colour', 'red', 'kern.log'],
-      '--colour: there is no such option',
-      'kern.log: is no option; each begins with --',
-    ],
-    [['--colour=red', 'kern.log'], '--colour: there is no such option', 'kern.log: is no option; each begins with --'],
-  ])('says what is wrong with %j', (args, ...problems) => {
-    expect(() => readRunOptions(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError(problems, 'run'));
+  test.each<[string[], string]>([
+    [['--colour', 'red'], "unknown option '--colour'"],
+    [['--nod', 'a'], "unknown option '--nod' (Did you mean --node?)"],
+    [['--logLevel=debug'], "unknown option '--logLevel=debug'"],
+    [['--hepl'], "unknown option '--hepl' (Did you mean --help?)"],
+    [['kern.log'], "too many arguments for 'run'. Expected 0 arguments but got 1."],
+    [['--', '--node'], "too many arguments for 'run'. Expected 0 arguments but got 1."],
+    [['--node'], "option '--node <NAME>' argument missing"],
+    [['--include-noise'], "option '--include-noise <true|false>' argument missing"],
+    [['--help=yes'], "unknown option '--help=yes'"],
+    [['-x'], "unknown option '-x'"],
+    [['--colour', 'red', 'kern.log'], "unknown option '--colour'"],
+  ])('says what is wrong with %j', (args, problem) => {
+    expect(() => parsed('run', ...args)).toThrow(new UsageError([problem], 'kube-netfilter-tailer run'));
   });
 });
 
@@ -92,21 +79,24 @@ describe('replay', () => {
     [['-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '-'], ['standard input (-) can be read only once']],
     [['--pods', '-', '--pods', '-', 'kern.log'], ['standard input (-) can be read only once']],
-    [['kern.log', '--colour'], ['--colour: there is no such option; did you mean --color?']],
-    [['kern.log', '-x'], ['-x: there is no such option']],
-    [['kern.log', '--quiet=yes'], ['--quiet: takes no value']],
-    [['kern.log', '--node'], ['--node: has no value']],
+    [['kern.log', '--colour'], ["unknown option '--colour' (Did you mean --color?)"]],
+    [['kern.log', '-x'], ["unknown option '-x'"]],
+    [['kern.log', '--quiet=yes'], ["unknown option '--quiet=yes'"]],
+    [['kern.log', '--node'], ["option '--node <NAME>' argument missing"]],
     [['kern.log', '--node', ''], ['--node: has no value']],
     [
-      ['--poods', 'kern.log', '--nodee', '--now=x'],
+      ['--color=x', '--time-zone=x', '--now=x'],
       [
-        '--poods: there is no such option; did you mean --pods?',
-        '--nodee: there is no such option; did you mean --node?',
+        '--color x: must be one of auto, always, never',
         '--now x: must be a time such as 2026-11-21T03:42:11Z',
+        '--time-zone x: is no time zone; try Europe/Berlin, UTC or +02:00',
+        'no LOG is named; - reads standard input',
       ],
     ],
   ])('says what is wrong with %j', (args, problems) => {
-    expect(() => readReplayOptions(args)).toThrow(new UsageError(problems, 'replay'));
+    expect(() => readReplayOptions(parsed('replay', ...args))).toThrow(
+      new UsageError(problems, 'kube-netfilter-tailer replay'),
+    );
   });
 });
 
@@ -119,26 +109,28 @@ describe('report', () => {
     ],
     [['a.ndjson', '-o', 'yaml'], '--output yaml: must be one of html, table, markdown, csv, json'],
     [['-', '--baseline', '-'], 'standard input (-) can be read only once'],
-    [['a.ndjson', '--basline=b'], '--basline: there is no such option; did you mean --baseline?'],
-    [['a.ndjson', '--db'], '--db: has no value'],
+    [['a.ndjson', '--basline=b'], "unknown option '--basline=b' (Did you mean --baseline?)"],
+    [['a.ndjson', '--db'], "option '--db <FILE>' argument missing"],
   ])('says what is wrong with %j', (args, problem) => {
-    expect(() => readReportOptions(args, false)).toThrow(new UsageError([problem], 'report'));
+    expect(() => readReportOptions(parsed('report', ...args), false)).toThrow(
+      new UsageError([problem], 'kube-netfilter-tailer report'),
+    );
   });
 });
 
 test('report does not print the page on a terminal', () => {
-  expect(() => readReportOptions(['a.ndjson'], true)).toThrow(
+  expect(() => readReportOptions(parsed('report', 'a.ndjson'), true)).toThrow(
     new UsageError(
       ['--output html: write the page to a file (report … > report.html), or take --output table'],
-      'report',
+      'kube-netfilter-tailer report',
     ),
   );
-  expect(readReportOptions(['a.ndjson', '-o', 'csv'], true)).toMatchObject({ output: 'csv' });
+  expect(readReportOptions(parsed('report', 'a.ndjson', '-o', 'csv'), true)).toMatchObject({ output: 'csv' });
 });
 
 describe('drops', () => {
   test.each<[string[], ...string[]]>([
-    [['a', 'b'], 'b: one Pod or workload at a time'],
+    [['a', 'b'], 'too many arguments. Expected 1 argument but got 2.'],
     [['Web'], 'Web: is not the name of a Pod'],
     [['web,type=Normal'], 'web,type=Normal: is not the name of a Pod'],
     [['pod/'], 'pod/: is not the name of a Pod'],
@@ -151,10 +143,9 @@ describe('drops', () => {
       ['constructor/a'],
       'constructor/a: must be POD, or one of deployment, statefulset, daemonset, replicaset, job, service and /NAME',
     ],
-    [['-n', 'shop', 'why'], 'why: stands first, before options; for the Pod of that name: pod/why'],
     [['-n', 'Shop'], '--namespace Shop: is no name of a Namespace'],
     [['-n', '../x'], '--namespace ../x: is no name of a Namespace'],
-    [['-n'], '-n: has no value'],
+    [['-n'], "option '-n, --namespace <NAMESPACE>' argument missing"],
     [['-l', ''], '--selector: must have 1 to 1000 characters'],
     [['-l', 'app=web', 'web-0'], '--selector and a name exclude each other'],
     [['-A', 'deploy/web'], 'deployment/web: is in one namespace; --all-namespaces excludes it'],
@@ -162,56 +153,44 @@ describe('drops', () => {
     [['-o', 'jsonpath={.x}'], '--output jsonpath={.x}: must be wide, json, yaml, name; for others: kubectl get events'],
     [['--since', '10'], '--since 10: must be a duration such as 90s, 10m or 2h'],
     [['--since', '0s'], '--since 0s: must be a duration such as 90s, 10m or 2h'],
-    [['--contxt', 'a'], '--contxt: there is no such option; did you mean --context?'],
+    [['--contxt', 'a'], "unknown option '--contxt' (Did you mean --context?)"],
   ])('says what is wrong with %j', (args, ...problems) => {
-    expect(() => readDropsOptions(args, 'kubectl drops')).toThrow(new UsageError(problems, '', 'kubectl drops'));
+    expect(() => readDropsOptions(parsed('kubectl drops', ...args))).toThrow(new UsageError(problems, 'kubectl drops'));
   });
 });
 
 describe('drops top', () => {
   test.each<[string[], ...string[]]>([
-    [['--sort', 'port'], '--sort port: must be rate, packets, last, from, to'],
+    [['--sort', 'port'], '--sort port: must be one of rate, packets, last, from, to'],
     [['--interval', '0'], '--interval 0: must be a whole number from 1 to 3600'],
     [['--interval', '1.5'], '--interval 1.5: must be a whole number from 1 to 3600'],
     [['--agents-port', '65536'], '--agents-port 65536: must be a whole number from 1 to 65535'],
     [['--agents-namespace', '../x'], '--agents-namespace ../x: is no name of a Namespace'],
     [['--node', '..'], '--node ..: is not the name of a Node'],
     [['--count', '3'], '--count: is for --plain'],
-    [['web-0'], 'web-0: is no option; each begins with --'],
+    [['web-0'], "too many arguments for 'top'. Expected 0 arguments but got 1."],
   ])('says what is wrong with %j', (args, ...problems) => {
-    expect(() => readTopOptions(args, 'kubectl drops', true)).toThrow(new UsageError(problems, 'top', 'kubectl drops'));
+    expect(() => readTopOptions(parsed('kubectl drops', 'top', ...args), true)).toThrow(
+      new UsageError(problems, 'kubectl drops top'),
+    );
   });
 });
 
-describe('config', () => {
-  test.each<[string[], string]>([
-    [[], 'print or check?'],
-    [['prnt'], 'there is no command config prnt; did you mean config print?'],
-    [['show'], 'there is no command config show'],
-    [['check', 'a', 'b'], 'config check takes one FILE'],
-    [['print', '-o', 'toml'], '--output toml: must be yaml or json'],
-    [['print', '--effectiv'], '--effectiv: there is no such option; did you mean --effective?'],
-  ])('says what is wrong with %j', (args, problem) => {
-    expect(() => runConfig(args, { NODE_NAME: 'node-a' })).toThrow(new UsageError([problem], 'config'));
-  });
-});
-
-test.each([
-  ['relpay', '; did you mean replay?'],
-  ['top', '; did you mean drops top?'],
-  ['xyz', ''],
-])('a command that there is not: %s', async (command, meant) => {
-  const { err } = await program([command, 'kern.log']);
-  expect(err).toBe(
-    `kube-netfilter-tailer: there is no command ${command}${meant}\nTry: kube-netfilter-tailer --help\n`,
-  );
-});
-
-test.each([
-  [[], 'completion: takes one of bash, zsh, fish, kubectl'],
-  [['csh'], 'completion csh: takes one of bash, zsh, fish, kubectl'],
-])('shells that completion does not know: %j', (args, problem) => {
-  expect(() => completion(args)).toThrow(new UsageError([problem], 'completion'));
+test.each<[string[], string]>([
+  [['config', 'prnt'], "unknown command 'prnt' (Did you mean print?)"],
+  [['config', 'show'], "unknown command 'show'"],
+  [['config', 'check'], "missing required argument 'FILE'"],
+  [['config', 'check', 'a', 'b'], "too many arguments for 'check'. Expected 1 argument but got 2."],
+  [['config', 'print', '--effectiv'], "unknown option '--effectiv' (Did you mean --effective?)"],
+  [['relpay', 'kern.log'], "unknown command 'relpay' (Did you mean replay?)"],
+  [['xyz'], "unknown command 'xyz'"],
+  [['completion'], "missing required argument 'SHELL'"],
+  [
+    ['completion', 'csh'],
+    "command-argument value 'csh' is invalid for argument 'SHELL'. Allowed choices are bash, zsh, fish, kubectl.",
+  ],
+])('says what is wrong with %j', (args, problem) => {
+  expect(() => parsed(...args)).toThrow(`kube-netfilter-tailer: ${problem}\nTry: `);
 });
 
 test('notes on the inputs of replay', async () => {

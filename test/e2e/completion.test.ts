@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completion } from '../../src/commands/help/help.ts';
+import { completionScript } from '../../src/commands/help/completion.ts';
+import { createProgram } from '../../src/commands/help/program.ts';
 import { createOwnFolder } from './own-folder.ts';
 
 /** Completion in real shells; bash has its own in test/commands/help.test.ts, as it is on every machine. */
@@ -11,7 +12,8 @@ let folder: string;
 
 beforeAll(() => {
   folder = createOwnFolder('completion');
-  for (const shell of ['zsh', 'fish'] as const) writeFileSync(join(folder, shell), completion([shell]));
+  for (const shell of ['zsh', 'fish'] as const)
+    writeFileSync(join(folder, shell), completionScript(shell, createProgram().commands));
   writeFileSync(join(folder, 'ask.zsh'), askZsh);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

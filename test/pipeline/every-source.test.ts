@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { readReplayOptions, type ReplayOptions } from '../../src/commands/options/replay-options.ts';
+import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { programNeedles } from '../../src/incidents/catalogue/needles.ts';
 import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import type { LogLine, Millis } from '../../src/model/log-line.ts';
@@ -22,6 +22,7 @@ import { fakeTime } from '../sources/fake-time.ts';
 import { openAtOnce } from '../sources/tail/at-once.ts';
 import { listening } from '../sources/heard.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { parsed } from '../commands/parsed.ts';
 
 /** A record has the same meaning whatever source it comes by, each with the needles that it has in the agent and in replay. */
 
@@ -133,7 +134,7 @@ function replayed(toText: (written: Written) => string): LoadedConfig {
     const taken: LogLine[] = [];
     const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
     const streams = { stdin: Readable.from([]), out: () => {}, err: () => {}, terminal: undefined };
-    const options = readReplayOptions(['--quiet', path]) as ReplayOptions;
+    const options = readReplayOptions(parsed('replay', '--quiet', path));
     const target = { pipeline, totals: createReadTotals(), streams, options };
     await readLog(
       openInput(path, () => streams.stdin),

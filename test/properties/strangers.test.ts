@@ -19,6 +19,7 @@ import { readReplayOptions, type ReplayOptions } from '../../src/commands/option
 import { replay } from '../../src/commands/replay/replay.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { canary, hostile, strangeLog, strangeObjects, templates } from './strangers.ts';
+import { parsed } from '../commands/parsed.ts';
 
 /*
  * Whatever stands in an object of the cluster, a line of a log or an answer of DNS: none of it steers who reads what is made of it.
@@ -47,7 +48,7 @@ async function run(objects: unknown, log: string, ...more: string[]): Promise<Pr
 
 function optionsOf(objects: unknown, ...args: string[]): ReplayOptions {
   const file = written('objects.json', JSON.stringify({ kind: 'List', items: objects }));
-  return readReplayOptions(['--pods', file, '--now', '2026-11-21T20:00:00Z', ...args]) as ReplayOptions;
+  return readReplayOptions(parsed('replay', '--pods', file, '--now', '2026-11-21T20:00:00Z', ...args));
 }
 
 function written(name: string, text: string): string {

@@ -5,6 +5,7 @@ import { readReplayOptions } from '../../src/commands/options/replay-options.ts'
 import type { CoreEvent } from '../../src/events/event.ts';
 import { replay } from '../../src/commands/replay/replay.ts';
 import { readSummary, type Summary } from './summary.ts';
+import { parsed } from '../commands/parsed.ts';
 
 export const samplesFolder = join(import.meta.dirname, '../../samples');
 
@@ -44,16 +45,18 @@ export async function replaySample(name: string): Promise<Outcome> {
 }
 
 async function run(name: string, output: string): Promise<{ out: string; err: string }> {
-  const options = readReplayOptions([
-    '--pods',
-    join(samplesFolder, 'cluster.json'),
-    '--now',
-    now,
-    '--output',
-    output,
-    join(samplesFolder, `${name}.log`),
-  ]);
-  if (options === 'help') throw new Error('asked for a replay, got the help');
+  const options = readReplayOptions(
+    parsed(
+      'replay',
+      '--pods',
+      join(samplesFolder, 'cluster.json'),
+      '--now',
+      now,
+      '--output',
+      output,
+      join(samplesFolder, `${name}.log`),
+    ),
+  );
   const written = { out: '', err: '' };
   const status = await replay(options, {
     stdin: Readable.from([]),

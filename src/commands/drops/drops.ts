@@ -2,7 +2,7 @@
 import { printable } from '../../platform/printable.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { type Paint, paintTerminal } from '../terminal.ts';
 import { AccessError, type Cluster, connectAsUser } from './cluster.ts';
 import { type Listed, listDrops, watchDrops } from './events.ts';

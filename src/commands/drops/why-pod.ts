@@ -5,7 +5,7 @@ import { at, type Json, list, text } from '../../platform/json.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, pathOf } from './cluster.ts';
 import { withStatus } from './drops.ts';

@@ -1,14 +1,14 @@
 /** `completion`: scripts for shells that complete commands, options and their values. */
-import type { CommandHelp, HelpOption } from './read-help.ts';
+import type { Command, Option } from 'commander';
 
 export const shells = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof shells)[number];
 
 const program = 'kube-netfilter-tailer';
-const files = /^(?:FILE|DIR|ROWS|LOG)$/;
+const files = /<(?:FILE|DIR|ROWS|LOG)>$/;
 
 /** Names and texts are those of our own help; texts are quoted all the same. */
-export function completionScript(shell: Shell, commands: readonly CommandHelp[]): string {
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
   switch (shell) {
     case 'bash':
       return bash(commands);
@@ -23,36 +23,43 @@ export function completionScript(shell: Shell, commands: readonly CommandHelp[])
   }
 }
 
-function flagsOf({ short, long }: HelpOption): string[] {
-  return [`--${long}`, ...(short === undefined ? [] : [`-${short}`])];
+function flagsOf({ short, long = '' }: Option): string[] {
+  return [long, ...(short === undefined ? [] : [short])];
 }
 
-function wordsOf({ options }: CommandHelp): string {
-  return options.flatMap(flagsOf).join(' ');
+function optionsOf(command: Command): readonly Option[] {
+  const own = command.commands.flatMap((sub) => (command.name() === 'drops' ? [] : sub.options));
+  return [...command.options, ...own];
+}
+
+function wordsOf(command: Command): string {
+  return [...command.commands.map((sub) => sub.name()), ...optionsOf(command).flatMap(flagsOf), '--help', '-h'].join(
+    ' ',
+  );
 }
 
 /** For zsh, too: it takes the same words. */
-function cases(commands: readonly CommandHelp[], indent: string): string {
-  return commands.map((command) => `${indent}${command.name}) words="${wordsOf(command)}" ;;\n`).join('');
+function cases(commands: readonly Command[], indent: string): string {
+  return commands.map((command) => `${indent}${command.name()}) words="${wordsOf(command)}" ;;\n`).join('');
 }
 
 /** What completes the value of an option, by `COMMAND:OPTION`. */
-function valueCases(commands: readonly CommandHelp[], indent: string): string {
+function valueCases(commands: readonly Command[], indent: string): string {
   return commands
-    .flatMap(({ name, options }) =>
-      options
-        .filter(({ value }) => value !== undefined)
+    .flatMap((command) =>
+      optionsOf(command)
+        .filter(({ required }) => required)
         .map((option) => {
           const pattern = flagsOf(option)
-            .map((flag) => `${name}:${flag}`)
+            .map((flag) => `${command.name()}:${flag}`)
             .join(' | ');
-          return `${indent}${pattern}) values="${option.choices.join(' ')}" ;;\n`;
+          return `${indent}${pattern}) values="${(option.argChoices ?? []).join(' ')}" ;;\n`;
         }),
     )
     .join('');
 }
 
-function bash(commands: readonly CommandHelp[]): string {
+function bash(commands: readonly Command[]): string {
   return `# Completion of ${program} for bash: source <(${program} completion bash)
 _kube_netfilter_tailer() {
   local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} words= values=-
@@ -79,7 +86,7 @@ complete -o filenames -F _kube_netfilter_tailer ${program}
 `;
 }
 
-function zsh(commands: readonly CommandHelp[]): string {
+function zsh(commands: readonly Command[]): string {
   return `#compdef ${program}
 # Completion of ${program} for zsh: source <(${program} completion zsh), or as _${program} in a folder of $fpath.
 _kube_netfilter_tailer() {
@@ -108,15 +115,15 @@ compdef _kube_netfilter_tailer ${program}
 `;
 }
 
-function fish(commands: readonly CommandHelp[]): string {
-  const lines = commands.flatMap(({ name, options }) => [
-    `complete -c ${program} -n __fish_use_subcommand -f -a ${name}`,
-    ...options.map(({ short, long, value, choices, text }) => {
-      const parts = [`complete -c ${program} -n '__fish_seen_subcommand_from ${name}' -l ${long}`];
-      if (short !== undefined) parts.push(`-s ${short}`);
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => [
+    `complete -c ${program} -n __fish_use_subcommand -f -a ${command.name()}`,
+    ...optionsOf(command).map(({ short, long = '', required, flags, argChoices: choices = [], description }) => {
+      const parts = [`complete -c ${program} -n '__fish_seen_subcommand_from ${command.name()}' -l ${long.slice(2)}`];
+      if (short !== undefined) parts.push(`-s ${short.slice(1)}`);
       if (choices.length > 0) parts.push(`-x -a '${choices.join(' ')}'`);
-      else if (value !== undefined) parts.push(files.test(value) ? '-r -F' : '-x');
-      parts.push(`-d '${shortened(text).replaceAll(/['\\]/g, String.raw`\$&`)}'`);
+      else if (required) parts.push(files.test(flags) ? '-r -F' : '-x');
+      parts.push(`-d '${shortened(description).replaceAll(/['\\]/g, String.raw`\$&`)}'`);
       return parts.join(' ');
     }),
   ]);
@@ -124,20 +131,21 @@ function fish(commands: readonly CommandHelp[]): string {
 }
 
 /** kubectl starts it as `kubectl_complete-drops`, and reads words and a last line that says: no files. */
-function kubectl(commands: readonly CommandHelp[]): string {
-  const drops = commands.filter(({ name }) => name === 'drops').map(wordsOf);
+function kubectl(commands: readonly Command[]): string {
+  const drops = commands.filter((command) => command.name() === 'drops').map(wordsOf);
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.
-for word in top why report ${drops.join(' ')}; do echo "$word"; done
+for word in ${drops.join(' ')}; do echo "$word"; done
 echo :4
 `;
 }
 
-function names(commands: readonly CommandHelp[]): string {
-  return [...commands.map(({ name }) => name), 'version'].join(' ');
+function names(commands: readonly Command[]): string {
+  return commands.map((command) => command.name()).join(' ');
 }
 
 /** A line of a list. */
 function shortened(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

@@ -1,26 +1,21 @@
 /** Options by which kubectl and its plugins find a cluster, and say who asks. */
+import type { Command, Option } from 'commander';
 import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 import { isLabel } from '../../platform/api-names.ts';
-import type { ParsedOptions } from './parse-options.ts';
+import { option } from './command.ts';
 
-export const clusterForms = {
-  namespace: { type: 'string', short: 'n' },
-  'all-namespaces': { type: 'boolean', short: 'A' },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  cluster: { type: 'string' },
-  user: { type: 'string' },
-  server: { type: 'string', short: 's' },
-  token: { type: 'string' },
-  as: { type: 'string' },
-  'as-group': { type: 'string' },
-  'as-uid': { type: 'string' },
-} as const;
+export const namespaceOptions: readonly Option[] = [
+  option('-n, --namespace <NAMESPACE>', 'default: that of the current context'),
+  option('-A, --all-namespaces', 'of all namespaces'),
+];
 
-export const clusterHelp = `  -n, --namespace NAMESPACE  default: that of the current context
-  -A, --all-namespaces       of all namespaces
-      --context, --kubeconfig, --cluster, --user, --server, --token, --as, --as-group, --as-uid
-                             as for kubectl`;
+export const kubectlOptions: readonly Option[] = [
+  ...['kubeconfig <FILE>', 'context <NAME>', 'cluster <NAME>', 'user <NAME>'].map((flag) => option(`--${flag}`, '')),
+  option('-s, --server <URL>', ''),
+  ...['token <TOKEN>', 'as <USER>'].map((flag) => option(`--${flag}`, '')),
+  option('--as-group <GROUP>', 'may be repeated', { many: true }),
+  option('--as-uid <UID>', ''),
+].map((each) => each.helpGroup('As for kubectl:'));
 
 export interface ClusterOptions {
   readonly flags: UserFlags;
@@ -29,23 +24,34 @@ export interface ClusterOptions {
   readonly allNamespaces: boolean;
 }
 
-export function readClusterOptions({ last, values, switches, problems }: ParsedOptions): ClusterOptions {
-  const namespace = last('namespace');
+export function readClusterOptions(command: Command, problems: string[]): ClusterOptions {
+  const {
+    namespace,
+    allNamespaces = false,
+    asGroup,
+    ...flags
+  } = command.optsWithGlobals<{
+    namespace?: string;
+    allNamespaces?: boolean;
+    asGroup?: readonly string[];
+    [flag: string]: unknown;
+  }>();
   if (namespace !== undefined && !isLabel(namespace))
     problems.push(`--namespace ${namespace}: is no name of a Namespace`);
+  const of = (name: string): string | undefined => flags[name] as string | undefined;
   return {
     namespace,
-    allNamespaces: switches.has('all-namespaces'),
+    allNamespaces,
     flags: {
-      kubeconfig: last('kubeconfig'),
-      context: last('context'),
-      cluster: last('cluster'),
-      user: last('user'),
-      server: last('server'),
-      token: last('token'),
-      as: last('as'),
-      asGroups: values['as-group'],
-      asUid: last('as-uid'),
+      kubeconfig: of('kubeconfig'),
+      context: of('context'),
+      cluster: of('cluster'),
+      user: of('user'),
+      server: of('server'),
+      token: of('token'),
+      as: of('as'),
+      asGroups: asGroup,
+      asUid: of('asUid'),
     },
   };
 }

@@ -1,10 +1,11 @@
+/** Options of `directory`. */
 import { isIP } from 'node:net';
+import type { Command } from 'commander';
 import { environment } from '../../config/config.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { type ListenAddress, parseListenAddress } from '../../telemetry/listen-address.ts';
 import { type LogLevel, logLevels } from '../../telemetry/logger.ts';
-import { parseOptions } from './parse-options.ts';
-import { UsageError } from './usage-error.ts';
+import { createCommand, option, pathOf, UsageError } from './command.ts';
 
 export interface DirectoryOptions {
   listen: ListenAddress;
@@ -21,80 +22,78 @@ export interface DirectoryOptions {
   podAddress: string;
 }
 
-export const directoryHelp = `Usage: kube-netfilter-tailer directory [OPTION...]
-
-The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS.
-For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
-
-  --listen [HOST]:PORT           (LISTEN_ADDRESS)
-      where agents ask. Default: :8443
-  --metrics-address [HOST]:PORT  (METRICS_ADDRESS)
-      where /metrics, /healthz and /readyz are served. Default: :9090
-  --account NAME                 (AGENT_ACCOUNT)
-      ServiceAccount of the agents, in the own namespace. Default: kube-netfilter-tailer
-  --config-map NAME              (DIRECTORY_CONFIG_MAP)
-      where its address and its certificate are published, in the own namespace. Default: kube-netfilter-tailer-directory
-  --log-level LEVEL              (LOG_LEVEL)
-      debug, info, warn or error. Default: info
-  --kubeconfig FILE
-      how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount
-
-POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP.
-
-Exit status
-  0  stopped in good order
-  2  an option is wrong, or it cannot begin
-`;
-
-const forms = {
-  listen: { type: 'string' },
-  'metrics-address': { type: 'string' },
-  account: { type: 'string' },
-  'config-map': { type: 'string' },
-  'log-level': { type: 'string' },
-  kubeconfig: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
+const presets = {
+  listen: ':8443',
+  metricsAddress: ':9090',
+  account: 'kube-netfilter-tailer',
+  configMap: 'kube-netfilter-tailer-directory',
+  logLevel: 'info',
+} as const;
+/** Variables that set the same. */
+const variables = {
+  listen: 'LISTEN_ADDRESS',
+  metricsAddress: 'METRICS_ADDRESS',
+  account: 'AGENT_ACCOUNT',
+  configMap: 'DIRECTORY_CONFIG_MAP',
+  logLevel: 'LOG_LEVEL',
 } as const;
 
-/** Reads the arguments after `directory`, and the environment. Throws a `UsageError` that lists all that is wrong. */
-export function readDirectoryOptions(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = environment(),
-): DirectoryOptions | 'help' {
-  const { last, switches, problems } = parseOptions(args, forms, false);
-  if (switches.has('help')) return 'help';
-  const given = (flag: string, variable: string, preset: string): string => last(flag) ?? (env[variable] || preset);
+export function directoryCommand(): Command {
+  const command = createCommand('directory', {
+    summary: 'whose an address is, for the agents of all nodes of a large cluster',
+    usage: '[OPTION...]',
+    about: `The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS. For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
+
+POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP.`,
+    exits: ['stopped in good order', '', 'an option is wrong, or it cannot begin'],
+  });
+  const add = (flags: string, text: string, key: keyof typeof presets): Command =>
+    command.addOption(option(flags, `${text}. Default: ${presets[key]} (${variables[key]})`));
+  add('--listen <[HOST]:PORT>', 'where agents ask', 'listen');
+  add('--metrics-address <[HOST]:PORT>', 'where /metrics, /healthz and /readyz are served', 'metricsAddress');
+  add('--account <NAME>', 'ServiceAccount of the agents, in the own namespace', 'account');
+  add('--config-map <NAME>', 'where its address and its certificate are published, in the own namespace', 'configMap');
+  add('--log-level <LEVEL>', 'debug, info, warn or error', 'logLevel');
+  const how = "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount";
+  return command.addOption(option('--kubeconfig <FILE>', how));
+}
+
+/** Reads the options, and the environment. Throws a `UsageError` that lists all that is wrong. */
+export function readDirectoryOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DirectoryOptions {
+  const problems: string[] = [];
+  const options = command.opts<Partial<Record<keyof typeof presets | 'kubeconfig', string>>>();
+  const given = (key: keyof typeof presets): string => options[key] ?? (env[variables[key]] || presets[key]);
   const need = (what: string, value: string, isRight: boolean, example: string): string => {
     if (!isRight) problems.push(`${what} ${JSON.stringify(value)}: must be ${example}`);
     return value;
   };
-  const name = (flag: string, variable: string, preset: string): string => {
-    const value = given(flag, variable, preset);
+  const name = (flag: string, key: keyof typeof presets): string => {
+    const value = given(key);
     return need(`--${flag}`, value, isSubdomain(value), 'a name such as kube-netfilter-tailer');
   };
   const ofPod = (variable: string, isRight: (value: string) => boolean): string => {
     const value = env[variable] ?? '';
     return need(variable, value, isRight(value), 'set to what the Pod has');
   };
-  const listenText = given('listen', 'LISTEN_ADDRESS', ':8443');
+  const listenText = given('listen');
   const listen = parseListenAddress(listenText);
   need('--listen', listenText, listen !== undefined, '[HOST]:PORT, for example :8443');
-  const metricsAddress = given('metrics-address', 'METRICS_ADDRESS', ':9090');
+  const metricsAddress = given('metricsAddress');
   need('--metrics-address', metricsAddress, parseListenAddress(metricsAddress) !== undefined, '[HOST]:PORT');
-  const level = given('log-level', 'LOG_LEVEL', 'info').toLowerCase();
+  const level = given('logLevel').toLowerCase();
   const logLevel = logLevels.find((each) => each === level);
   need('--log-level', level, logLevel !== undefined, 'debug, info, warn or error');
-  const options = {
+  const read = {
     listen: listen ?? { host: undefined, port: 0 },
     metricsAddress,
-    account: name('account', 'AGENT_ACCOUNT', 'kube-netfilter-tailer'),
-    configMap: name('config-map', 'DIRECTORY_CONFIG_MAP', 'kube-netfilter-tailer-directory'),
-    kubeconfig: last('kubeconfig'),
+    account: name('account', 'account'),
+    configMap: name('config-map', 'configMap'),
+    kubeconfig: options.kubeconfig,
     logLevel: logLevel ?? 'info',
     podName: ofPod('POD_NAME', isSubdomain),
     podNamespace: ofPod('POD_NAMESPACE', isLabel),
     podAddress: ofPod('POD_IP', (value) => isIP(value) !== 0),
   };
-  if (problems.length > 0) throw new UsageError(problems, 'directory');
-  return options;
+  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
+  return read;
 }

@@ -1,31 +1,41 @@
-/** Help and options of `doctor`. */
+/** Options of `doctor`. */
+import type { Command } from 'commander';
 import { environment, loadUsableConfig, type UsableConfig } from '../../config/config.ts';
 import { ownPod, type PodName } from '../doctor/own-pod.ts';
-import { readSettingOptions, settingsHelp } from './setting-options.ts';
-import { UsageError } from './usage-error.ts';
+import { createCommand, option, problemsOf } from './command.ts';
+import { addSettings, readSettings } from './run-options.ts';
 
-export const doctorHelp = `Usage: kube-netfilter-tailer doctor [--output text|json] [OPTION...]
-       kube-netfilter-tailer doctor --send-test-event [--pod NAMESPACE/NAME] [OPTION...]
-       kube-netfilter-tailer doctor --enable-logging [--output text|json] [OPTION...]
-
-Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration,
-a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.
-
-  -o, --output FORMAT    text (default), or json: one object (docs/doctor.md)
-  --send-test-event      write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod
-                         (POD_NAME, POD_NAMESPACE), or else on the Node
-  --pod NAMESPACE/NAME   on that Pod
-  --enable-logging       find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it
-                         costs. Nothing is applied
-
-All options of "run":
-
-${settingsHelp}
-Exit status
-  0  all is well, or there are only warnings; with --enable-logging: there is a way
-  1  there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log
-  2  the command line is wrong
-`;
+export function doctorCommand(): Command {
+  const command = createCommand('doctor', {
+    summary: 'check prerequisites, and say what to do',
+    usage: '[--send-test-event | --enable-logging] [OPTION...]',
+    about: `Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.`,
+    exits: [
+      'all is well, or there are only warnings; with --enable-logging: there is a way',
+      'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',
+      'the command line is wrong',
+    ],
+  })
+    .addOption(
+      option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/doctor.md)', {
+        choices: ['text', 'json'],
+      }),
+    )
+    .addOption(
+      option(
+        '--send-test-event',
+        'write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod (POD_NAME, POD_NAMESPACE), or else on the Node',
+      ),
+    )
+    .addOption(option('--pod <NAMESPACE/NAME>', 'on that Pod'))
+    .addOption(
+      option(
+        '--enable-logging',
+        'find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it costs. Nothing is applied',
+      ),
+    );
+  return addSettings(command);
+}
 
 export interface DoctorOptions extends UsableConfig {
   output: 'text' | 'json';
@@ -35,34 +45,17 @@ export interface DoctorOptions extends UsableConfig {
   ownPod: PodName | undefined;
 }
 
-const own = {
-  output: { type: 'string', short: 'o' },
-  'send-test-event': { type: 'boolean' },
-  'enable-logging': { type: 'boolean' },
-  pod: { type: 'string' },
-} as const;
-
-/** Reads the arguments after `doctor`, and the environment. Throws a `UsageError` that lists all that is wrong with the arguments. */
-export function readDoctorOptions(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = environment(),
-): DoctorOptions | 'help' {
-  // Wrong settings are what doctor reports, so it must not fail on them as `run` does.
-  const read = readSettingOptions(args, 'doctor', own, (flags) => loadUsableConfig({ flags, env }));
-  if (read === 'help') return 'help';
-  const { last, switches } = read.options;
-  const [output, pod] = [last('output') ?? 'text', last('pod')];
-  const sendTestEvent = switches.has('send-test-event');
-  const enableLogging = switches.has('enable-logging');
-  const wrong: string[] = [];
-  if (output !== 'text' && output !== 'json') wrong.push(`--output ${output}: must be text or json`);
+/** Throws a `UsageError` that lists all that is wrong with the arguments: wrong settings are what doctor reports itself. */
+export function readDoctorOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DoctorOptions {
+  const given = command.opts<{ output?: string; pod?: string; sendTestEvent?: boolean; enableLogging?: boolean }>();
+  const { output, pod, sendTestEvent = false, enableLogging = false } = given;
+  const wrong = problemsOf(command);
   const [, namespace = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(pod ?? '') ?? [];
   if (pod !== undefined && name === '') wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
   if (pod !== undefined && !sendTestEvent) wrong.push('--pod is only for --send-test-event');
   if (sendTestEvent && enableLogging) wrong.push('--enable-logging and --send-test-event exclude each other');
-  if (wrong.length > 0) throw new UsageError(wrong, 'doctor');
   return {
-    ...read.loaded,
+    ...readSettings(command, wrong, (flags) => loadUsableConfig({ flags, env })),
     output: output === 'json' ? 'json' : 'text',
     sendTestEvent,
     enableLogging,

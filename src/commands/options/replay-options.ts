@@ -1,16 +1,28 @@
-/** Help and options of `replay`. */
-import { type Millis } from '../../model/log-line.ts';
+/** Options of `replay`. */
+import type { Command, Option } from 'commander';
+import { auditSettings } from '../../config/audit-settings.ts';
+import { auditPeersChoices } from '../../config/schema.ts';
+import type { Millis } from '../../model/log-line.ts';
 import { type Verdict, verdicts } from '../../model/packet.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { zoneTime } from '../../sources/envelopes/clock.ts';
-import { parseOptions } from './parse-options.ts';
-import { privacyForms, readPrivacy, type ReplayPrivacy } from './replay-privacy.ts';
-import { UsageError } from './usage-error.ts';
+import { createCommand, durationOf, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
+
+const { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut } = auditSettings;
 
 const outputs = ['table', 'wide', 'json', 'yaml', 'audit', 'mermaid', 'html'] as const;
 const colors = ['auto', 'always', 'never'] as const;
 
 export type OutputFormat = (typeof outputs)[number];
+
+/** What audit rows leave out. */
+export interface ReplayPrivacy {
+  peers: (typeof auditPeersChoices)[number];
+  /** Bits of addresses that are kept. */
+  bits: { ipv4: number; ipv6: number };
+  /** Namespaces whose saved object has the label are not named. */
+  optOut: boolean;
+}
 
 export interface ReplayOptions {
   /** Saved lists of cluster objects. */
@@ -44,139 +56,169 @@ export interface ReplayOptions {
   privacy: ReplayPrivacy;
 }
 
-export const replayHelp = `Usage: kube-netfilter-tailer replay --pods FILE LOG...
-
-Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get.
-Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
+export function replayCommand(): Command {
+  const command = createCommand('replay', {
+    summary: 'turn saved node logs into Events; no cluster needed',
+    usage: '--pods FILE LOG...',
+    about: `Reads saved node logs and a saved list of cluster objects, and shows the Events that the affected Pods would get. Needs no cluster. A LOG of - is standard input; .gz and .zst are unpacked.
 
   kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json
   kube-netfilter-tailer replay --pods cluster.json /var/log/kern.log*
-  journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -
+  journalctl -k -o json | kube-netfilter-tailer replay --pods cluster.json -`,
+    exits: [
+      'all input was read',
+      'some input could not be read, or the saved objects are of another cluster; the rest was processed',
+      'the command line is wrong, or a file of --pods or --policies is not what it should be',
+    ],
+  }).argument('[LOG...]');
+  for (const [group, options] of Object.entries(groups))
+    for (const each of options()) command.addOption(each.helpGroup(`${group}:`));
+  return command;
+}
 
-What to read
-  --pods FILE              saved objects; may be repeated. Without it every address stays a bare address. Where network
-                           policies are among them, Events say which one denied, and at which clause (docs/why.md)
-  --policies FILE          more network policies, JSON or YAML, also manifests; may be repeated
-  --node NAME              node the logs come from. Default: the host name in each line
-  --prefix NAME=VERDICT    what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted;
-                           =VERDICT is for lines without a prefix. May be repeated; comes before the built-in meanings
-  --time-zone ZONE         zone of time stamps that name none, for example Europe/Berlin. Default: UTC
-  --boot-time TIME         when the node booted, for logs with nothing but uptimes. Default: guessed from the file
-  --include-noise          make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too
-  --since TIME             count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)
+const formats = `table    Events per object, as kubectl describe shows them (default)
+wide     one row for each Event, as kubectl get events -o wide
+json     core/v1 Events, one a line, ready for kubectl create -f -
+yaml     the same as one List
+audit    one line of JSON for each dropped packet
+mermaid  a flowchart of who was refused what, for a ticket in Markdown
+html     one page with graph, time line and Events, for a ticket (docs/report.md)`;
 
-What to show
-  -n, --namespace NAME     only objects of this Namespace
-      --pod NAME           only Pods of this name
-  -o, --output FORMAT      table    Events per object, as kubectl describe shows them (default)
-                           wide     one row for each Event, as kubectl get events -o wide
-                           json     core/v1 Events, one a line, ready for kubectl create -f -
-                           yaml     the same as one List
-                           audit    one line of JSON for each dropped packet
-                           mermaid  a flowchart of who was refused what, for a ticket in Markdown
-                           html     one page with graph, time line and Events, for a ticket (docs/report.md)
-      --color WHEN         colours of the table: auto (default), always or never
-      --writes             each write to the API server, with its time
-      --explain LINE       how one log line is understood, step by step (no LOG needed)
-      --now TIME           ages count from here. Default: the last write
-  -q, --quiet              no summary, no progress bar
+/** Options by what they are for. */
+const groups: Readonly<Record<string, () => Option[]>> = {
+  'What to read': () => [
+    option(
+      '--pods <FILE>',
+      'saved objects; may be repeated. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
+      { many: true },
+    ),
+    option('--policies <FILE>', 'more network policies, JSON or YAML, also manifests; may be repeated', { many: true }),
+    option('--node <NAME>', 'node the logs come from. Default: the host name in each line'),
+    option(
+      '--prefix <NAME=VERDICT>',
+      'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; =VERDICT is for lines without a prefix. May be repeated; comes before the built-in meanings',
+      { many: true },
+    ),
+    option('--time-zone <ZONE>', 'zone of time stamps that name none, for example Europe/Berlin. Default: UTC'),
+    option(
+      '--boot-time <TIME>',
+      'when the node booted, for logs with nothing but uptimes. Default: guessed from the file',
+    ),
+    option('--include-noise', 'make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too'),
+    option('--since <TIME>', 'count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)'),
+  ],
+  'What to show': () => [
+    option('-n, --namespace <NAME>', 'only objects of this Namespace'),
+    option('--pod <NAME>', 'only Pods of this name'),
+    option('-o, --output <FORMAT>', formats, { choices: outputs }),
+    option('--color <WHEN>', 'colours of the table: auto (default), always or never', { choices: colors }),
+    option('--writes', 'each write to the API server, with its time'),
+    option('--explain <LINE>', 'how one log line is understood, step by step (no LOG needed)'),
+    option('--now <TIME>', 'ages count from here. Default: the last write'),
+    option('-q, --quiet', 'no summary, no progress bar'),
+  ],
+  'What audit rows leave out (docs/audit.md)': () => [
+    option(
+      `--${auditPeers.flag} <HOW>`,
+      'redacted: of two Namespaces, only the end is named whose policy dropped the packet; with --namespace only that Namespace is named. Default: shown',
+      { choices: auditPeersChoices },
+    ),
+    option(`--${auditIpv4Prefix.flag} <BITS>`, 'cut IPv4 addresses to so many bits. Default: 32'),
+    option(`--${auditIpv6Prefix.flag} <BITS>`, 'cut IPv6 addresses to so many bits. Default: 128'),
+    option(
+      `--${auditOptOut.flag} <true>`,
+      'do not name Namespaces with the label kube-netfilter-tailer/audit=redacted',
+      { choices: ['true', 'false'] },
+    ),
+  ],
+};
 
-What audit rows leave out (docs/audit.md)
-  --audit-peers HOW        redacted: of two Namespaces, only the end is named whose policy dropped the packet;
-                           with --namespace only that Namespace is named. Default: shown
-  --audit-ipv4-prefix BITS  cut IPv4 addresses to so many bits. Default: 32
-  --audit-ipv6-prefix BITS  cut IPv6 addresses to so many bits. Default: 128
-  --audit-opt-out true     do not name Namespaces with the label kube-netfilter-tailer/audit=redacted
-
-Exit status
-  0  all input was read
-  1  some input could not be read, or the saved objects are of another cluster; the rest was processed
-  2  the command line is wrong, or a file of --pods or --policies is not what it should be
-`;
-
-/**
- * Reads the arguments after `replay`. Throws a `UsageError` that lists all that is wrong. `isTerminal`: standard output is one; `clock`:
- * the time now.
- */
+/** `isTerminal`: standard output is one; `clock`: the time now. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(
-  args: string[],
+  command: Command,
   { isTerminal = false, clock = Date.now() }: { isTerminal?: boolean; clock?: Millis } = {},
-): ReplayOptions | 'help' {
-  const { values, last, switches, operands, problems } = parseOptions(args, forms, true);
-  if (switches.has('help')) return 'help';
-  const output = last('output') ?? 'table';
-  const now = readTime('--now', last('now'), problems);
+): ReplayOptions {
+  const problems = problemsOf(command);
+  const given = command.opts<Given>();
+  const now = readTime('--now', given.now, problems);
   const options: ReplayOptions = {
-    pods: [...(values['pods'] ?? [])],
-    policies: [...(values['policies'] ?? [])],
-    logs: [...operands],
-    output: oneOf(`--output ${output}:`, output, outputs, problems),
-    color: oneOf(`--color ${last('color')}:`, last('color') ?? 'auto', colors, problems),
-    namespace: last('namespace'),
-    pod: last('pod'),
-    since: readSince(last('since'), now ?? clock, problems),
-    writes: switches.has('writes'),
-    explain: last('explain'),
-    node: last('node'),
-    prefixes: (values['prefix'] ?? []).map((text) => readPrefix(text, problems)),
-    includeNoise: switches.has('include-noise'),
+    pods: given.pods ?? [],
+    policies: given.policies ?? [],
+    logs: command.args,
+    output: given.output ?? 'table',
+    color: given.color ?? 'auto',
+    namespace: given.namespace,
+    pod: given.pod,
+    since: readSince(given.since, now ?? clock, problems),
+    writes: given.writes ?? false,
+    explain: given.explain,
+    node: given.node,
+    prefixes: (given.prefix ?? []).map((text) => readPrefix(text, problems)),
+    includeNoise: given.includeNoise ?? false,
     now,
-    zone: readZone(last('time-zone'), problems),
-    bootTime: readTime('--boot-time', last('boot-time'), problems),
-    quiet: switches.has('quiet'),
-    privacy: readPrivacy(last, output, problems),
+    zone: readZone(given.timeZone, problems),
+    bootTime: readTime('--boot-time', given.bootTime, problems),
+    quiet: given.quiet ?? false,
+    privacy: readPrivacy(given, problems),
   };
-  if (options.logs.length === 0 && options.explain === undefined)
-    problems.push('no LOG is named; - reads standard input');
-  if (options.logs.length > 0 && options.explain !== undefined) problems.push('--explain takes one line and no LOG');
-  if (options.node === '') problems.push('--node: has no value');
-  for (const name of ['namespace', 'pod'] as const) if (options[name] === '') problems.push(`--${name}: has no value`);
-  if (options.writes && options.output !== 'table' && options.output !== 'json')
-    problems.push(`--writes and --output ${output} exclude each other`);
-  if (options.output === 'html' && isTerminal && options.explain === undefined)
-    problems.push('--output html: write the page to a file (replay … > replay.html), or take --output table');
-  if ([...options.logs, ...options.pods, ...options.policies].filter((file) => file === '-').length > 1)
-    problems.push('standard input (-) can be read only once');
-  if (problems.length > 0) throw new UsageError(problems, 'replay');
+  problems.push(...problemsTogether(options, isTerminal));
+  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
   return options;
 }
 
-const forms = {
-  pods: { type: 'string' },
-  policies: { type: 'string' },
-  output: { type: 'string', short: 'o' },
-  color: { type: 'string' },
-  namespace: { type: 'string', short: 'n' },
-  pod: { type: 'string' },
-  since: { type: 'string' },
-  writes: { type: 'boolean' },
-  explain: { type: 'string' },
-  node: { type: 'string' },
-  prefix: { type: 'string' },
-  'include-noise': { type: 'boolean' },
-  now: { type: 'string' },
-  'time-zone': { type: 'string' },
-  'boot-time': { type: 'string' },
-  quiet: { type: 'boolean', short: 'q' },
-  ...privacyForms,
-  help: { type: 'boolean', short: 'h' },
-} as const;
+type Given = Partial<
+  Pick<ReplayOptions, 'pods' | 'policies' | 'output' | 'color' | 'writes' | 'includeNoise' | 'quiet'>
+> &
+  Partial<Record<'namespace' | 'pod' | 'since' | 'explain' | 'node' | 'now' | 'timeZone' | 'bootTime', string>> &
+  Partial<Record<'auditIpv4Prefix' | 'auditIpv6Prefix' | 'auditOptOut', string>> & {
+    prefix?: string[];
+    auditPeers?: ReplayPrivacy['peers'];
+  };
+
+/** What is wrong with options that exclude or need each other. */
+function problemsTogether(options: ReplayOptions, isTerminal: boolean): string[] {
+  const { logs, pods, policies, explain, output, writes } = options;
+  const problems: string[] = [];
+  if (logs.length === 0 && explain === undefined) problems.push('no LOG is named; - reads standard input');
+  if (logs.length > 0 && explain !== undefined) problems.push('--explain takes one line and no LOG');
+  for (const name of ['node', 'namespace', 'pod'] as const)
+    if (options[name] === '') problems.push(`--${name}: has no value`);
+  if (writes && output !== 'table' && output !== 'json')
+    problems.push(`--writes and --output ${output} exclude each other`);
+  if (output === 'html' && isTerminal && explain === undefined)
+    problems.push('--output html: write the page to a file (replay … > replay.html), or take --output table');
+  return [...problems, ...stdinProblems([...logs, ...pods, ...policies])];
+}
 
 function readPrefix(text: string, problems: string[]): { prefix: string; verdict: Verdict } {
   const at = text.lastIndexOf('=');
   const prefix = text.slice(0, Math.max(0, at));
-  const named = at === 0 || prefix.trim() !== '';
-  if (!named) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
-  return {
-    prefix,
-    verdict: oneOf(`--prefix ${text}: the verdict`, named ? text.slice(at + 1) : 'dropped', verdicts, problems),
-  };
+  const isNamed = at === 0 || prefix.trim() !== '';
+  const verdict = verdicts.find((each) => each === text.slice(at + 1));
+  if (!isNamed) problems.push(`--prefix ${text}: must be NAME=VERDICT, for example --prefix my-drop=dropped`);
+  else if (verdict === undefined) problems.push(`--prefix ${text}: the verdict must be one of ${verdicts.join(', ')}`);
+  return { prefix, verdict: verdict ?? 'dropped' };
 }
 
-function oneOf<T extends string>(what: string, value: string, allowed: readonly T[], problems: string[]): T {
-  const found = allowed.find((each) => each === value);
-  if (found === undefined) problems.push(`${what} must be one of ${allowed.join(', ')}`);
-  return found ?? (allowed[0] as T);
+/** Rows are the only output that can be redacted. */
+function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
+  const bits = (flag: string, value: string | undefined, most: number): number => {
+    if (value === undefined || (/^\d{1,3}$/.test(value) && Number(value) <= most)) return Number(value ?? most);
+    problems.push(`--${flag} ${value}: must be 0 to ${most}`);
+    return most;
+  };
+  const flags = { auditPeers, auditIpv4Prefix, auditIpv6Prefix, auditOptOut };
+  if (given.output !== 'audit')
+    for (const key of Object.keys(flags) as (keyof typeof flags)[])
+      if (given[key] !== undefined) problems.push(`--${flags[key].flag}: is for --output audit`);
+  return {
+    peers: given.auditPeers ?? 'shown',
+    bits: {
+      ipv4: bits(auditIpv4Prefix.flag, given.auditIpv4Prefix, 32),
+      ipv6: bits(auditIpv6Prefix.flag, given.auditIpv6Prefix, 128),
+    },
+    optOut: given.auditOptOut === 'true',
+  };
 }
 
 /** A date, with or without a time; without a zone it is UTC, like the time stamps of the logs. */
@@ -193,12 +235,9 @@ function readTime(name: string, value: string | undefined, problems: string[]): 
   return time;
 }
 
-const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
 function readSince(value: string | undefined, now: Millis, problems: string[]): Millis | undefined {
-  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(value ?? '') ?? [];
-  if (count === undefined) return readTime('--since', value, problems);
-  return now - Number(count) * units[unit as keyof typeof units];
+  const duration = durationOf(value);
+  return duration === undefined ? readTime('--since', value, problems) : now - duration;
 }
 
 function readZone(value: string | undefined, problems: string[]): ToInstant {

@@ -1,23 +1,63 @@
-/** Help and options of `run`. */
-import { type LoadedConfig, loadConfig } from '../../config/config.ts';
-import { readSettingOptions, settingsHelp } from './setting-options.ts';
+/** `run`, and the options of all commands that take the settings: one for each setting. */
+import type { Command, Option } from 'commander';
+import { ConfigError, type LoadedConfig, loadConfig } from '../../config/config.ts';
+import type { Flags } from '../../config/layer.ts';
+import type { Setting } from '../../config/setting.ts';
+import { configFile, settingNames, settingOf } from '../../config/settings.ts';
+import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
 
-export const runHelp = `Usage: kube-netfilter-tailer run [OPTION...]
+const all: readonly Setting[] = [configFile, ...settingNames.map(settingOf)];
 
-The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
+function optionOf({ flag, env, value, help, list, default: preset }: Setting): Option {
+  const repeat = list === undefined ? '' : '; may be repeated';
+  const start = preset ? `. Default: ${preset}` : '';
+  const choices = /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : undefined;
+  const made = option(`--${flag} <${value}>`, `${help}${repeat}${start}${env === '' ? '' : ` (${env})`}`, {
+    many: true,
+  });
+  if (choices !== undefined) made.argChoices = choices;
+  return made.helpGroup('Settings:');
+}
+
+export function addSettings(command: Command): Command {
+  for (const setting of all) command.addOption(optionOf(setting));
+  return command;
+}
+
+/** Reads the settings of a command. `problems`: what is wrong beside. Throws a `UsageError` that lists all that is wrong. */
+export function readSettings<Loaded>(
+  command: Command,
+  problems: readonly string[],
+  load: (flags: Flags) => Loaded,
+): Loaded {
+  const flags = Object.fromEntries(
+    command.options.map((each) => [each.long?.slice(2) ?? '', command.opts<Flags>()[each.attributeName()]]),
+  );
+  try {
+    const loaded = load(Object.fromEntries(all.map(({ flag }) => [flag, flags[flag]])));
+    if (problems.length === 0) return loaded;
+    throw new UsageError(problems, pathOf(command));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError([...problems, ...error.problems], pathOf(command));
+  }
+}
+
+export function runCommand(): Command {
+  return addSettings(
+    createCommand('run', {
+      summary: 'the agent of one node: reads its logs, writes Events',
+      usage: '[OPTION...]',
+      about: `The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
 
 Each option can be set in the environment or in a file instead. Precedence: option, variable, file.
-"kube-netfilter-tailer config print --effective" shows the settings in force, and where each is from.
+"kube-netfilter-tailer config print --effective" shows the settings in force, and where each is from.`,
+      exits: ['stopped in good order', 'nothing can be read, or the program itself failed', 'a setting is wrong'],
+    }),
+  );
+}
 
-${settingsHelp}
-Exit status
-  0  stopped in good order
-  1  nothing can be read, or the program itself failed
-  2  a setting is wrong
-`;
-
-/** Reads the arguments after `run`, and the environment. Throws a `UsageError` that lists all that is wrong. */
-export function readRunOptions(args: readonly string[], env?: NodeJS.ProcessEnv): LoadedConfig | 'help' {
-  const read = readSettingOptions(args, 'run', {}, (flags) => loadConfig({ flags, env }));
-  return read === 'help' ? 'help' : read.loaded;
+/** Throws a `UsageError` that lists all that is wrong. */
+export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): LoadedConfig {
+  return readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
 }

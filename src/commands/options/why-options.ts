@@ -1,9 +1,9 @@
-/** Help and options of `why` and `suggest`. */
+/** Options of `why` and `suggest`. */
+import type { Command, Option } from 'commander';
 import type { Access } from '../../kubernetes/http.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { parseOptions } from './parse-options.ts';
-import { UsageError } from './usage-error.ts';
+import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
 /** A Pod by name, or an address. */
 export type NamedEnd = { kind: 'pod'; namespace: string; name: string } | { kind: 'address'; address: string };
@@ -26,97 +26,109 @@ export interface WhyOptions {
   audit?: readonly string[];
 }
 
-const connection = `  --from END             NAMESPACE/POD, or an address
-  --to END               NAMESPACE/POD, or an address: not that of a Service, but of the Pod behind it
-  --port PORT            as 5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port
-  --policies FILE        saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts
-  --kubeconfig FILE      the cluster, and who asks. Default: as kubectl
-  --context NAME         of the kubeconfig. Default: the current one`;
+const usage = '--from END --to END --port PORT [--policies FILE]...';
+const lastExits = [
+  'the command line is wrong, or a file or the cluster cannot be read',
+  'it cannot be known; the output names the facts that are missing',
+];
 
-export const whyHelp = `Usage: kube-netfilter-tailer why --from END --to END --port PORT [--policies FILE]...
+/** The connection, which `drops why` takes in place of a Pod, too. */
+export function connectionOptions(): Option[] {
+  return [
+    option('--from <END>', 'NAMESPACE/POD, or an address'),
+    option('--to <END>', 'NAMESPACE/POD, or an address: not that of a Service, but of the Pod behind it'),
+    option('--port <PORT>', 'as 5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port'),
+    option(
+      '--policies <FILE>',
+      'saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts',
+      { many: true },
+    ),
+    option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/why.md)', { choices: ['text', 'json'] }),
+  ];
+}
 
-Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
+const clusterOptions = [
+  option('--kubeconfig <FILE>', 'the cluster, and who asks. Default: as kubectl'),
+  option('--context <NAME>', 'of the kubeconfig. Default: the current one'),
+];
+
+export function whyCommand(): Command {
+  const command = createCommand('why', {
+    summary: 'which network policy admits or denies a connection, and at which clause',
+    usage,
+    about: `Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
 
   kubectl get pods,namespaces,nodes,networkpolicies -A -o yaml > cluster.yaml
-  kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml
+  kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
+    exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
+  });
+  for (const each of [...connectionOptions(), ...clusterOptions]) command.addOption(each);
+  return command;
+}
 
-${connection}
-  -o, --output FORMAT    text (default), or json: one object (docs/why.md)
+export function suggestCommand(): Command {
+  const command = createCommand('suggest', {
+    summary: 'the least new network policy that admits a connection',
+    usage,
+    about:
+      'Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.',
+    exits: [
+      'the policies are printed, or none is needed',
+      'no new NetworkPolicy helps; the output names the policy that must be changed',
+      ...lastExits,
+    ],
+  });
+  for (const each of [...connectionOptions().filter(({ long }) => long !== '--output'), ...clusterOptions])
+    command.addOption(each);
+  const audit =
+    'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated';
+  return command.addOption(option('--audit <ROWS>', audit, { many: true }));
+}
 
-Exit status
-  0  policies admit the connection, in both directions
-  1  a policy denies it
-  2  the command line is wrong, or a file or the cluster cannot be read
-  3  it cannot be known; the output names the facts that are missing
-`;
-
-export const suggestHelp = `Usage: kube-netfilter-tailer suggest --from END --to END --port PORT [--policies FILE]...
-
-Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.
-
-${connection}
-  --audit ROWS           rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted;
-                         may be repeated
-
-Exit status
-  0  the policies are printed, or none is needed
-  1  no new NetworkPolicy helps; the output names the policy that must be changed
-  2  the command line is wrong, or a file or the cluster cannot be read
-  3  it cannot be known; the output names the facts that are missing
-`;
-
-/** Reads the arguments after `why` or `suggest`. Throws a `UsageError` that lists all that is wrong. */
-export function readWhyOptions(args: readonly string[], command: 'why' | 'suggest'): WhyOptions | 'help' {
-  const { values, last, switches, problems } = parseOptions(args, command === 'why' ? whyForms : suggestForms, false);
-  if (switches.has('help')) return 'help';
-  const from = readEnd('--from', last('from'), problems);
-  const to = readEnd('--to', last('to'), problems);
-  const { port, protocol } = readPort(last('port'), problems);
-  const output = last('output') ?? 'text';
-  if (output !== 'text' && output !== 'json') problems.push(`--output ${output}: must be text or json`);
-  const files = [...(values['policies'] ?? [])];
-  if ([...files, ...(values['audit'] ?? [])].filter((file) => file === '-').length > 1)
-    problems.push('standard input (-) can be read only once');
+/** Throws a `UsageError` that lists all that is wrong. */
+export function readWhyOptions(command: Command): WhyOptions {
+  const problems = problemsOf(command);
+  const given = command.optsWithGlobals<{
+    from?: string;
+    to?: string;
+    port?: string;
+    policies?: string[];
+    audit?: string[];
+    kubeconfig?: string;
+    context?: string;
+    output?: string;
+  }>();
+  const from = readEnd('--from', given.from, problems);
+  const to = readEnd('--to', given.to, problems);
+  const { port, protocol } = readPort(given.port, problems);
+  const { policies: files = [], audit = [], kubeconfig, context } = given;
+  problems.push(...stdinProblems([...files, ...audit]));
   for (const name of ['kubeconfig', 'context'] as const)
-    if (files.length > 0 && last(name) !== undefined) problems.push(`--policies and --${name} exclude each other`);
+    if (files.length > 0 && given[name] !== undefined) problems.push(`--policies and --${name} exclude each other`);
   if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
     problems.push('--from and --to: are addresses of two families');
-  if (problems.length > 0 || from === undefined || to === undefined) throw new UsageError(problems, command);
+  if (problems.length > 0 || from === undefined || to === undefined) throw new UsageError(problems, pathOf(command));
   return {
     from,
     to,
     port,
     protocol,
     files,
-    kubeconfig: last('kubeconfig'),
-    context: last('context'),
-    audit: [...(values['audit'] ?? [])],
-    output: output === 'json' ? 'json' : 'text',
+    kubeconfig,
+    context,
+    audit,
+    output: given.output === 'json' ? 'json' : 'text',
   };
 }
 
-const connectionForms = {
-  from: { type: 'string' },
-  to: { type: 'string' },
-  port: { type: 'string' },
-  policies: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-const whyForms = { ...connectionForms, output: { type: 'string', short: 'o' } } as const;
-
-const suggestForms = { ...connectionForms, audit: { type: 'string' } } as const;
-
-function readEnd(option: string, given: string | undefined, problems: string[]): NamedEnd | undefined {
+function readEnd(flag: string, given: string | undefined, problems: string[]): NamedEnd | undefined {
   const wanted = 'must be NAMESPACE/POD or an address';
-  if (given === undefined) return void problems.push(`${option}: is missing; it ${wanted}`);
+  if (given === undefined) return void problems.push(`${flag}: is missing; it ${wanted}`);
   const address = canonicalAddress(given);
   if (address !== '') return { kind: 'address', address };
   const [namespace = '', name = '', ...more] = given.split('/');
   if (isLabel(namespace) && isSubdomain(name) && more.length === 0) return { kind: 'pod', namespace, name };
-  return void problems.push(`${option} ${given}: ${wanted}`);
+  return void problems.push(`${flag} ${given}: ${wanted}`);
 }
 
 function readPort(given: string | undefined, problems: string[]): { port: number | undefined; protocol: string } {

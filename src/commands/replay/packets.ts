@@ -5,7 +5,7 @@ import type { CoreEvent } from '../../events/event.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { report } from '../report.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { createPage } from './page.ts';
 import type { ReplayPolicies } from './policies.ts';
 import type { Scope } from './scope.ts';

@@ -5,7 +5,7 @@ import type { CoreEvent } from '../../events/event.ts';
 import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReportCommandOptions } from '../options/report-options.ts';
 import type { report } from '../report.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 
 /** Rows are written in blocks of so many characters. */
 const blockLength = 1 << 16;

@@ -9,7 +9,7 @@ import { isCalico } from '../../policies/policies.ts';
 import { textOf } from '../../pipeline/message.ts';
 import { printable } from '../../platform/printable.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import { UsageError } from '../options/usage-error.ts';
+import { UsageError } from '../options/command.ts';
 import { type Collector, evaluatorOf, type KnownObjects } from '../why/known-objects.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
 
@@ -25,7 +25,10 @@ export function createPolicies({ policies }: Pick<ReplayOptions, 'policies'>, co
   const objects = readFiles(policies, collected);
   if (objects.policies.size === 0) {
     if (policies.length > 0)
-      throw new UsageError([`--policies ${policies.join(', ')}: has no network policy`], 'replay');
+      throw new UsageError(
+        [`--policies ${policies.join(', ')}: has no network policy`],
+        'kube-netfilter-tailer replay',
+      );
     return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
   }
   const { trace } = evaluatorOf(objects);
@@ -65,7 +68,7 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
     if (!(error instanceof FileError)) throw error;
     throw new UsageError(
       error.problems.map((problem) => `--policies ${printable(problem)}`),
-      'replay',
+      'kube-netfilter-tailer replay',
     );
   }
 }

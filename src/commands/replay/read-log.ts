@@ -18,7 +18,7 @@ import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-
 import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import { fatalNeedles } from '../../sources/records/record-kinds.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { createProgress } from './progress.ts';
 
 /** What was read of all logs. */

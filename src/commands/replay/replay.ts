@@ -12,7 +12,7 @@ import { InputError, openInput } from '../../sources/framing/input.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import { readSavedObjects } from '../saved-objects.ts';
 import type { report as ReportCommand } from '../report.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { collectObjects } from '../why/known-objects.ts';
 import { createReplayIncidents } from './incidents.ts';
 import { chooseInputs } from './inputs.ts';

@@ -5,7 +5,7 @@ import { RefusedError } from '../../kubernetes/refusal.ts';
 import { connectAsUser } from '../drops/cluster.ts';
 import { withStatus } from '../drops/drops.ts';
 import type { TopOptions } from '../options/top-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { paintTerminal } from '../terminal.ts';
 import { askAgents, listAgents, type Look } from './agents.ts';
 import { press } from './keys.ts';

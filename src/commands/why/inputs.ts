@@ -3,7 +3,7 @@ import { printable } from '../../platform/printable.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { hasReadEnough } from '../../platform/write-all.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { FileError, readSavedFiles } from './saved-files.ts';
 

@@ -12,7 +12,7 @@ import {
 import { cutBytes, printable } from '../../platform/printable.ts';
 import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { readAuditRows } from './audit-rows.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';

@@ -1,6 +1,6 @@
 /** `why`: whether policies admit a connection, and by which rule. */
 import type { WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../terminal.ts';
 import { paintTerminal } from '../terminal.ts';
 import { findFlow } from './find-end.ts';
 import { readObjects, withStatus } from './inputs.ts';

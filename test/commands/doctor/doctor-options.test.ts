@@ -1,18 +1,24 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { doctorHelp, readDoctorOptions } from '../../../src/commands/options/doctor-options.ts';
-import { UsageError } from '../../../src/commands/options/usage-error.ts';
+import { readDoctorOptions } from '../../../src/commands/options/doctor-options.ts';
+import { UsageError } from '../../../src/commands/options/command.ts';
 import { settings } from '../../../src/config/settings.ts';
 import { readConfig } from '../../config/reading.ts';
 import { program } from '../program.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { helpOf, parsed } from '../parsed.ts';
 
 const within = temporaryFolder();
 const env = { NODE_NAME: 'node-a' };
 
 test('settings as run has them, and the Pod of the environment', () => {
   expect(
-    readDoctorOptions(['--state-dir', '/state'], { ...env, MAX_NODES: '7', POD_NAME: 'a', POD_NAMESPACE: 'b' }),
+    readDoctorOptions(parsed('doctor', '--state-dir', '/state'), {
+      ...env,
+      MAX_NODES: '7',
+      POD_NAME: 'a',
+      POD_NAMESPACE: 'b',
+    }),
   ).toEqual({
     config: { ...readConfig({}, env), stateDir: '/state', maxNodes: 7 },
     problems: [],
@@ -31,20 +37,20 @@ test.each([
   [['--send-test-event'], { sendTestEvent: true, pod: undefined }],
   [['--send-test-event', '--pod', 'shop/web-0'], { sendTestEvent: true, pod: { namespace: 'shop', name: 'web-0' } }],
 ])('is refused: %j', (args, expected) => {
-  expect(readDoctorOptions(args, env)).toMatchObject(expected);
+  expect(readDoctorOptions(parsed('doctor', ...args), env)).toMatchObject(expected);
 });
 
 describe('settings of the environment that are wrong', () => {
   test('are reported, and the others hold', () => {
     const wrong = { ...env, MAX_NODES: 'many', LOG_LEVEL: 'loud', MAX_SERVICES: '9' };
-    expect(readDoctorOptions(['--prefix', 'a=dropped'], wrong)).toMatchObject({
+    expect(readDoctorOptions(parsed('doctor', '--prefix', 'a=dropped'), wrong)).toMatchObject({
       config: { node: 'node-a', maxNodes: 200, logLevel: 'info', maxServices: 9, prefixes: [{ prefix: 'a' }] },
       problems: [expect.stringMatching(/^LOG_LEVEL "loud"/), expect.stringMatching(/^MAX_NODES "many"/)],
     });
   });
 
   test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('no name of a Node: %j', (given) => {
-    expect(readDoctorOptions([], given)).toMatchObject({
+    expect(readDoctorOptions(parsed('doctor'), given)).toMatchObject({
       config: { node: '' },
       problems: [expect.stringContaining('NODE_NAME')],
     });
@@ -54,7 +60,7 @@ describe('settings of the environment that are wrong', () => {
     [[], { CONFIG_FILE: '/no/such/file' }],
     [['--config', '/no/such/file'], {}],
   ])('a config file that is not there: %j %j', (args, given) => {
-    expect(readDoctorOptions(args, { ...env, ...given })).toMatchObject({
+    expect(readDoctorOptions(parsed('doctor', ...args), { ...env, ...given })).toMatchObject({
       config: { node: 'node-a' },
       problems: ['/no/such/file: cannot be read: no such file'],
     });
@@ -62,14 +68,14 @@ describe('settings of the environment that are wrong', () => {
 
   test('what is right in a file that is wrong holds', () => {
     writeFileSync(within('half.yaml'), 'stateDir: /else\nlogLevel: loud\nmaxNods: 5');
-    expect(readDoctorOptions(['--config', within('half.yaml')], env)).toMatchObject({
+    expect(readDoctorOptions(parsed('doctor', '--config', within('half.yaml')), env)).toMatchObject({
       config: { stateDir: '/else', logLevel: 'info' },
       problems: [expect.stringMatching(/half\.yaml:3:1: maxNods/), expect.stringMatching(/half\.yaml:2:11: logLevel/)],
     });
   });
 
   test('a wrong option and a wrong file: the option ends it', () => {
-    expect(() => readDoctorOptions(['--max-nodes=x', '--config', '/no/such/file'], env)).toThrow(
+    expect(() => readDoctorOptions(parsed('doctor', '--max-nodes=x', '--config', '/no/such/file'), env)).toThrow(
       /^kube-netfilter-tailer: --max-nodes "x": must be a whole number\nTry: /,
     );
   });
@@ -82,10 +88,10 @@ describe('a command line that is wrong', () => {
     [['--send-test-event', '--pod', 'web-0'], /--pod web-0: must be NAMESPACE\/NAME/],
     [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
     [['--pod', 'a/b'], /--pod is only for --send-test-event/],
-    [['--colour'], /: --colour: /],
+    [['--colour'], /'--colour'/],
   ])('is refused: %j', (args, expected) => {
-    expect(() => readDoctorOptions(args, env)).toThrow(UsageError);
-    expect(() => readDoctorOptions(args, env)).toThrow(expected);
+    expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(UsageError);
+    expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(expected);
   });
 
   test('has exit status 2', async () => {
@@ -96,8 +102,8 @@ describe('a command line that is wrong', () => {
 });
 
 test('help names all settings and what the exit status means', async () => {
-  expect(readDoctorOptions(['--help'], {})).toBe('help');
-  for (const { flag } of Object.values(settings)) expect(doctorHelp).toContain(`--${flag} `);
-  expect(doctorHelp).toMatch(/Exit status\n( {2}[012] {2}\S.*\n){3}$/);
-  await expect(program(['doctor', '--help'])).resolves.toEqual({ status: 0, out: doctorHelp, err: '' });
+  const help = helpOf('doctor');
+  for (const { flag } of Object.values(settings)) expect(help).toContain(`--${flag} `);
+  expect(help).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n( {5}.*\n)?){3}$/);
+  await expect(program(['doctor', '--help'])).resolves.toEqual({ status: 0, out: help, err: '' });
 });

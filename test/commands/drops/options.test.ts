@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
+import { parsed } from '../parsed.ts';
 
-const read = (...args: string[]) => readDropsOptions(args, 'kubectl drops');
+const read = (...args: string[]) => readDropsOptions(parsed('kubectl drops', ...args));
 
 test.each([
   [[], { kind: 'all' }],

@@ -6,6 +6,7 @@ import { whyPod } from '../../../src/commands/drops/why-pod.ts';
 import { type Asked, startScriptedServer, type ScriptedServer } from '../../kubernetes/scripted-server.ts';
 import { networkPolicy } from '../../policies/objects.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
+import { parsed } from '../parsed.ts';
 
 const path = temporaryFolder();
 let server: ScriptedServer;
@@ -62,8 +63,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 async function ran(...args: string[]): Promise<{ status: number; out: string; err: string }> {
-  const options = readDropsOptions([...args, '--kubeconfig', path('kubeconfig')], 'kubectl drops');
-  if (options === 'help') throw new Error('no help was asked for');
+  const options = readDropsOptions(parsed('kubectl drops', ...args, '--kubeconfig', path('kubeconfig')));
   let [out, err] = ['', ''];
   const status = await whyPod(options, 'kubectl drops why', {
     out: (text) => void (out += text),

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { readTopOptions } from '../../../src/commands/options/top-options.ts';
+import { parsed } from '../parsed.ts';
 
-const read = (args: string[], hasTerminal = true) => readTopOptions(args, 'kubectl drops', hasTerminal);
+const read = (args: string[], hasTerminal = true) =>
+  readTopOptions(parsed('kubectl drops', 'top', ...args), hasTerminal);
 
 test('on a terminal it goes on, by rate, over all namespaces', () => {
   expect(read([])).toMatchObject({

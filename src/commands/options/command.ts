@@ -1,0 +1,140 @@
+/** Commands and their options as data (commander): parsing, help, completion and the manual page are made from them. */
+import { Command, Help, Option } from 'commander';
+import { suggest } from '../../config/suggest.ts';
+import { withAddresses } from '../../config/docs-url.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { writeAll } from '../../platform/write-all.ts';
+
+export const programName = 'kube-netfilter-tailer';
+
+/** A command line that cannot be followed. Exit status 2. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+
+  /** `path`: the command as the user typed it, such as `kubectl drops top`. */
+  constructor(problems: readonly string[], path: string) {
+    const program = path.startsWith('kubectl drops') ? 'kubectl drops' : programName;
+    super(`${problems.map((problem) => `${program}: ${problem}`).join('\n')}\nTry: ${path} --help`);
+  }
+}
+
+export interface CommandTexts {
+  /** One line, for the list of commands. */
+  readonly summary?: string;
+  /** The operands, as the first line of the help shows them. */
+  readonly usage?: string;
+  /** What it does, with examples. */
+  readonly about: string;
+  /** Text below the options. */
+  readonly more?: string;
+  /** What each exit status means; '' where there is no such status. */
+  readonly exits?: readonly string[];
+}
+
+/** Columns of help that is written to a file or a pipe. */
+const columnsOfFile = 120;
+/** Options that are wider have their text in the line below. */
+const widestTerm = 30;
+
+export function createCommand(name: string, texts: CommandTexts): Command {
+  const command: Command = new Command(name)
+    .description(texts.about)
+    .summary(texts.summary ?? '')
+    .helpOption('-h, --help', 'this help')
+    .helpCommand('help [COMMAND]', 'the help of a command')
+    .enablePositionalOptions()
+    .configureOutput({
+      outputError: () => {},
+      writeOut: (text) => writeAll(1, withAddresses(text)),
+      writeErr: (text) => writeAll(2, withAddresses(text)),
+      getOutHelpWidth: () => process.stdout.columns ?? columnsOfFile,
+      getErrHelpWidth: () => process.stderr.columns ?? columnsOfFile,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .configureHelp({
+      commandUsage: (): string => [pathOf(command), texts.usage].join(' ').trim(),
+      styleUsage(this: Help, usage) {
+        return this.boxWrap(usage, (this.helpWidth ?? columnsOfFile) - 'Usage: '.length);
+      },
+      minWidthToWrap: 20,
+      optionTerm,
+      optionDescription: ({ description }) => description,
+      subcommandTerm: (sub) => sub.name(),
+      preformatted: () => false,
+      formatItem,
+      formatHelp: (shown, helper) => formatHelp(shown, helper, texts),
+    })
+    .exitOverride((error) => {
+      // Help was asked for, or there is no command at all.
+      if (error.code.startsWith('commander.help') || error.code === 'commander.version') throw error;
+      throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], pathOf(command));
+    });
+  if (texts.usage !== undefined) command.usage(texts.usage);
+  return command;
+}
+
+/** As the user typed it: `kube-netfilter-tailer config print`. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+interface OptionTraits {
+  readonly choices?: readonly string[];
+  /** It may be repeated, and all its values count, in order. Of others the last one counts. */
+  readonly many?: boolean;
+}
+
+/** `flags`: such as `-o, --output <FORMAT>`. */
+export function option(flags: string, text: string, { choices, many = false }: OptionTraits = {}): Option {
+  const made = new Option(flags, text);
+  if (choices !== undefined) made.choices(choices);
+  // Choices are checked by `problemsOf`, together with all else that is wrong.
+  return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
+}
+
+/** A sentence for each option whose value is not one of its choices. */
+export function problemsOf(command: Command): string[] {
+  return command.options.flatMap((each) => {
+    const value: unknown = command.opts()[each.attributeName()];
+    if (each.argChoices === undefined || typeof value !== 'string' || each.argChoices.includes(value)) return [];
+    return [`${each.long} ${value}: must be one of ${each.argChoices.join(', ')}${suggest(value, each.argChoices)}`];
+  });
+}
+
+/** Standard input has an end: whoever reads it twice finds nothing. */
+export function stdinProblems(files: readonly string[]): string[] {
+  return files.filter((file) => file === '-').length > 1 ? ['standard input (-) can be read only once'] : [];
+}
+
+const units: Readonly<Record<string, Millis>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `10m`, `1h30m`; undefined for other texts. */
+export function durationOf(text = ''): Millis | undefined {
+  const parts = /^(?:\d{1,6}[smhd]){1,4}$/.test(text) ? [...text.matchAll(/(\d{1,6})([smhd])/g)] : [];
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (units[unit] ?? 0), 0) || undefined;
+}
+
+/** Long options stand below each other, whether they have a short form or not. */
+function optionTerm({ flags, short }: Option): string {
+  return `${short === undefined ? '    ' : ''}${flags.replace(' <', ' ').replace(/>$/, '')}`;
+}
+
+function formatItem(term: string, width: number, description: string, helper: Help): string {
+  if (width <= widestTerm) return Help.prototype.formatItem.call(helper, term, width, description, helper);
+  const indent = ' '.repeat(10);
+  const text = helper.boxWrap(description, (helper.helpWidth ?? columnsOfFile) - indent.length);
+  return `  ${term}\n${indent}${text.replaceAll('\n', `\n${indent}`)}`;
+}
+
+function formatHelp(command: Command, helper: Help, { more, exits = [] }: CommandTexts): string {
+  const width = helper.helpWidth ?? columnsOfFile;
+  const statuses = exits.flatMap((text, status) =>
+    text === '' ? [] : [Help.prototype.formatItem.call(helper, `${status}`, 1, text, helper)],
+  );
+  return [
+    Help.prototype.formatHelp.call(helper, command, helper),
+    ...(more === undefined ? [] : [`${helper.boxWrap(more, width)}\n`]),
+    ...(exits.length > 0 ? helper.formatItemList('Exit status:', statuses, helper) : []),
+  ].join('\n');
+}
