@@ -57,7 +57,7 @@ function code(name: string): string {
 /** The table for ClickHouse: a column for each field, equal rows found by `event.id`. */
 export function clickHouseTable(): string {
   const columns = clickHouseColumns().map((column) => `  ${column}`);
-  return `-- Written by npm run audit:update from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
+  return `-- Written by npm run update -- audit from the fields of docs/audit.md. Rows that were sent twice have the same event.id and go when parts are
 -- merged; FINAL in a query leaves them out before. Rows are removed after 400 days.
 CREATE TABLE IF NOT EXISTS audit
 (
@@ -73,7 +73,7 @@ TTL toDateTime(\`@timestamp\`) + INTERVAL 400 DAY;
 /** What makes a table of an earlier version one of this. */
 export function clickHouseUpgrade(): string {
   const added = clickHouseColumns().map((column) => `  ADD COLUMN IF NOT EXISTS ${column}`);
-  return `-- Written by npm run audit:update. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
+  return `-- Written by npm run update -- audit. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
 -- that are in the table already have '' in them, as rows that leave a field out.
 ALTER TABLE audit
 ${added.join(',\n')};

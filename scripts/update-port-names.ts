@@ -13,5 +13,5 @@ const lines = Object.entries(ports as Record<string, string[]>)
 
 writeFileSync(
   join(import.meta.dirname, '../data/iana-ports.txt'),
-  `# IANA's service names of well-known ports: PORT/TRANSPORT NAME. Written by npm run ports:update.\n${lines.join('')}`,
+  `# IANA's service names of well-known ports: PORT/TRANSPORT NAME. Written by npm run update -- ports.\n${lines.join('')}`,
 );

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** The folder's file of this name must have these lines. `npm run wording:update` writes them; they are to be read before they are committed. */
+/** The folder's file of this name must have these lines. `npm run update -- wording` writes them; they are to be read before they are committed. */
 export async function expectLines(folder: string, name: string, lines: readonly string[]): Promise<void> {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`${folder}/${name}`);
 }

@@ -1,4 +1,4 @@
--- Written by npm run audit:update. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
+-- Written by npm run update -- audit. Adds the columns that a table of an earlier version lacks; those that are there stay as they are. Rows
 -- that are in the table already have '' in them, as rows that leave a field out.
 ALTER TABLE audit
   ADD COLUMN IF NOT EXISTS `@timestamp` DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD),

@@ -67,7 +67,7 @@ const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 /** One of these stands in every line that some format may claim, envelopes included. */
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
-/** Programs write much beside packets: all formats on every line took a third of what a line costs (`npm run bench:incidents`). */
+/** Programs write much beside packets: all formats on every line took a third of what a line costs (`npm run bench -- incidents`). */
 const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );

@@ -14,16 +14,16 @@ import { ends, line, observation } from '../builders.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
-test('docs/audit.md has the table of all fields (npm run audit:update)', () => {
+test('docs/audit.md has the table of all fields (npm run update -- audit)', () => {
   const document = read('audit.md');
   expect(withFieldsTable(document)).toBe(document);
 });
 
-test('docs/audit.schema.json is the schema of a record (npm run audit:update)', () => {
+test('docs/audit.schema.json is the schema of a record (npm run update -- audit)', () => {
   expect(JSON.parse(read('audit.schema.json'))).toEqual(JSON.parse(JSON.stringify(recordSchema())));
 });
 
-test('deploy/audit has the table and the template of all fields (npm run audit:update)', () => {
+test('deploy/audit has the table and the template of all fields (npm run update -- audit)', () => {
   expect(read('../deploy/audit/clickhouse.sql')).toBe(clickHouseTable());
   expect(read('../deploy/audit/clickhouse-upgrade.sql')).toBe(clickHouseUpgrade());
   expect(JSON.parse(read('../deploy/audit/opensearch-template.json'))).toEqual(JSON.parse(openSearchTemplate()));

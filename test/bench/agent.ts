@@ -1,9 +1,9 @@
 /**
- * `npm run bench:agent`: the agent's bundle against a real API server. What an idle node costs, how long it takes from a
+ * `npm run bench -- agent`: the agent's bundle against a real API server. What an idle node costs, how long it takes from a
  * logged drop to a visible Event, and what `POD_CACHE=cluster` costs with many Pods.
  *
- *     npm run bench:agent                     all, 20,000 Pods in the cluster
- *     npm run bench:agent -- --pods 2000
+ *     npm run bench -- agent                     all, 20,000 Pods in the cluster
+ *     npm run bench -- agent --pods 2000
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * `node test/bench/chains.ts`: the memory and the time that it takes to know which Service, port and endpoint each
+ * `npm run bench -- chains`: the memory and the time that it takes to know which Service, port and endpoint each
  * chain of kube-proxy belongs to. 20,000 Services of 1.5 ports and 10 endpoints each. The Services themselves, which the lists keep
  * anyway, are not the index's; the EndpointSlices are. "After a change": all names are hashed again, once for all chains that are asked for.
  */

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:events`: CPU time that a real kube-apiserver and its etcd take for each Event that is created or patched, as the
+ * `npm run bench -- events`: CPU time that a real kube-apiserver and its etcd take for each Event that is created or patched, as the
  * agent sends it, and the bytes that etcd keeps of each.
  *
- *     npm run bench:events                      4,000 Events
- *     npm run bench:events -- --events 500
+ *     npm run bench -- events                      4,000 Events
+ *     npm run bench -- events --events 500
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:incidents`: what incidents cost. How long it takes from a failure line in the log of a container to Events
+ * `npm run bench -- incidents`: what incidents cost. How long it takes from a failure line in the log of a container to Events
  * at a real API server, how many writes an hour of failures makes, and what a quiet kube-proxy costs.
  *
- *     npm run bench:incidents             all, about six minutes
- *     npm run bench:incidents -- --quick  without a real API server
+ *     npm run bench -- incidents             all, about six minutes
+ *     npm run bench -- incidents --quick  without a real API server
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,11 +1,11 @@
 /**
- * `npm run bench:live`: what a dropped packet costs, from each live source: CPU time of the agent's bundle and of its journalctl, against a
+ * `npm run bench -- live`: what a dropped packet costs, from each live source: CPU time of the agent's bundle and of its journalctl, against a
  * real API server, and how long a line takes from being logged to being handed over. The lines are a real kernel's; those of the file are
  * written here. Root, Linux.
  *
- *     npm run bench:live                                     100, 1,000 and 10,000 lines/s for 10 s each
- *     npm run bench:live -- --rates 100,1000 --seconds 20
- *     npm run bench:live -- --bundle other.cjs               a bundle built before, to compare with
+ *     npm run bench -- live                                     100, 1,000 and 10,000 lines/s for 10 s each
+ *     npm run bench -- live --rates 100,1000 --seconds 20
+ *     npm run bench -- live --bundle other.cjs               a bundle built before, to compare with
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * `node test/bench/loss.ts`: how much of a log is lost by style of rotation, for the package `tail` as it is, for looks at the
+ * `npm run bench -- loss`: how much of a log is lost by style of rotation, for the package `tail` as it is, for looks at the
  * path every 5 s as kube-iptables-tailer takes them, and for this project. Nothing is killed.
  *
  *     node test/bench/loss.ts                                    10 s each, rotated every 200 ms and every second

@@ -1,12 +1,12 @@
 /**
- * `npm run bench:memory`: the smallest limit of a cgroup, page cache included, in which the built bundle does its work without being
+ * `npm run bench -- memory`: the smallest limit of a cgroup, page cache included, in which the built bundle does its work without being
  * killed and without reading its own files from the disk again and again. Needs root.
  *
- *     npm run bench:memory                              every situation
- *     npm run bench:memory -- idle storm                some
- *     npm run bench:memory -- --against FOLDER          beside another checkout, in turns
- *     npm run bench:memory -- --flags '--max-semi-space-size=4'   flags of Node.js in place of the image's
- *     npm run bench:memory -- --set MALLOC_ARENA_MAX=2  a variable beside the image's
+ *     npm run bench -- memory                              every situation
+ *     npm run bench -- memory idle storm                some
+ *     npm run bench -- memory --against FOLDER          beside another checkout, in turns
+ *     npm run bench -- memory --flags '--max-semi-space-size=4'   flags of Node.js in place of the image's
+ *     npm run bench -- memory --set MALLOC_ARENA_MAX=2  a variable beside the image's
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

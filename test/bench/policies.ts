@@ -1,5 +1,5 @@
 /**
- * `npm run bench:policies`: what a verdict costs, in processor time, with more and more policies that select the Pod, and what compiled
+ * `npm run bench -- policies`: what a verdict costs, in processor time, with more and more policies that select the Pod, and what compiled
  * policies take of memory.
  */
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';

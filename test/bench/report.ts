@@ -1,8 +1,8 @@
 /**
- * `npm run bench:report`: time, processor time and peak memory of `report` over made rows, and the size of its page.
+ * `npm run bench -- report`: time, processor time and peak memory of `report` over made rows, and the size of its page.
  *
- *     npm run bench:report                                200,000 and 1 million rows
- *     npm run bench:report -- --rows 200000,10000000      8.5 GB of rows for 10 million, in the folder for temporary files
+ *     npm run bench -- report                                200,000 and 1 million rows
+ *     npm run bench -- report --rows 200000,10000000      8.5 GB of rows for 10 million, in the folder for temporary files
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:state`: what it costs to have on disk what Events say, in a storm on 390 Pods: everything written at once (as
+ * `npm run bench -- state`: what it costs to have on disk what Events say, in a storm on 390 Pods: everything written at once (as
  * before the log of changes), what changed appended and synced, and the same changes in SQLite, one after the other in one run;
  * then the first batch of such a storm, in one piece and line by line; then 25 Events, each saved and written, and as one batch.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:storm`: what is published in a storm, and when.
+ * `npm run bench -- storm`: what is published in a storm, and when.
  *
  *     1. in real time: 1 M drops in 60 s, each of another flow, on 390 Pods, through the series, the log of changes on a disk and
  *        the publisher, to an API server that takes 10 ms: first Events of Pods, Events written, event loop, memory

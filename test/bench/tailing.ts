@@ -1,10 +1,10 @@
 /**
- * `npm run bench:tailing`: what following files costs. How fast a large one is read, beside `grep -c` and loops
+ * `npm run bench -- tailing`: what following files costs. How fast a large one is read, beside `grep -c` and loops
  * that only read or cut lines, in the same run; what 200 idle ones cost; and how long a line takes from being written to
  * being handed over. Ratios count: the machine's speed does not.
  *
- *     npm run bench:tailing                                500 MB, 3 runs each; 20 s of idling; 20 s per rate of lines
- *     npm run bench:tailing -- --megabytes 100 --seconds 5
+ *     npm run bench -- tailing                                500 MB, 3 runs each; 20 s of idling; 20 s per rate of lines
+ *     npm run bench -- tailing --megabytes 100 --seconds 5
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';

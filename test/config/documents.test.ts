@@ -9,7 +9,7 @@ import { readFileOf } from './reading.ts';
 
 const document = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
-/** Out of date? `npm run config:update` makes them. */
+/** Out of date? `npm run update -- config` makes them. */
 describe('documents that are made from the settings', () => {
   test('docs/config.schema.json', () => {
     expect(JSON.parse(document('config.schema.json'))).toEqual(configJsonSchema());

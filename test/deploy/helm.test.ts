@@ -32,7 +32,7 @@ test('the presets are the overlays', () => {
   expect(schema.properties?.['preset']?.enum?.toSorted()).toEqual(foldersOf('overlays'));
 });
 
-describe('made from other files: npm run helm:update', () => {
+describe('made from other files: npm run update -- helm', () => {
   test.each(copied)('the copy of %s', (path) => {
     expect(read(`files/${basename(path)}`)).toBe(readFileSync(join(root, path), 'utf8'));
   });

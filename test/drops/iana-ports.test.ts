@@ -20,7 +20,7 @@ test.each([
   expect(ianaName(port, protocol)).toBe(expected);
 });
 
-test('the names are those of the registry (npm run ports:update)', () => {
+test('the names are those of the registry (npm run update -- ports)', () => {
   const known = Object.entries(ports as Record<string, string[]>).filter(([key]) => /^\d+\/(?:tcp|udp)$/.test(key));
   expect(known.length).toBeGreaterThan(10_000);
   for (const [key, [name]] of known) {

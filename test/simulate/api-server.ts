@@ -25,7 +25,7 @@ interface StoredEvent {
   body: Pick<CoreEvent, 'metadata' | 'source' | 'count' | 'firstTimestamp' | 'lastTimestamp'>;
 }
 
-/** A model of an API server: what it costs is measured (`npm run bench:lookups`, `npm run bench:events`), who waits follows from that. */
+/** A model of an API server: what it costs is measured (`npm run bench -- lookups`, `npm run bench -- events`), who waits follows from that. */
 export interface ApiServer {
   connectionOf: (node: number) => Connection;
   /** Ends all watches and answers nothing, until it is `back`; then it has no history from which a watch could go on. */

@@ -2,8 +2,8 @@ import type { Millis } from '../../src/model/log-line.ts';
 import type { RequestKind } from './measurements.ts';
 
 /**
- * CPU time of an API server (1.36.3) for one request, in milliseconds: that of Events from `npm run bench:events`, the rest from
- * `npm run bench:lookups` (docs/lookups.md). Etcd's is not in it: 0.64 ms for an Event that is created, 0.91 for one that is patched. What a
+ * CPU time of an API server (1.36.3) for one request, in milliseconds: that of Events from `npm run bench -- events`, the rest from
+ * `npm run bench -- lookups` (docs/lookups.md). Etcd's is not in it: 0.64 ms for an Event that is created, 0.91 for one that is patched. What a
  * 429 costs is not measured but assumed.
  */
 export const costs: Readonly<Record<RequestKind | 'throttled', Millis>> = {
@@ -23,6 +23,6 @@ export const costs: Readonly<Record<RequestKind | 'throttled', Millis>> = {
 
 /**
  * Bytes in etcd (protobuf, with its key) past those of the JSON that an agent sends: managedFields and what the API server sets, 742 for
- * 657 (`npm run bench:events`). Earlier revisions of an Event, which etcd keeps until it is compacted, are not in it.
+ * 657 (`npm run bench -- events`). Earlier revisions of an Event, which etcd keeps until it is compacted, are not in it.
  */
 export const eventOverhead = 85;
