@@ -110,7 +110,6 @@ const longest = { function: 80, file: 250 };
 
 export default defineConfig({
   plugins: ['typescript', 'unicorn', 'import', 'promise', 'node', 'vitest', 'oxc'],
-  jsPlugins: ['./scripts/lint/retired-words.ts'],
   categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
   ignorePatterns: ['dist', 'node_modules', 'coverage'],
   rules: {
@@ -127,7 +126,6 @@ export default defineConfig({
     'import/no-cycle': ['error', { ignoreTypes: false }],
   },
   overrides: [
-    { files: ['src/**', 'test/**', 'scripts/**'], rules: { 'words/retired': 'error' } },
     {
       files: ['src/**'],
       rules: {
