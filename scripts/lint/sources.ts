@@ -1,9 +1,8 @@
 /**
- * What `npm run lint` asks of the texts of sources, beside the rules of oxlint: each program that one starts has a row in
- * test/programs/table.ts, what a page searches the agent's log for stands in src/, tests that docs/reliability.md names are there, tests
- * repeat no wording, and a test runs each command that a message advises. Prints what is wrong, and ends with 1 then.
+ * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a program that a source starts needs a
+ * row in test/programs/table.ts, a page may search the agent's log only for words of src/, a test may not repeat the wording of a message,
+ * and each command that a message advises needs a test that runs it.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { documentPaths, filesBelow, root, textOf } from '../../test/docs/documents.ts';
 import { functionsOf, startedBy } from '../../test/programs/started.ts';
@@ -14,7 +13,6 @@ import { repeatedWording } from './wording.ts';
 const wrong = [
   ...unknownPrograms(),
   ...unknownSearches(),
-  ...lostTitles(),
   ...strayRightsFile(),
   ...unexpectedAdvice(),
   ...repeatedWording(),
@@ -55,20 +53,6 @@ function unknownSearches(): string[] {
         .filter((word) => !/^[A-Z]+$/.test(word) && !new RegExp(word, flags).test(sources))
         .map((word) => `${document} searches the log of the agent for ${word}, which no source writes`);
     }),
-  );
-}
-
-/** What a promise names is there: `[a.test.ts](a.test.ts) "a title", "another"`. */
-function lostTitles(): string[] {
-  const document = 'docs/reliability.md';
-  return [...textOf(document).matchAll(/\]\(\.\.\/(test\/[\w/.-]+\.test\.ts)\)((?:,? "[^"]+")+)/g)].flatMap(
-    ([, file = '', titles = '']) => {
-      // That the file is there, test/docs holds.
-      const text = existsSync(join(root, file)) ? textOf(file).replaceAll('\\', '') : '';
-      return Array.from(titles.matchAll(/"([^"]+)"/g), ([, title = '']) => title)
-        .filter((title) => !text.includes(title))
-        .map((title) => `${document} names the test "${title}" of ${file}, which is not there`);
-    },
   );
 }
 
