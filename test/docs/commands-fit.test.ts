@@ -72,6 +72,18 @@ test('scripts of npm are there', () => {
   ).toEqual([]);
 });
 
+test('what npm run bench and npm run update are given is there', () => {
+  const updates = textOf('scripts/update.mjs');
+  expect(
+    wrong((text) => {
+      const [, script, name = ''] = /npm run (bench|update) -- (\w+)/.exec(text) ?? [];
+      return script === 'bench'
+        ? !existsSync(join(root, `test/bench/${name}.ts`))
+        : script === 'update' && !new RegExp(`^ {2}${name}[:,]`, 'm').test(updates);
+    }),
+  ).toEqual([]);
+});
+
 test('options of this program are those that it has', () => {
   expect(
     wrong((text) => {

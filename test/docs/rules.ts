@@ -21,7 +21,7 @@ export interface Rule {
 }
 
 const script =
-  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project (?:cluster \S+|node))| -- \w+ --sample \d+ --seed \d+)?)$/;
+  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project (?:cluster \S+|node))| -- \w+ --sample \d+ --seed \d+)?|npm run (?:bench|update) -- \w+)$/;
 
 /** The first rule that takes a command has it. */
 export const rules: readonly Rule[] = [
