@@ -59,6 +59,6 @@ function unknownSearches(): string[] {
 /** The file that grants the agent's rights is renamed in one place. */
 function strayRightsFile(): string[] {
   return filesBelow('src', '.ts')
-    .filter((file) => file !== 'src/kubernetes/rights-file.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
-    .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights-file.ts does for all`);
+    .filter((file) => file !== 'src/kubernetes/rights.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
+    .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights.ts does for all`);
 }

@@ -11,7 +11,7 @@ import { connect, createClusterContext } from './cluster.ts';
 import { createIngest } from './ingest.ts';
 import { createNodeChecks } from './node-checks.ts';
 import { createPolicyAnswers } from './policies/answers.ts';
-import { noProblems } from './problem-counts.ts';
+import { noProblems } from './api-problems.ts';
 import { createProblems } from './problems.ts';
 import { createPublishing } from './publish.ts';
 import { createScrape } from './scrape.ts';

@@ -1,11 +1,10 @@
 import type { Refusal } from '../events/event-store.ts';
 import type { WatchedResource } from '../kubernetes/cluster-watch.ts';
-import type { InformerProblem } from '../kubernetes/informer-health.ts';
+import type { InformerProblem } from '../kubernetes/informer.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteResult } from '../model/series.ts';
 import { type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
-import type { ProblemCounts } from './problem-counts.ts';
 import { createWriteReport } from './write-problems.ts';
 
 /** Exporters throw away Events whose time is further off than that. */
@@ -97,5 +96,21 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       metrics.eventsAbandoned.add(1, { reason });
       counts.eventsAbandoned++;
     },
+  };
+}
+
+/** Totals of problems, for the line of each minute. */
+export type ProblemCounts = ReturnType<typeof noProblems>;
+
+export function noProblems() {
+  return {
+    eventsWritten: 0,
+    eventWritesFailed: 0,
+    eventsAbandoned: 0,
+    requestsFailed: 0,
+    recordsLost: 0,
+    bytesLost: 0,
+    watchRestarts: 0,
+    stateErrors: 0,
   };
 }

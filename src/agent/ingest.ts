@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { createLookupGate } from '../pipeline/lookup-gate.ts';
+import { createLookupGate, createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createPrefixTable } from '../parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
@@ -11,7 +11,6 @@ import { createStatistics } from '../pipeline/statistics.ts';
 import { createDropsByOwner } from '../telemetry/drops-by-owner.ts';
 import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createLookupQueue, type QueuedFlow } from '../pipeline/lookup-queue.ts';
 import { auditHooks, createAgentAudit, createAgentLiveFlows } from './audit.ts';
 import { createAgentIncidents } from './incidents.ts';
 import type { ClusterContext } from './cluster.ts';

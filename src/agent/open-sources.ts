@@ -1,11 +1,11 @@
 import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
-import { schedule } from '../platform/schedule.ts';
+import { schedule } from '../platform/timer.ts';
 import { needlesOfAll } from '../parsing/formats.ts';
 import { programNeedles } from '../incidents/catalogue/needles.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { chooseKernelSource, type Choice } from '../sources/auto.ts';
+import { type Choice, chooseKernelSource } from '../sources/auto.ts';
 import { zoneTime } from '../sources/envelopes/clock.ts';
 import { createContainerLogs } from '../sources/kubelet/container-logs.ts';
 import { createFollowFile } from '../sources/tail/follow-file.ts';

@@ -1,9 +1,8 @@
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import type { IncidentChange } from '../incidents/incident.ts';
 import type { Loss, Notice } from '../sources/source.ts';
-import { createApiProblems } from './api-problems.ts';
+import { createApiProblems, type ProblemCounts } from './api-problems.ts';
 import type { ApiAnswersOptions } from './api-answers.ts';
-import type { ProblemCounts } from './problem-counts.ts';
 
 /** Keys of notices whose end is the notice `well`. */
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];

@@ -8,8 +8,10 @@ import type { LastSeen } from '../telemetry/last-seen.ts';
 import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
-import type { ConntrackLevel } from './conntrack-level.ts';
+import type { ConntrackLevel } from './node-checks.ts';
 import type { Ingest } from './ingest.ts';
+import type { MinuteCounts } from '../telemetry/minute.ts';
+import type { Problems } from './problems.ts';
 
 export interface ScrapeOptions {
   metrics: Metrics;
@@ -114,4 +116,37 @@ function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock)
 
 function collectLookups(metric: Metrics['podLookups'], counts: Readonly<LookupCounts>): void {
   for (const result of lookupResults) metric.setTotal(counts[result], { result });
+}
+
+/** Totals since the start, for the line of each minute. */
+export function minuteCounts({
+  problems,
+  context,
+  ingest,
+}: {
+  problems: Problems;
+  context: ClusterContext;
+  ingest: Ingest;
+}): MinuteCounts {
+  const { statistics, table, sources, incidents } = ingest;
+  const { pods, hostNames } = context.remote.counts;
+  return {
+    ...problems.counts,
+    packetsDropped: statistics.verdicts.dropped,
+    packetsRejected: statistics.verdicts.rejected,
+    dropsWithoutPod: statistics.withoutPods,
+    uncountedPackets: table.counts.uncounted,
+    unparsable: statistics.unparsable,
+    failures: sum(incidents.tracker.counts.failures),
+    incidentsOpened: sum(incidents.tracker.counts.opened),
+    incidentsClosed: sum(incidents.tracker.counts.closed),
+    longLines: sources.reduce((total, { counts }) => total + counts.tooLong, 0),
+    podLookupsFailed: pods.failed,
+    podLookupsRefused: pods.refused,
+    dnsLookupsFailed: hostNames.failed,
+  };
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
 }

@@ -3,15 +3,12 @@ import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { StateChange } from '../model/state-change.ts';
 import { entriesOfKind } from '../platform/keyed-changes.ts';
-import { type Delivery, type DeliverOptions, startDelivery } from './deliver.ts';
-import type { Sink } from './sink.ts';
-import type { PoliciesOn } from './flow-policies.ts';
-import { createIntervals } from './intervals.ts';
+import { type DeliverOptions, type Delivery, type Sink, startDelivery } from './deliver.ts';
+import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
-import { createAuditQueue, type QueueState } from './queue.ts';
+import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, rowOf, stampOf } from './record.ts';
-import type { LostRows } from './sink-places.ts';
 
 /** What the state on disk holds of the audit beside flows and rows. */
 export interface AuditRest extends QueueState {

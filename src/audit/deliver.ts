@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { AuditQueue, Batch } from './queue.ts';
-import type { Sink } from './sink.ts';
 
 export interface DeliverOptions {
   queue: AuditQueue;
@@ -69,4 +68,14 @@ export function startDelivery({ queue, sink, gapRow, onAttempt, ...options }: De
       return false;
     }
   }
+}
+
+/** Where rows go. */
+export interface Sink {
+  readonly name: string;
+  /** Rows of one batch at most. */
+  readonly most: number;
+  /** Resolves when the receiver has the rows for good, to how many of them it refused. Rejects when they must be sent again. */
+  send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;
+  close: () => Promise<void>;
 }

@@ -1,11 +1,13 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { FlowRecord } from './fields.ts';
-import { type AuditedPacket, flowOf } from './flow.ts';
-import { createGaps, gapOf } from './gaps.ts';
-import { createFlowPolicies, type PoliciesOn } from './flow-policies.ts';
+import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
+import type { PolicyFacts } from '../drops/policy-facts.ts';
+import type { Finding } from '../model/finding.ts';
+import { policyFields } from './policy-fields.ts';
+import { withoutForeignPolicies } from './privacy.ts';
 
 /** Lines come a little late: journald syncs, and peers are looked up for up to two seconds. */
 const grace: Millis = 5000;
@@ -109,4 +111,66 @@ export function createIntervals(options: IntervalsOptions) {
     // Whoever still finds it by a meaning must not count into it.
     flow.packets = 0;
   }
+}
+
+/** What was lost of an interval's log: any records, or only warnings of the kernel. */
+type Loss = Exclude<Suppressed['affects'], 'nothing' | 'felix'>;
+
+/** Intervals of which log was lost. */
+export function createGaps(restored: readonly OpenFlow[]) {
+  const gaps = new Map<Millis, Loss>();
+  for (const flow of restored) if (isGap(flow)) gaps.set(flow.start, 'everything');
+
+  return {
+    add(start: Millis, loss: Loss): void {
+      if (gaps.get(start) !== 'everything') gaps.set(start, loss);
+    },
+    /** Whether packets of a flow may be among what was lost. */
+    bearOn(flow: OpenFlow): boolean {
+      const loss = gaps.get(flow.start);
+      return loss === 'everything' || (loss !== undefined && isWarning(flow));
+    },
+    forget(isOver: (start: Millis) => boolean): void {
+      for (const start of gaps.keys()) if (isOver(start)) gaps.delete(start);
+    },
+  };
+}
+
+/** Lost records, as a flow of their own. `by`: who lost them. */
+export function gapOf(by: string, node: string): Flow {
+  return {
+    key: JSON.stringify(['gap', by, node]),
+    subject: '',
+    namespace: '',
+    fields: {
+      'event.name': 'network.flow.gap',
+      'event.action': 'lost',
+      'event.reason': by,
+      'k8s.node.name': node || undefined,
+    },
+  };
+}
+
+/** Martians are printed as warnings of the kernel, whose rate is limited apart. */
+function isWarning({ fields }: OpenFlow): boolean {
+  return fields['log.prefix']?.startsWith('martian ') === true;
+}
+
+/** What policies say by what is known already; undefined: nothing. `first`: when the first packet was dropped. */
+export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
+
+export function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
+  /** Of the first packet of each flow. They are not kept: after a restart a row only lacks what policies say. */
+  const found = new WeakMap<OpenFlow, readonly Finding[]>();
+  return {
+    note(flow: OpenFlow, findings: readonly Finding[] | undefined): void {
+      if (policiesOn !== undefined && findings !== undefined && !found.has(flow)) found.set(flow, findings);
+    },
+    /** The record with it. Once for each: it is kept and sent again as it is. */
+    addTo(record: FlowRecord, flow: OpenFlow): FlowRecord {
+      const findings = found.get(flow);
+      const facts = findings && policiesOn?.(findings, flow.first);
+      return facts === undefined ? record : withoutForeignPolicies({ ...record, ...policyFields(facts, 'evaluated') });
+    },
+  };
 }

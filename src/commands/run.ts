@@ -1,5 +1,5 @@
 import { type Agent, createAgent } from '../agent/agent.ts';
-import { minuteCounts } from '../agent/minute-counts.ts';
+import { minuteCounts } from '../agent/scrape.ts';
 import { type LoadedConfig, version } from '../config/config.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createLogger } from '../telemetry/logger.ts';

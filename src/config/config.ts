@@ -2,10 +2,10 @@
 import type * as z from 'zod/mini';
 import manifest from '../../package.json' with { type: 'json' };
 import { verdicts } from '../model/packet.ts';
-import { ConfigError, type Problem } from './config-error.ts';
-import { envTypos } from './env-typos.ts';
+import { ConfigError, type Problem } from './origin.ts';
+import { envTypos } from './layer.ts';
 import { type FileLayer, readFileLayer } from './file-layer.ts';
-import { readConfigText } from './file-text.ts';
+import { readConfigText } from './file-layer.ts';
 import { inherit } from './kube-iptables-tailer.ts';
 import { configPath, defaults, type Flags, type Given, type Layer, layerOfEnvironment, layerOfFlags } from './layer.ts';
 import { problemWith } from './origin.ts';
@@ -13,7 +13,7 @@ import { type Config, schema, type SettingName } from './schema.ts';
 import { configFile, settingOf } from './settings.ts';
 import { nearest, suggest } from './suggest.ts';
 
-export { ConfigError } from './config-error.ts';
+export { ConfigError } from './origin.ts';
 export type { Config, SourceSetting } from './schema.ts';
 
 export const version: string = manifest.version;

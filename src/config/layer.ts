@@ -3,6 +3,7 @@ import type { Origin } from './origin.ts';
 import type { SettingName } from './schema.ts';
 import type { Setting } from './setting.ts';
 import { configFile, settingNames, settingOf } from './settings.ts';
+import { isSlip } from './suggest.ts';
 
 /** A value, not checked yet, and where it is from. */
 export interface Given {
@@ -63,4 +64,18 @@ function layerOf(find: (setting: Setting) => Given | undefined): Layer {
       return found === undefined ? [] : [[name, found]];
     }),
   );
+}
+
+/** Of two words or more: a single one, such as SOURCE, may be anybody's. */
+const variables = [configFile.env, ...settingNames.map((name) => settingOf(name).env)].filter((name) =>
+  name.includes('_'),
+);
+
+/** An environment is full of other variables: a typo shows only by its likeness to one of ours that is not set. */
+export function envTypos(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(env).flatMap((name) => {
+    if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];
+    const meant = variables.find((variable) => !env[variable] && isSlip(name, variable));
+    return meant === undefined ? [] : [`${name}: there is no such variable; did you mean ${meant}?`];
+  });
 }

@@ -1,3 +1,5 @@
+import { printable } from '../platform/printable.ts';
+
 /** Where a value is from, and how messages name that place. */
 export type Origin =
   | { readonly kind: 'option'; readonly flag: string }
@@ -38,14 +40,32 @@ export function lineAndColumn(text: string, offset: number): string {
 /** What is wrong with a value: `MAX_NODES "many": must be a whole number`. */
 export function problemWith(origin: Origin, value: unknown, message: string): string {
   const key = origin.kind === 'file' ? `: ${origin.key}` : '';
-  return `${placeOf(origin)}${key}${shown(value)}: ${message}`;
+  return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
 }
 
 const longest = 80;
 
 /** At most a line of a value, whatever it holds; a list or a map is not shown. */
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
   return ` ${typeof text === 'number' ? String(text) : JSON.stringify(text)}`;
+}
+
+/** A user reads no more, and what a file of nothing but mistakes costs is bounded. */
+const most = 25;
+
+/** What is wrong, put into words only when it is shown: a file may hold more mistakes than a user reads. */
+export type Problem = () => string;
+
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly Problem[]) {
+    const shown = problems.slice(0, most).map((problem) => printable(problem()));
+    if (problems.length > most) shown.push(`and ${problems.length - most} more`);
+    super(shown.join('\n'));
+    this.problems = shown;
+  }
 }

@@ -3,9 +3,8 @@ import * as z from 'zod/mini';
 import { type Verdict, verdicts } from '../model/packet.ts';
 import { isLabelName } from '../platform/api-names.ts';
 import { parseContainerRule } from '../sources/kubelet/rules.ts';
-import { lookupWays } from '../model/lookup-way.ts';
-import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
-import { parseListenAddress } from '../telemetry/listen-address.ts';
+import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
+import { parseListenAddress } from '../platform/listen-address.ts';
 
 export const podCacheChoices = ['node', 'cluster'] as const;
 export const policiesChoices = ['auto', 'off'] as const;

@@ -1,6 +1,5 @@
 /** The table of all settings: option, variable, help and default of each. What a value must be is in schema.ts. */
-import { lookupWays } from '../model/lookup-way.ts';
-import { legacyMetricChoices } from '../telemetry/legacy-naming.ts';
+import { legacyMetricChoices, lookupWays } from '../model/choices.ts';
 import { auditSettings } from './audit-settings.ts';
 import type { Setting } from './setting.ts';
 import { logLevelChoices, podCacheChoices, policiesChoices, type SettingName } from './schema.ts';

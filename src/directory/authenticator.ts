@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import { createTokenBucket } from '../platform/token-bucket.ts';
+import type { Connection } from '../kubernetes/connection.ts';
+import { RefusedError } from '../kubernetes/refusal.ts';
+import { at, list, text } from '../platform/json.ts';
+import { audience as ownAudience } from './directory.ts';
 
 /** What the API server says of a token. */
 export interface TokenReview {
@@ -82,4 +86,22 @@ export function createAuthenticator({ review, audience, username, now }: Authent
       return false;
     }
   }
+}
+
+/** Asks the API server whose a token is, for our audience alone: it is of no use elsewhere. Rejects with a `RefusedError`. */
+export async function reviewToken({ request }: Pick<Connection, 'request'>, token: string): Promise<TokenReview> {
+  const answer = await request('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token, audiences: [ownAudience] },
+    },
+  });
+  if (answer.kind === 'refused') throw new RefusedError(answer);
+  const status = at(answer.body, 'status');
+  return {
+    // An API server that knows no audiences names none: then the token may be meant for something else.
+    authenticated: at(status, 'authenticated') === true && list(at(status, 'audiences')).includes(ownAudience),
+    username: text(at(status, 'user', 'username')) ?? '',
+  };
 }

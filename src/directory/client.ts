@@ -3,9 +3,8 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reasonOf } from '../platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
-import { answerLimit, decodeAnswer } from './answer.ts';
+import { answerLimit, decodeAnswer, readFolder, type Replica } from './directory.ts';
 import { hostAndPort } from './certificate.ts';
-import { readFolder, type Replica } from './replica.ts';
 
 export interface DirectoryClientOptions {
   /** Where the token and the replicas stand; undefined: no directory is configured. */

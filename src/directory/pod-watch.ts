@@ -1,11 +1,11 @@
 import type { Connection } from '../kubernetes/connection.ts';
-import { createInformer } from '../kubernetes/informer.ts';
-import type { InformerProblem } from '../kubernetes/informer-health.ts';
+import { createInformer, type InformerProblem } from '../kubernetes/informer.ts';
 import { onSteadyClock } from '../resolving/pod-record.ts';
 import { slimNode, slimPod } from '../kubernetes/slim.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../resolving/live-lists.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Owners } from '../resolving/lookups/pod-finder.ts';
 
 type Watched = 'pods' | 'nodes';
 
@@ -86,4 +86,14 @@ export function createPodWatch(options: PodWatchOptions): PodWatch {
       onUnusable: (error: unknown) => onUnusable(resource, error),
     };
   }
+}
+
+/** Who has an address, or had it in the last minutes: the Pods, and the node whose own it is. */
+export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
+  const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
+  // A tombstone has the addresses that its Pod had at its end, which need not have this one among them.
+  const having = pods.map((pod) =>
+    pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
+  );
+  return { pods: having, node: having.length > 0 ? undefined : lists.directory.nodeOfHost(address)?.name };
 }

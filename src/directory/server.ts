@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { canonicalAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Owners } from '../resolving/lookups/pod-finder.ts';
-import { limitConnections } from '../telemetry/connections.ts';
-import type { ListenAddress } from '../telemetry/listen-address.ts';
-import { encodeAnswer } from './answer.ts';
+import { limitConnections } from '../telemetry/server.ts';
+import type { ListenAddress } from '../platform/listen-address.ts';
+import { encodeAnswer } from './directory.ts';
 import type { Verdict } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
 

@@ -1,5 +1,5 @@
 /** What the policies that are known say of a drop, for its Event. */
-import { auditOptOut } from '../model/audit-opt-out.ts';
+import { auditOptOut } from '../model/choices.ts';
 import type { Endpoint, ObjectRef } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';

@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
-import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { type AttemptsOptions, createAttempts } from './attempts.ts';
 import { namespaceOf } from './event.ts';
 import type { Refusal } from './event-store.ts';

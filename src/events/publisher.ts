@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { type BatchesOptions, createBatches } from './batches.ts';
 
 export interface Publisher {

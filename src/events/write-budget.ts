@@ -1,6 +1,6 @@
 /** How many Events one node writes, in the caller's time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
-import type { WriteBudgetState } from '../model/write-budget.ts';
+import type { WriteBudgetState } from '../model/state-change.ts';
 import { monotonicNow } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../platform/token-bucket.ts';
 

@@ -1,6 +1,6 @@
 import type { Millis } from '../model/log-line.ts';
 import { createCooldown } from '../platform/cooldown.ts';
-import type { Schedule } from '../platform/schedule.ts';
+import type { Schedule } from '../platform/timer.ts';
 
 /** A write that takes longer is slow: another one may begin in its place. */
 export const slowAfter: Millis = 1000;

@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../model/incident.ts';
 import type { Millis } from '../model/log-line.ts';
-import { type Schedule, schedule as systemSchedule } from '../platform/schedule.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { causeOf } from './catalogue/catalogue.ts';
 import type { Incident } from './incident.ts';
 import type { Recent } from './tracker/recent.ts';

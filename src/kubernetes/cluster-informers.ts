@@ -1,9 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
 import type { LiveLists } from '../resolving/live-lists.ts';
 import type { Connection } from './connection.ts';
-import { createInformer, type Informer, type InformerOptions } from './informer.ts';
-import type { InformerProblem } from './informer-health.ts';
-import { auditOptOut } from '../model/audit-opt-out.ts';
+import { createInformer, type Informer, type InformerOptions, type InformerProblem } from './informer.ts';
+import { auditOptOut } from '../model/choices.ts';
 import { onSteadyClock } from '../resolving/pod-record.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 

@@ -1,11 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Refusal } from '../events/event-store.ts';
 import { type Access, type HttpAnswer, send as sendHttp, textOf } from './http.ts';
 import type { Json } from '../platform/json.ts';
 import { refusalIn, refusalOfError, RefusedError } from './refusal.ts';
-import { createReloadedAccess } from './reloaded-access.ts';
-import { retryClosed } from './retry-closed.ts';
 
 type Verb = 'GET' | 'POST' | 'PATCH';
 
@@ -148,4 +147,46 @@ function queryText(query: Query): string {
 /** `/api/v1/namespaces/shop/events/web.1` → `events`. */
 function resourceOf(path: string): string {
   return /^\/apis?\/(?:[\w.-]+\/)?v\d\w*\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)?.[1] ?? 'other';
+}
+
+const reloadInterval: Millis = 5000;
+
+/** Where the API server is, by the files as they were last read. Throws when `load` does. */
+export function createReloadedAccess(load: () => Access, now: () => Millis) {
+  let access = load();
+  let loaded = now();
+
+  return { current: (): Access => access, reload };
+
+  /** At most every few seconds. */
+  function reload(): void {
+    if (now() - loaded < reloadInterval) return;
+    loaded = now();
+    try {
+      access = load();
+    } catch {
+      // A file is just being replaced. The old configuration is no worse than none.
+    }
+  }
+}
+
+const mostTries = 3;
+
+const closingTime: Millis = 100;
+
+/** A connection that was kept may be closed just when it is used again: then `attempt` is made again. Whatever we ask may be asked twice. */
+export async function retryClosed<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (signal.aborted || tries === mostTries || !wasClosed(error)) throw error;
+      // Others may just be closing, too.
+      await setTimeout(closingTime * (1 + Math.random()));
+    }
+  }
+}
+
+function wasClosed(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

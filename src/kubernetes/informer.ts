@@ -2,12 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import { createBackOff } from '../platform/back-off.ts';
 import type { Connection } from './connection.ts';
-import { createInformerHealth, type InformerHealthOptions, type InformerProblem } from './informer-health.ts';
-import { createKnownObjects, type Named, type ObjectHandlers } from './known-objects.ts';
+import { createKnownObjects, type Named, type ObjectHandlers, SilentWatchError, watchEvents } from './watch.ts';
 import { listAll, type ListOptions } from './paged-list.ts';
 import { refusalOfError } from './refusal.ts';
-import { SilentWatchError, watchEvents } from './watch.ts';
-import { createWatchPauses } from './watch-pauses.ts';
+import type { Refusal } from '../events/event-store.ts';
 
 export interface InformerOptions<T> extends ListOptions, ObjectHandlers<T>, InformerHealthOptions {
   connection: Connection;
@@ -123,4 +121,67 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
 /** Without keeping the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
+}
+
+/** Why a list or a watch had to begin again. */
+export interface InformerProblem {
+  verb: 'list' | 'watch';
+  /** Undefined: a watch that went on was silent, or broke. That alone is no failure: connections do. */
+  refusal: Refusal | undefined;
+  silent?: boolean;
+}
+
+export interface InformerHealthOptions {
+  onProblem: (problem: InformerProblem) => void;
+  /** A list is complete and has been handed over, or a watch goes on after a problem. */
+  onSynced: () => void;
+  now: () => Millis;
+}
+
+/** Whether the server answers what an informer asks. */
+export function createInformerHealth({ onProblem, onSynced, now }: InformerHealthOptions) {
+  /** Since the last problem. */
+  let isWell = false;
+  let lastHeard: Millis | undefined;
+
+  return {
+    /** When the server was last heard; undefined before the first answer. */
+    get lastHeard(): Millis | undefined {
+      return lastHeard;
+    },
+    answered(): void {
+      lastHeard = now();
+      if (!isWell) onSynced();
+      isWell = true;
+    },
+    failed(problem: InformerProblem): void {
+      isWell = false;
+      onProblem(problem);
+    },
+  };
+}
+
+/** Connections of all nodes break at once when an API server stops; they do not all come back in the same second. */
+const reconnectSpread: Millis = 2000;
+
+/** Longest pause where several watches in a row have brought nothing. */
+const longestEmptyPause: Millis = 30_000;
+
+/** Pauses between watches that end without a failure. */
+export function createWatchPauses(random: () => number) {
+  let watches = 0;
+  /** In a row. */
+  let empty = 0;
+
+  return {
+    /** The pause before the next watch; undefined before the first. */
+    next(): Millis | undefined {
+      if (watches++ === 0) return undefined;
+      return Math.min(1000 * (2 ** Math.max(0, empty - 1) - 1), longestEmptyPause) + random() * reconnectSpread;
+    },
+    /** A watch begins, and has brought nothing yet. */
+    begin: (): void => void empty++,
+    /** It brought something, or failed. */
+    reset: (): void => void (empty = 0),
+  };
 }

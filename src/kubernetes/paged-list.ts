@@ -1,6 +1,10 @@
 import type { Connection } from './connection.ts';
 import type { Json } from '../platform/json.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Pod } from '../resolving/objects.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { ifUsable, slimPod } from './slim.ts';
 
 export interface ListOptions {
   fieldSelector?: string | undefined;
@@ -65,4 +69,23 @@ export async function countAll({ request }: Pick<Connection, 'request'>, path: s
   if (answer.kind === 'refused') throw new RefusedError(answer);
   const { items = [], metadata } = answer.body as Page;
   return items.length + (metadata?.remainingItemCount ?? 0);
+}
+
+/** The API server as finders of Pods ask it, and the clock that what is found is stamped by. */
+export interface PodListOptions {
+  connection: Pick<Connection, 'request'>;
+  clock: Pick<Clock, 'now' | 'fromWall'>;
+  /** Names of the labels that Pods are kept with; by default none. */
+  podLabels?: readonly string[] | undefined;
+}
+
+/** Pods that a field selector selects, from the API server's cache. Rejects with a `RefusedError`. */
+export async function listPods(
+  { connection, clock, podLabels }: PodListOptions,
+  fieldSelector: string,
+): Promise<Pod[]> {
+  const options = { fieldSelector, pageSize: undefined };
+  const slim = ifUsable((object) => slimPod(object, podLabels));
+  const { items } = await listAll(connection, '/api/v1/pods', options, slim);
+  return items.map((pod) => onSteadyClock(pod, clock.fromWall));
 }

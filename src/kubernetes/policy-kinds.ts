@@ -3,6 +3,9 @@ import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/event-store.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
+import type { Millis } from '../model/log-line.ts';
+import { awayPolicy, type Policy } from '../policies/policies.ts';
+import { createSharedAnswers } from '../platform/fresh-values.ts';
 
 export interface PolicyKind {
   readonly apiVersion: string;
@@ -13,39 +16,39 @@ export interface PolicyKind {
 
 /** Of the whole cluster. A kind that the API server does not have is none. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
-  kind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
-  kind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
-  kind('policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'),
-  kind('crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
-  kind('projectcalico.org/v3', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
-  kind('cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'),
-  kind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
+  policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
+  policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
+  policyKind('policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'),
+  policyKind('crd.projectcalico.org/v1', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
+  policyKind('projectcalico.org/v3', 'GlobalNetworkPolicy', 'globalnetworkpolicies'),
+  policyKind('cilium.io/v2', 'CiliumClusterwideNetworkPolicy', 'ciliumclusterwidenetworkpolicies'),
+  policyKind('crd.antrea.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
 ];
 
 /** Of one Namespace. */
 export const namespacedPolicyKinds: readonly PolicyKind[] = [
-  kind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
-  kind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
-  kind('projectcalico.org/v3', 'NetworkPolicy', 'networkpolicies'),
-  kind('cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'),
-  kind('crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'),
+  policyKind('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  policyKind('crd.projectcalico.org/v1', 'NetworkPolicy', 'networkpolicies'),
+  policyKind('projectcalico.org/v3', 'NetworkPolicy', 'networkpolicies'),
+  policyKind('cilium.io/v2', 'CiliumNetworkPolicy', 'ciliumnetworkpolicies'),
+  policyKind('crd.antrea.io/v1beta1', 'NetworkPolicy', 'networkpolicies'),
 ];
 
 const calicoVersions = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'] as const;
 
 /** What Calico has beside policies, of the whole cluster. */
 export const calicoKinds: readonly PolicyKind[] = calicoVersions.flatMap((apiVersion) => [
-  kind(apiVersion, 'Tier', 'tiers'),
-  kind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
-  kind(apiVersion, 'HostEndpoint', 'hostendpoints'),
+  policyKind(apiVersion, 'Tier', 'tiers'),
+  policyKind(apiVersion, 'GlobalNetworkSet', 'globalnetworksets'),
+  policyKind(apiVersion, 'HostEndpoint', 'hostendpoints'),
 ]);
 
 /** Of one Namespace, or of all. */
 export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVersion) =>
-  kind(apiVersion, 'NetworkSet', 'networksets'),
+  policyKind(apiVersion, 'NetworkSet', 'networksets'),
 );
 
-function kind(apiVersion: string, name: string, plural: string): PolicyKind {
+function policyKind(apiVersion: string, name: string, plural: string): PolicyKind {
   return { apiVersion, kind: name, plural };
 }
 
@@ -136,4 +139,50 @@ export async function discoverKinds(
     return isAway ? [{ apiVersion, refusal: answer }] : [];
   });
   return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
+}
+
+/** Which kinds the API server has changes when CustomResourceDefinitions are installed. */
+const kindsAge: Millis = 600_000;
+
+/** What is away may be back soon. */
+const awayAge: Millis = 10_000;
+
+/** Both reject with a `RefusedError`. */
+export interface Discovery {
+  /** Those of them that are served. */
+  readonly kindsOf: (kinds: readonly PolicyKind[]) => Promise<PolicyKind[]>;
+  /** One policy for each API whose server is away. */
+  readonly unseenPolicies: () => Promise<Policy[]>;
+}
+
+export function createDiscovery(
+  connection: Pick<Connection, 'request'>,
+  all: readonly PolicyKind[],
+  now: () => Millis,
+): Discovery {
+  const discovered = createSharedAnswers(() => discoverKinds(connection, all), { entries: 1, now });
+
+  return {
+    async kindsOf(kinds) {
+      const { served } = await discover();
+      return served.filter((kind) => kinds.includes(kind));
+    },
+    async unseenPolicies() {
+      const { away } = await discover();
+      return away.map(({ apiVersion }) => awayPolicy(apiVersion));
+    },
+  };
+
+  /** The server behind an APIService may be away for long: its policies are unknown then. Else there is no answer at all. */
+  async function discover(): Promise<DiscoveredKinds> {
+    const known = await discovered.get('', kindsAge);
+    const { value } = known.value.away.length > 0 ? await discovered.get('', awayAge) : known;
+    const failed = value.away.find(({ apiVersion, refusal }) => refusal.status < 500 || isOfKubernetes(apiVersion));
+    if (failed === undefined) return value;
+    throw new RefusedError(failed.refusal);
+  }
+}
+
+function isOfKubernetes(apiVersion: string): boolean {
+  return apiVersion.startsWith('networking.k8s.io/');
 }

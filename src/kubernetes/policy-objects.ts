@@ -18,6 +18,7 @@ import type { Connection } from './connection.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
+  createDiscovery,
   listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
@@ -25,7 +26,6 @@ import {
   type PolicyKind,
   unlistedReason,
 } from './policy-kinds.ts';
-import { createDiscovery } from './policy-discovery.ts';
 import { isTooLarge, RefusedError } from './refusal.ts';
 import { ifUsable, slimPod } from './slim.ts';
 

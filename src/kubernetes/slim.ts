@@ -4,11 +4,8 @@ import { isHostName, isKind, isLabel, isLabelValue, isOpaqueId, isSubdomain } fr
 import type { Millis } from '../model/log-line.ts';
 import { packEndpoints } from '../resolving/service-chains/packed-endpoints.ts';
 import type { Backend } from '../model/service-chain.ts';
-import type { EndpointSlice, Node, Pod, Service } from '../resolving/objects.ts';
-import { type Owner, workloadOf } from '../resolving/workload.ts';
-import { containersOf, healthOf, lastEnd } from './pod-health.ts';
-import { podPorts, slimPorts } from './ports.ts';
-import { podRole, serviceRole } from './roles.ts';
+import { type EndpointSlice, type Node, type Owner, type Pod, type Service, workloadOf } from '../resolving/objects.ts';
+import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
 /** An API object that lacks what makes it usable; the message says what. */

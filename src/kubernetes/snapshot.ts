@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { auditOptOut } from '../model/audit-opt-out.ts';
+import { auditOptOut } from '../model/choices.ts';
 import type { NodeFacts } from '../model/incident.ts';
 import type { ClusterObjects } from '../resolving/objects.ts';
 import { reasonOf } from '../platform/system-error.ts';
-import { settingsOf } from './felix-configuration.ts';
+import { settingsOf } from './incident-facts.ts';
 import { type Json, parsed } from '../platform/json.ts';
 import { slimEndpointSlice, slimNode, slimPod, slimService, UnusableObject } from './slim.ts';
 

@@ -1,3 +1,5 @@
+import type { Millis } from './log-line.ts';
+
 /**
  * One change of what the agent keeps on disk under a key, as plain JSON that does not change any more: `set` puts a value in place of what was there, `merge`
  * replaces the named fields of the object there, `extend` replaces all elements of one of its lists from an index on, `remove`
@@ -8,3 +10,11 @@ export type StateChange =
   | readonly ['merge', key: string, fields: Readonly<Record<string, unknown>>]
   | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
   | readonly ['remove', key: string];
+
+/** What is left of a node's hourly budget of writes, kept so that an agent that is killed again and again writes no more than one that is not. */
+export interface WriteBudgetState {
+  /** Writes, also in part. */
+  left: number;
+  /** When that was so: since the machine was started, because the wall clock may be set meanwhile. */
+  at: Millis;
+}

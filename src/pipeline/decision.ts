@@ -1,15 +1,24 @@
 import { explainMartian } from '../drops/findings.ts';
 import type { LogLine, Millis } from '../model/log-line.ts';
-import type { ConntrackFull, Martian, NeighbourOverflow, Suppressed, Unparsable } from '../model/observation.ts';
+import type {
+  ConntrackFull,
+  Martian,
+  NeighbourOverflow,
+  Observation,
+  Suppressed,
+  Unparsable,
+} from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
-import type { Refused } from '../parsing/formats.ts';
+import { parse, type Refused } from '../parsing/formats.ts';
 import type { PrefixTable } from '../parsing/netfilter/prefixes.ts';
 import type { Directory, Moment } from '../resolving/directory.ts';
 import { nodeOf, resolveMartian } from '../resolving/resolver.ts';
 import type { LineOrigin } from '../sources/source.ts';
 import { createFlowMemo, type FlowMeaning } from './flow-cache.ts';
-import { observe } from './observe.ts';
+import { containerOf } from '../log-formats/container-path.ts';
+import { parseDroppedLogs, parseProgramRecord } from '../parsing/components/program-record.ts';
+import { copy } from '../platform/address.ts';
 
 /** What becomes of a line, and why. The pipeline carries it out; `replay --explain` shows it. */
 export type Decision =
@@ -104,4 +113,34 @@ function momentOf({ time, timeIsExact }: LogLine): Moment {
 
 export function weightOf(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
+}
+
+/** No line that a kernel prints is longer. */
+const longLine = 1024;
+/** No name and no prefix in such a line is longer. */
+const longText = 256;
+
+/** `programsAnywhere`: kube-proxy and calico-node are believed in every log, not only in their own. */
+export function observe(
+  line: Pick<LogLine, 'text' | 'source' | 'program'>,
+  origin: LineOrigin,
+  prefixes: PrefixTable,
+  programsAnywhere = false,
+): Observation | Refused | undefined {
+  const isProgram = origin === 'program' || origin === 'container';
+  const writer = origin === 'container' ? containerOf(line.source)?.container : line.program;
+  const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
+  if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
+  if (origin === 'kernel' || !(isProgram || programsAnywhere)) return packet;
+  return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
+}
+
+/** A part of a text keeps all of it (64 KiB where a tenant writes) in memory, so long texts are copied, and names in them cut. */
+function unbound(text: string, observation: Observation): Observation {
+  if (text.length <= longLine) return observation;
+  return JSON.parse(JSON.stringify(observation), shortened) as Observation;
+}
+
+function shortened(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? copy(value.slice(0, longText)) : value;
 }

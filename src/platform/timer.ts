@@ -1,5 +1,4 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Schedule } from './schedule.ts';
 
 export interface Timer {
   /** In that time, and no earlier. */
@@ -37,3 +36,15 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
     pending = undefined;
   }
 }
+
+/** Calls `task` after `delay` (0: once all else that waits had its turn); keeps the process alive. Returns how to call it off. */
+export type Schedule = (task: () => void, delay: Millis) => () => void;
+
+export const schedule: Schedule = (task, delay) => {
+  if (delay === 0) {
+    const immediate = setImmediate(task);
+    return () => clearImmediate(immediate);
+  }
+  const timer = setTimeout(task, delay);
+  return () => clearTimeout(timer);
+};

@@ -9,14 +9,12 @@ import {
   serviceEndpoint,
   unknownEndpoint,
 } from './endpoints.ts';
-import { holder, isOwn, type Moment, ownerOf } from './holder.ts';
-import { indexNodeNames } from './node-names.ts';
-import { indexPodRanges } from './pod-ranges.ts';
-import { createPodIndex, type PodIndex } from './pod-index.ts';
-import { packedName } from './pod-ports.ts';
+import { createPodIndex, holder, isOwn, type Moment, ownerOf, type PodIndex } from './pod-index.ts';
+import { indexPodRanges } from './scope.ts';
+import { packedName } from './pod-record.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
-export type { Moment } from './holder.ts';
+export type { Moment } from './pod-index.ts';
 
 /** Finds the object that an address or interface belonged to at a moment. */
 export interface Directory {
@@ -194,4 +192,29 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
 /** Of a Node that is not in the directory: its name, without a uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
+}
+
+/** Finds a node by its own or a host name, in full or short, in any case. A short name that two nodes share finds neither. */
+export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
+  const full = new Map<string, Node>();
+  const short = new Map<string, Node | undefined>();
+  for (const node of nodes) {
+    for (const name of [...node.hostNames, node.name].map((each) => each.toLowerCase())) {
+      full.set(name, node);
+      const known = short.get(shorten(name));
+      short.set(
+        shorten(name),
+        known === undefined && !short.has(shorten(name)) ? node : known === node ? node : undefined,
+      );
+    }
+  }
+  return (name) => {
+    const wanted = name.toLowerCase();
+    return full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
+  };
+}
+
+/** `ip-10-0-1-3.ec2.internal` → `ip-10-0-1-3`; an address stays whole. */
+export function shorten(name: string): string {
+  return /^[\d.]+$/.test(name) ? name : (name.split('.', 1)[0] ?? name);
 }

@@ -1,8 +1,7 @@
 import { type Endpoint, type Evidence, type ObjectRef, podRef } from '../model/endpoint.ts';
 import { copy } from '../platform/address.ts';
-import { rangeOf, scopeOf } from './lookups/scope.ts';
-import type { Node, Pod, Service } from './objects.ts';
-import { workloadKey } from './workload.ts';
+import { rangeOf, scopeOf } from './scope.ts';
+import { type Node, type Pod, type Service, workloadKey } from './objects.ts';
 
 /** What an address is without an object. */
 function addressOnly(address: string) {

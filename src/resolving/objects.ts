@@ -1,5 +1,7 @@
-import type { Endpoint, Workload } from '../model/endpoint.ts';
+import { LRUCache } from 'lru-cache';
+import { type Endpoint, type ObjectRef, podRef, type Workload } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
+import type { Failing } from '../model/program-record.ts';
 
 /** The few fields of a Pod that are kept: with thousands of Pods on every node, each byte counts. */
 export interface Pod {
@@ -90,4 +92,62 @@ export function keyOf(namespace: string, name: string): string {
 /** For the plain data above, with the fields in the same order. */
 export function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+export interface Owner {
+  kind: string;
+  name: string;
+}
+
+/** The Deployment by the template hash of a Pod (`web-6c8d5f7b94`), the CronJob by the minute of its Job (`report-29920440`). */
+export function workloadOf(
+  namespace: string,
+  owner: Owner | undefined,
+  labels: Record<string, string>,
+): Workload | undefined {
+  // A static Pod belongs to its node, which is no workload.
+  if (owner === undefined || owner.kind === 'Node') return undefined;
+  if (owner.kind === 'ReplicaSet') {
+    // Argo Rollouts label their Pods with a key of their own.
+    for (const [label, kind] of [
+      ['pod-template-hash', 'Deployment'],
+      ['rollouts-pod-template-hash', 'Rollout'],
+    ] as const) {
+      const hash = labels[label];
+      if (hash !== undefined && owner.name.endsWith(`-${hash}`))
+        return { kind, namespace, name: owner.name.slice(0, -hash.length - 1) };
+    }
+  }
+  if (owner.kind === 'Job') {
+    // Kubernetes ≥ 1.21 names the Job by minutes since 1970 (8 digits), before that by seconds (10).
+    const run = /^(.+)-(?:\d{8}|\d{10})$/.exec(owner.name);
+    if (run) return { kind: 'CronJob', namespace, name: run[1] ?? owner.name };
+  }
+  return { kind: owner.kind, namespace, name: owner.name };
+}
+
+export function workloadKey({ kind, namespace, name }: Workload): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** The Pod of a node that runs a program, by the names that installers give; it is on the host's network, unlike who only borrows the name. */
+export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
+  const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
+  if (name === undefined) return undefined;
+  const pod = pods.find(
+    (each) => each.hostNetwork && each.until === Infinity && (each.name === name || each.name.startsWith(`${name}-`)),
+  );
+  return pod === undefined ? undefined : podRef(pod);
+}
+
+const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
+
+/** Gives the first value of a key, because JSON.parse makes a copy of each text. Bounded by the characters of the keys. */
+export function createInterner<T extends {}>(): (key: string, value: T) => T {
+  const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
+  return (key, value) => {
+    const first = known.get(key);
+    if (first === undefined) known.set(key, value);
+    return first ?? value;
+  };
 }

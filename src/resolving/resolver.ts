@@ -4,7 +4,7 @@ import type { Martian } from '../model/observation.ts';
 import type { PacketObservation } from '../model/packet.ts';
 import type { Directory, Moment } from './directory.ts';
 import { nodeEndpoint } from './endpoints.ts';
-import { isPodInterface } from './interface-name.ts';
+import { isPodInterface } from './pod-index.ts';
 
 /** Who the ends of a lost packet were. */
 export function endsOf(observation: PacketObservation | Martian, directory: Directory, at: Moment): Ends {

@@ -1,6 +1,6 @@
 import type { LogLine, Millis } from '../model/log-line.ts';
 import { steadyNow } from '../platform/clock.ts';
-import { type Schedule, schedule } from '../platform/schedule.ts';
+import { type Schedule, schedule } from '../platform/timer.ts';
 import type { Origin } from './envelopes/envelope.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { SeriesState } from '../model/series.ts';
-import type { WriteBudgetState } from '../model/write-budget.ts';
+import type { WriteBudgetState } from '../model/state-change.ts';
 import type { NodeIncidentsState } from '../incidents/node-incidents.ts';
 import { longestWait } from '../series/schedule.ts';
 import { reasonOf } from '../platform/system-error.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, Registry } from 'prom-client';
-import type { LegacyMetricSetting } from './legacy-naming.ts';
+import type { LegacyMetricSetting } from '../model/choices.ts';
 import type { Endpoint, Ends, ObjectRef } from '../model/endpoint.ts';
 import { printable } from '../platform/printable.ts';
 

@@ -1,4 +1,4 @@
-import { lookupWays } from '../model/lookup-way.ts';
+import { lookupWays } from '../model/choices.ts';
 import { verdicts } from '../model/packet.ts';
 import { writeResults } from '../model/series.ts';
 import { counter, gauge, histogram } from './metric-row.ts';

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
-import { limitConnections } from './connections.ts';
-import { type ListenAddress, parseListenAddress, printListenAddress } from './listen-address.ts';
+import { type ListenAddress, parseListenAddress, printListenAddress } from '../platform/listen-address.ts';
 
 /** What is wrong, a reason each; none when all is well. Asked at each request, so it must be quick. */
 export interface Health {
@@ -48,7 +47,7 @@ interface Answer {
 }
 
 /** Each costs some 20 KB; Prometheus and the kubelet need three. */
-const limits = { total: 64, perAddress: 8 };
+const ownLimits = { total: 64, perAddress: 8 };
 
 /** `/metrics` and `/drops` where there are such, `/healthz` and `/readyz`. Rejects, naming the setting, when it cannot listen there. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
@@ -69,7 +68,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   });
   // Also for those who do not take their answer.
   server.setTimeout(timeout);
-  limitConnections(server, limits);
+  limitConnections(server, ownLimits);
   const answering = new Set<ServerResponse>();
   server.on('request', (request, response) => {
     answering.add(response);
@@ -152,4 +151,41 @@ async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Pro
   // A connection on which nothing was ever asked is not idle to Node.js, and would be waited for.
   server.closeAllConnections();
   await closed;
+}
+
+/** Always serves the newest: past a limit closes the oldest idle connection of the same address, or of the one that has most. */
+export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
+  /** By remote address, each in the order in which they came. */
+  const open = new Map<string, Set<Socket>>();
+  const answering = new Set<Socket>();
+  let count = 0;
+
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const own = open.get(address) ?? new Set();
+    open.set(address, own.add(socket));
+    count++;
+    socket.once('close', () => {
+      count--;
+      own.delete(socket);
+      // Another set may have taken the place of one that was empty.
+      if (own.size === 0 && open.get(address) === own) open.delete(address);
+    });
+    if (own.size > limits.perAddress) closeOne(own, socket);
+    else if (count > limits.total) closeOne(largest(), socket);
+  });
+  server.on('request', ({ socket }, response) => {
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
+  });
+
+  function closeOne(sockets: ReadonlySet<Socket>, newest: Socket): void {
+    const older = [...sockets].filter((socket) => socket !== newest && !socket.destroyed);
+    (older.find((socket) => !answering.has(socket)) ?? older[0])?.destroy();
+  }
+
+  /** Where several have as many: the one that has been there longest. */
+  function largest(): ReadonlySet<Socket> {
+    return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
+  }
 }

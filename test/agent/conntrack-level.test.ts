@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createConntrackLevel } from '../../src/agent/conntrack-level.ts';
+import { createConntrackLevel } from '../../src/agent/node-checks.ts';
 import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
 import { signOf } from '../../src/incidents/catalogue/sign-of.ts';
 import { createTracker } from '../../src/incidents/tracker/tracker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createNodeConditionWriter } from '../../src/agent/node-condition.ts';
+import { createNodeConditionWriter } from '../../src/agent/node-checks.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
 import type { NodeCondition } from '../../src/kubernetes/node-condition.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { noProblems } from '../../src/agent/problem-counts.ts';
+import { noProblems } from '../../src/agent/api-problems.ts';
 import { createProblems, type Problems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';

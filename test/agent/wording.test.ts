@@ -1,6 +1,6 @@
 /** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
-import { noProblems } from '../../src/agent/problem-counts.ts';
+import { noProblems } from '../../src/agent/api-problems.ts';
 import { createProblems, type Problems } from '../../src/agent/problems.ts';
 import type { Refusal } from '../../src/events/event-store.ts';
 import { createRateLimitedLog } from '../../src/telemetry/rate-limited-log.ts';

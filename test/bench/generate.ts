@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 
 /** A node of 110 Pods, as many as the kubelet takes by default, in 20 Deployments; and as many Pods on other nodes. */
 const podsPerNode = 110;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { envTypos } from '../../src/config/env-typos.ts';
+import { envTypos } from '../../src/config/layer.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { subjectsOf } from '../subject.ts';
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkConfigFile, ConfigError, loadConfig } from '../../src/config/config.ts';
-import { envTypos } from '../../src/config/env-typos.ts';
+import { envTypos } from '../../src/config/layer.ts';
 import { withoutSuccessor } from '../../src/config/kube-iptables-tailer.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { createReloadScene } from './reload-scene.ts';

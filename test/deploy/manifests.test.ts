@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
-import { policiesFile, rightsFile } from '../../src/kubernetes/rights-file.ts';
+import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
 import {
   type Container,
   type DaemonSet,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { nodeLimits } from '../../src/events/write-budget.ts';
-import type { WriteBudgetState } from '../../src/model/write-budget.ts';
+import type { WriteBudgetState } from '../../src/model/state-change.ts';
 import { readSeries } from '../../src/series/changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import {

@@ -11,8 +11,7 @@ import { type Connection, createConnection } from '../../src/kubernetes/connecti
 import { RefusedError } from '../../src/kubernetes/refusal.ts';
 import { createEventStore } from '../../src/kubernetes/event-store.ts';
 import { countAll, listAll } from '../../src/kubernetes/paged-list.ts';
-import { createFieldSelectorFinder } from '../../src/kubernetes/pod-finders/field-selector.ts';
-import { createPodCidrFinder } from '../../src/kubernetes/pod-finders/pod-cidr.ts';
+import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
 import { watchEvents } from '../../src/kubernetes/watch.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
-import { policiesFile, rightsFile } from '../../src/kubernetes/rights-file.ts';
+import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import {

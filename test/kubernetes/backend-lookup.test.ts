@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBackendLookup } from '../../src/kubernetes/backend-lookup.ts';
+import { createBackendLookup } from '../../src/kubernetes/incident-facts.ts';
 import type { Answer, RequestOptions } from '../../src/kubernetes/connection.ts';
 import { backend } from '../builders.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, type Connection, createConnection, type RequestReport } from '../../src/kubernetes/connection.ts';
-import { createFelixReader, type FelixReader } from '../../src/kubernetes/felix-configuration.ts';
+import { createFelixReader, type FelixReader } from '../../src/kubernetes/incident-facts.ts';
 import type { FelixSettings } from '../../src/model/incident.ts';
 import { felixSettings, nine } from '../builders.ts';
 import { json, refuse, startScriptedServer } from './scripted-server.ts';

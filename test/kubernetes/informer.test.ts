@@ -2,12 +2,11 @@ import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import type { Access } from '../../src/kubernetes/http.ts';
-import { createInformer, type Informer } from '../../src/kubernetes/informer.ts';
-import type { InformerProblem } from '../../src/kubernetes/informer-health.ts';
+import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { type Asked, json, refuse, type ScriptedServer, startScriptedServer, sendEvent } from './scripted-server.ts';
+import { type Asked, json, refuse, type ScriptedServer, sendEvent, startScriptedServer } from './scripted-server.ts';
 
 const path = '/api/v1/pods';
 

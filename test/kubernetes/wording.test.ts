@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { createCalicoBlockFinder } from '../../src/kubernetes/pod-finders/calico-block.ts';
+import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
 import { readSnapshot } from '../../src/kubernetes/snapshot.ts';
 import { nine } from '../builders.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';

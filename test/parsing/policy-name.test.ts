@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PolicyName } from '../../src/model/packet.ts';
-import { withPolicyName } from '../../src/parsing/policy-name.ts';
+import { withPolicyName } from '../../src/parsing/formats.ts';
 import { observation } from '../builders.ts';
 
 const policy = (given: Partial<PolicyName>): PolicyName => ({

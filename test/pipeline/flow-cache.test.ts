@@ -6,7 +6,7 @@ import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
 import { createDirectory, type Directory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';

@@ -4,20 +4,25 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { explainPacket } from '../../src/drops/findings.ts';
 import { noiseOf } from '../../src/drops/noise.ts';
 import { createFlowMemo, type FlowMeaning } from '../../src/pipeline/flow-cache.ts';
-import { createLookupGate, longestWait } from '../../src/pipeline/lookup-gate.ts';
+import {
+  createLookupGate,
+  createLookupQueue,
+  longestWait,
+  type LookupQueue,
+  type QueuedFlow,
+} from '../../src/pipeline/lookup-queue.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { PacketObservation } from '../../src/model/packet.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { Directory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { endsOf, nodeOf, resolvePacket } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
-import { createLookupQueue, type QueuedFlow, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 

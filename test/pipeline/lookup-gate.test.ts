@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stateOf } from '../series/state-of.ts';
-import { createLookupGate, type LookupGate, longestWait } from '../../src/pipeline/lookup-gate.ts';
+import {
+  createLookupGate,
+  createLookupQueue,
+  longestWait,
+  type LookupGate,
+  type LookupQueue,
+} from '../../src/pipeline/lookup-queue.ts';
 import type { Ends } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
@@ -10,7 +16,6 @@ import { endsOf } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
-import { createLookupQueue, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
 import { cluster, line, nine, pod } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 

@@ -6,9 +6,9 @@ import type { LogLine } from '../../src/model/log-line.ts';
 import type { Martian } from '../../src/model/observation.ts';
 import type { Packet, PacketObservation } from '../../src/model/packet.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
-import { createLookupQueue, type QueuedFlow, type LookupQueue } from '../../src/pipeline/lookup-queue.ts';
+import { createLookupQueue, type LookupQueue, type QueuedFlow } from '../../src/pipeline/lookup-queue.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, portless, service } from '../builders.ts';
 
 const second = 1000;

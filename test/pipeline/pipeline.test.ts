@@ -6,7 +6,7 @@ import type { Series } from '../../src/model/series.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type PipelineOptions } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/table.ts';
 import type { LineOrigin } from '../../src/sources/source.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';

@@ -4,7 +4,7 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { cluster, line, nine, pod } from '../builders.ts';

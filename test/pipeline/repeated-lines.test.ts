@@ -9,11 +9,11 @@ import { messageOf } from '../../src/pipeline/message.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { objectKey, podRef } from '../../src/model/endpoint.ts';
 import { windowOf } from '../../src/series/window.ts';
 import { createSeriesTable } from '../../src/series/table.ts';
-import { cluster, clock, node, pod } from '../builders.ts';
+import { clock, cluster, node, pod } from '../builders.ts';
 import { printedLine } from '../properties/arbitraries.ts';
 
 const [veth = ''] = interfaceNames('shop', 'web-0');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTimeShare } from '../../src/platform/time-share.ts';
+import { createTimeShare } from '../../src/platform/token-bucket.ts';
 
 const limits = { part: 0.01, atOnce: 100 };
 

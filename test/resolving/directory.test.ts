@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { clock, cluster, nine, node, pod, service } from '../builders.ts';
 

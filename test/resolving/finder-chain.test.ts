@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { LookupWay } from '../../src/model/lookup-way.ts';
-import { createFinderChain } from '../../src/resolving/lookups/finder-chain.ts';
-import { OverBudget, type Owners, type PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
+import type { LookupWay } from '../../src/model/choices.ts';
+import { createFinderChain, OverBudget, type Owners, type PodFinder } from '../../src/resolving/lookups/pod-finder.ts';
 import { pod } from '../builders.ts';
 
 type Outcome = Owners | Error | undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { interfaceNames, isPodInterface } from '../../src/resolving/interface-name.ts';
+import { interfaceNames, isPodInterface } from '../../src/resolving/pod-index.ts';
 
 test('names as Calico and the AWS VPC CNI give them', () => {
   expect(interfaceNames('default', 'nginx')).toEqual(['calic440f455693', 'enic440f455693']);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createKeptPods, type EarlierPods, type KeptPods } from '../../src/resolving/kept-pods.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';

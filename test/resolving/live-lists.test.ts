@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Moment } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames, slack } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Node, Pod, Service } from '../../src/resolving/objects.ts';
-import { scopeOf } from '../../src/resolving/lookups/scope.ts';
-import { slack } from '../../src/resolving/pod-index.ts';
+import { scopeOf } from '../../src/resolving/scope.ts';
 import { nine, node, pod, service } from '../builders.ts';
 
 const minute = 60_000;

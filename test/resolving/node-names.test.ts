@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { indexNodeNames, shorten } from '../../src/resolving/node-names.ts';
+import { indexNodeNames, shorten } from '../../src/resolving/directory.ts';
 import { node } from '../builders.ts';
 
 const nodeOf = indexNodeNames([

@@ -3,9 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { createPodIndex, interfaceNames, slack } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { createPodIndex, slack } from '../../src/resolving/pod-index.ts';
 import { nine, pod } from '../builders.ts';
 
 const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];

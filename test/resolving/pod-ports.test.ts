@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ServicePort } from '../../src/resolving/objects.ts';
-import { isPackedPorts, packedName, packPorts } from '../../src/resolving/pod-ports.ts';
+import { isPackedPorts, packedName, packPorts } from '../../src/resolving/pod-record.ts';
 
 const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
 const many = Array.from({ length: 17 }, (_, number) => ({ ...http, name: `p${number}`, port: 8000 + number }));

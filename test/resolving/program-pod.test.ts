@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Failing } from '../../src/model/program-record.ts';
-import { podOf } from '../../src/resolving/program-pod.ts';
+import { podOf } from '../../src/resolving/objects.ts';
 import { pod } from '../builders.ts';
 
 const onHost = (name: string, given = {}) => pod({ name, namespace: 'kube-system', hostNetwork: true, ...given });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { interfaceNames } from '../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { nodeOf, resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../builders.ts';
 

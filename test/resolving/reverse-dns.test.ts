@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { longestWait } from '../../src/pipeline/lookup-gate.ts';
+import { longestWait } from '../../src/pipeline/lookup-queue.ts';
 import { createReverseDns } from '../../src/resolving/lookups/reverse-dns.ts';
 
 /** RFC 1035, 4.1.1. */

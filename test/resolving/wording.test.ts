@@ -1,6 +1,6 @@
 /** The wording of notes on addresses. The other tests assert kinds, roles, evidence and names only. */
 import { expect, test } from 'vitest';
-import { scopeOf } from '../../src/resolving/lookups/scope.ts';
+import { scopeOf } from '../../src/resolving/scope.ts';
 
 test.each([
   ['8.8.8.8', 'outside the cluster'],

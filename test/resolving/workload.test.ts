@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { workloadKey, workloadOf } from '../../src/resolving/workload.ts';
+import { workloadKey, workloadOf } from '../../src/resolving/objects.ts';
 
 test.each([
   {

@@ -1,6 +1,6 @@
 import type { Millis } from '../../src/model/log-line.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import type { Schedule } from '../../src/platform/schedule.ts';
+import type { Schedule } from '../../src/platform/timer.ts';
 
 /** Time that passes only from one scheduled task to the next. */
 export interface VirtualTime {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../src/sources/journald/journal.ts';
 import { type Ending, runJournalctl, type Spawn, spawnJournalctl } from '../../src/sources/journald/journalctl.ts';
-import { schedule } from '../../src/platform/schedule.ts';
+import { schedule } from '../../src/platform/timer.ts';
 import { type SourceListener, systemTiming } from '../../src/sources/source.ts';
 import { printed } from './fake-journalctl.ts';
 import { listening } from './heard.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorFields } from '../../src/telemetry/error-fields.ts';
+import { errorFields } from '../../src/telemetry/logger.ts';
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 10.96.0.1:443'), {
   code: 'ECONNREFUSED',

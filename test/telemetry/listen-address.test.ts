@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseListenAddress, printListenAddress } from '../../src/telemetry/listen-address.ts';
+import { parseListenAddress, printListenAddress } from '../../src/platform/listen-address.ts';
 
 test.each([
   ['127.0.0.1:9090', { host: '127.0.0.1', port: 9090 }],

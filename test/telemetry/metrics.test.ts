@@ -1,9 +1,8 @@
 import perfHooks from 'node:perf_hooks';
 import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { allMetrics, createMetrics, type Metrics, scrapeOf } from '../../src/telemetry/metrics.ts';
+import { addProcessMetrics, allMetrics, createMetrics, type Metrics, scrapeOf } from '../../src/telemetry/metrics.ts';
 import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
-import { addProcessMetrics } from '../../src/telemetry/process-metrics.ts';
 
 function scene() {
   const metrics = createMetrics({ version: '1.2.3' });

@@ -9,12 +9,13 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createTimeShare } from '../../platform/time-share.ts';
+import { createTimeShare } from '../../platform/token-bucket.ts';
 import type { Log } from '../../telemetry/logger.ts';
 import type { RateLimitedLog } from '../../telemetry/rate-limited-log.ts';
-import { createListReport } from './large-lists.ts';
 import { createPolicyObjects, type Known } from './objects.ts';
-import { createPolicyRights } from './rights.ts';
+import type { OnListed } from '../../kubernetes/policy-kinds.ts';
+import { may, policiesFile } from '../../kubernetes/rights.ts';
+import { RefusedError } from '../../kubernetes/refusal.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
@@ -138,4 +139,59 @@ function createWaitLimit({
     if (await Promise.race([reading.then(() => false), late])) impatientUntil = clock.now() + impatience;
     timer.abort();
   };
+}
+
+/** Logs that a list of policies, or of what belongs to them, is too large to be read, and when it is read again. */
+export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): OnListed {
+  return ({ plural, namespace, isTooLarge }) => {
+    const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
+    if (!isTooLarge) {
+      resolve(`large ${what}`, `The list of ${what} is small enough to be read again`);
+      return;
+    }
+    const text = `The list of ${what} is too large (more than 16 MiB, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off`;
+    report('warn', `large ${what}`, { resource: plural, namespace }, text);
+  };
+}
+
+/** After that a right that was missing is asked for again. */
+const age: Millis = 600_000;
+
+const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
+
+export interface PolicyRightsOptions {
+  readonly connection: Pick<Connection, 'request'>;
+  readonly log: Pick<Log, 'info'>;
+  readonly now: () => Millis;
+}
+
+/** Whether NetworkPolicies may be listed: asked at the first need, and logged when that changes. */
+export function createPolicyRights({ connection, log, now }: PolicyRightsOptions) {
+  let known: { granted: boolean; at: Millis } | undefined;
+  let asking: Promise<boolean> | undefined;
+
+  return {
+    granted: async (): Promise<boolean> => {
+      if (known?.granted === true) return true;
+      if (known !== undefined && now() - known.at < age) return false;
+      return await (asking ??= ask().finally(() => (asking = undefined)));
+    },
+    /** A reading failed. */
+    failed: (error: unknown): void => {
+      if (error instanceof RefusedError && error.refusal.status === 403) learn(false);
+    },
+  };
+
+  async function ask(): Promise<boolean> {
+    const granted = await may(connection, 'list', 'networkpolicies', 'networking.k8s.io');
+    if (granted !== undefined) learn(granted);
+    return granted ?? false;
+  }
+
+  function learn(granted: boolean): void {
+    if (granted && known?.granted === false)
+      log.info({}, 'Policies can be listed now: Events say which one denied a packet');
+    if (!granted && known?.granted !== false) log.info({}, missing);
+    known = { granted, at: now() };
+  }
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import type { Sink } from '../sink.ts';
+import type { Sink } from '../deliver.ts';
 import { createFileSink } from './file.ts';
 import { createOtlpSink } from './otlp.ts';
-import { createStdoutSink } from './stdout.ts';
+import { writeAll } from '../../platform/write-all.ts';
 
 /** Throws where a file that the settings name cannot be read. */
 export function createSink(sink: Config['audit'][number], config: Config): Sink {
@@ -40,4 +40,17 @@ function readHeaders(file: string): Record<string, string> {
     headers[name] = value;
   }
   return headers;
+}
+
+/** Rows between the lines of the program's own log: a row has `event.name`, a line of the log has `msg`. */
+export function createStdoutSink(write: (text: string) => void = (text) => writeAll(1, text)): Sink {
+  return {
+    name: 'stdout',
+    most: 500,
+    send: (rows) => {
+      write(rows.join(''));
+      return Promise.resolve(0);
+    },
+    close: () => Promise.resolve(),
+  };
 }

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
-import type { Sink } from '../sink.ts';
+import type { Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
   /** Of the receiver; without a path, `/v1/logs` of it. */

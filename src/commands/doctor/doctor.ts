@@ -6,7 +6,7 @@ import { createSteadyClock } from '../../platform/clock.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { printable, printableJson } from '../../platform/printable.ts';
 import { createPrefixTable } from '../../parsing/netfilter/prefixes.ts';
-import { schedule } from '../../platform/schedule.ts';
+import { schedule } from '../../platform/timer.ts';
 import { paintTerminal } from '../terminal.ts';
 import { type Api, noApi } from './api.ts';
 import type { Status } from './check.ts';

@@ -1,4 +1,4 @@
-import { createFelixReader } from '../../kubernetes/felix-configuration.ts';
+import { createFelixReader } from '../../kubernetes/incident-facts.ts';
 import { at } from '../../platform/json.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import type { Millis } from '../../model/log-line.ts';
-import { type ListenAddress, printListenAddress } from '../../telemetry/listen-address.ts';
+import { type ListenAddress, printListenAddress } from '../../platform/listen-address.ts';
 
 export type HttpAnswer = { status: number; body: string } | { error: string };
 /** `address`: `HOST:PORT`. Never rejects. */

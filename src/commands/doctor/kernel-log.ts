@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
 import { isKernelMessage, type PrefixTable } from '../../parsing/netfilter/prefixes.ts';
-import { observe } from '../../pipeline/observe.ts';
+import { observe } from '../../pipeline/decision.ts';
 import type { KernelSource } from '../../sources/auto.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
 import { createClock } from '../../sources/envelopes/clock.ts';

@@ -1,4 +1,4 @@
-import { hostProcess, namespaceOf } from '../../platform/proc/host-namespace.ts';
+import { hostProcess, namespaceOf } from '../../platform/proc.ts';
 
 /** `initial`: the kernel's first namespace; `node`: of a node that is a container; `pod`: a Pod's, without the node's rules. */
 export type NetworkView = 'initial' | 'node' | 'pod';

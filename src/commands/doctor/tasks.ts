@@ -1,4 +1,4 @@
-import { podOf } from '../../resolving/program-pod.ts';
+import { podOf } from '../../resolving/objects.ts';
 import { checkAgent } from './checks/agent.ts';
 import { checkApiServer } from './checks/api-server.ts';
 import { checkCalico } from './checks/calico.ts';

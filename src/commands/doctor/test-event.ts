@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { bareFlow } from '../../drops/findings.ts';
 import { createEventStore } from '../../kubernetes/event-store.ts';
-import { rightsFile } from '../../kubernetes/rights-file.ts';
+import { rightsFile } from '../../kubernetes/rights.ts';
 import { type ObjectRef, podRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';

@@ -5,8 +5,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../incidents/node-incidents.ts';
 import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
 import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
-import type { ClusterObjects } from '../../resolving/objects.ts';
-import { podOf } from '../../resolving/program-pod.ts';
+import { type ClusterObjects, podOf } from '../../resolving/objects.ts';
 import type { SeriesTable } from '../../series/table.ts';
 import { createLogOwners } from './log-owner.ts';
 

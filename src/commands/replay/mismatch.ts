@@ -1,8 +1,7 @@
 /** Signs that the logs, the saved objects and `--node` do not belong together. */
 import { suggest } from '../../config/suggest.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';
-import type { Directory } from '../../resolving/directory.ts';
-import { shorten } from '../../resolving/node-names.ts';
+import { type Directory, shorten } from '../../resolving/directory.ts';
 import type { ClusterObjects } from '../../resolving/objects.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 

@@ -1,12 +1,9 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import { parseBird } from './bird.ts';
-import { parseFragment } from './fragment.ts';
-import { parseKlogJson } from './klog-json.ts';
-import { parseHeadlessKlog, parseKlogText } from './klog-text.ts';
-import { textLimit } from './limits.ts';
+import { parseHeadlessKlog, parseKlogJson, parseKlogText, unindent } from './klog.ts';
+import { createFields, newRecord, type Severity, textLimit } from './record.ts';
 import { parseLogrus, parseLogrusPairs } from './logrus.ts';
-import { parseReadiness } from './readiness.ts';
-import { type Tag, takeTag } from './tag.ts';
+import { klogProgram, mayBeCalico, type Tag, takeTag } from './tag.ts';
+import type { Suppressed } from '../../model/observation.ts';
 
 /** In order: the first that does not answer `undefined` has the text. */
 const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[] = [
@@ -38,4 +35,64 @@ export function parseProgramRecord(text: string, program?: string): ProgramRecor
 function unescapeLines(text: string): string {
   if (text.includes('\n') || !text.includes('#012')) return text;
   return text.replaceAll('#012', '\n').replaceAll('#011', '\t');
+}
+
+/** `bird: BGP: …` on a terminal (BIRD sysdep/unix/log.c), behind svlogd's stamp in calico-node; `… <WARN> BGP: …` in a file. */
+const named = /^(?:\d{4}-\d\d-\d\d[_ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?Z? )?bird6?: (?:<([A-Z]{3,5})> )?/;
+const classed =
+  /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:\[\d{1,6}\] )?<(DBG|TRACE|INFO|RMT|WARN|ERR|AUTH|FATAL|BUG)> /;
+
+/** On a terminal bird writes no severity: such lines count as `info`. */
+const severities: Readonly<Record<string, Severity>> = {
+  DBG: 'debug',
+  TRACE: 'debug',
+  RMT: 'error',
+  WARN: 'warning',
+  ERR: 'error',
+  AUTH: 'error',
+  FATAL: 'fatal',
+  BUG: 'fatal',
+};
+
+export function parseBird(text: string, tag: Tag): ProgramRecord | undefined {
+  const found = named.exec(text) ?? classed.exec(text);
+  const isBird = tag !== undefined && /^(?:calico-)?bird6?$/.test(tag);
+  if (found === null && !isBird) return undefined;
+  const severity = severities[found?.[1] ?? ''] ?? 'info';
+  const message = text.slice(found?.[0].length ?? 0);
+  return newRecord({ program: 'bird', severity, caller: '', message }, createFields());
+}
+
+const claim = 'calico/node is not ready';
+/** As the kubelet quotes it. */
+const quoting = /^(?:Readiness|Liveness) probe (?:failed|errored): $/;
+
+/** calico-node's check of itself (Calico node/pkg/health), behind lines of its parts: `calico/node is not ready: BIRD is …`. */
+export function parseReadiness(text: string): ProgramRecord | undefined {
+  const at = text.indexOf(`${claim}: `);
+  if (at < 0) return undefined;
+  const before = text.slice(text.lastIndexOf('\n', at) + 1, at);
+  if (before !== '' && !quoting.test(before)) return undefined;
+  const fields = createFields();
+  fields.addError(text.slice(at + claim.length + 2));
+  return newRecord({ program: 'calico-node', severity: 'warning', caller: '', message: claim }, fields);
+}
+
+/** How lines of iptables, nft and kube-proxy's own lock begin that stand in the error of a record of several lines. */
+const beginning =
+  /^(?:exit status \d{1,3}: |(?:ip6?tables(?:-legacy|-nft)?-restore)(?: v[\d.]{1,16} \((?:legacy|nf_tables)\)|: line \d{1,9} failed)|\/dev\/stdin:\d{1,9}:[\d-]{1,20}: Error: |Can't (?:lock|open lock file) \/run\/xtables|Another app is currently holding the xtables lock)/;
+
+/** A line out of the middle of kube-proxy's record, as a syslog has none of several lines. Its message is empty. */
+export function parseFragment(text: string, tag: Tag): ProgramRecord | undefined {
+  if (!beginning.test(text.slice(0, 256).trimStart())) return undefined;
+  const fields = createFields();
+  fields.addError(unindent(text).trimStart());
+  return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message: '' }, fields);
+}
+
+/** `... dropped 104 logs ...`: felix waits for no reader of its log (Calico lib/logutils, NewStreamDestination). */
+export function parseDroppedLogs(text: string, tag: Tag): Suppressed | undefined {
+  const found = /^\.\.\. dropped (\d{1,10}) logs \.\.\.\s{0,2}$/.exec(text);
+  if (found === null || !mayBeCalico(tag)) return undefined;
+  return { kind: 'suppressed', by: 'felix', count: Number(found[1]), affects: 'felix' };
 }

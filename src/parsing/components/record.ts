@@ -1,6 +1,4 @@
 import type { ProgramRecord } from '../../model/program-record.ts';
-import type { Fields } from './fields.ts';
-import { cut, messageLimit } from './limits.ts';
 
 export type Severity = ProgramRecord['severity'];
 
@@ -8,4 +6,126 @@ type RecordParts = Omit<ProgramRecord, 'kind' | 'fields' | 'error'>;
 
 export function newRecord(parts: RecordParts, { values, error }: Fields): ProgramRecord {
   return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
+}
+
+/** Whose values are error text. */
+const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
+/** All rules of the node: they are no error, and what is searched for in errors stands in them too. */
+const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
+
+export function isErrorKey(key: string): boolean {
+  return errorKeys.has(key);
+}
+
+export interface Fields {
+  /** Of two with the same key the later one counts. */
+  add: (key: string, value: string) => void;
+  addError: (text: string) => void;
+  readonly values: Readonly<Record<string, string>>;
+  readonly error: string;
+}
+
+export function createFields(): Fields {
+  const fields = new Map<string, string>();
+  let error = '';
+
+  return {
+    add(key, value) {
+      if (errorKeys.has(key)) addError(value);
+      if (dumpKeys.has(key) || (fields.size >= maxFields && !fields.has(key))) return;
+      fields.set(key, cut(value, fieldLimit));
+    },
+    addError,
+    get values() {
+      return Object.fromEntries(fields);
+    },
+    get error() {
+      return error;
+    },
+  };
+
+  function addError(text: string): void {
+    const more = text.trimEnd();
+    if (more === '' || error.length >= errorLimit) return;
+    error = cut(error === '' ? more : `${error}\n${more}`, errorLimit);
+  }
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Where a quoted string ends, behind its closing quote; -1 if it does not. `at` is its opening quote. */
+export function endOfQuoted(text: string, at: number): number {
+  for (let i = at + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === backslash) i++;
+    else if (code === quote) return i + 1;
+  }
+  return -1;
+}
+
+/** `\U0010ffff`, the longest escape. */
+const longestEscape = 10;
+const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{3})|([^]))/g;
+const letters: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+
+/** Decodes escapes of Go (strconv.Quote) and JSON, which agree; `\xff` is no UTF-8, what is no escape stands for itself. */
+export function decodeQuoted(inner: string, limit: number): string {
+  if (!inner.includes('\\')) return cut(inner, limit);
+  const decoded = inner
+    .slice(0, limit * longestEscape)
+    .replace(escapes, (_, byte?: string, unit?: string, rune?: string, octal?: string, other = '') => {
+      if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+      if (rune !== undefined) return ofRune(Number.parseInt(rune, 16));
+      if (byte !== undefined) return ofByte(Number.parseInt(byte, 16));
+      if (octal !== undefined) return ofByte(Number.parseInt(octal, 8));
+      return letters[other] ?? other;
+    });
+  return cut(decoded, limit).toWellFormed();
+}
+
+function ofByte(byte: number): string {
+  return byte < 0x80 ? String.fromCharCode(byte) : '\uFFFD';
+}
+
+function ofRune(rune: number): string {
+  return rune <= 0x10ffff ? String.fromCodePoint(rune) : '\uFFFD';
+}
+
+/** Where what opens at `at` with a bracket of any kind is closed, behind the last bracket; -1 if it is not. */
+export function endOfGroup(text: string, at: number): number {
+  let depth = 0;
+  for (let i = at; i < text.length; i++) {
+    switch (text[i]) {
+      case '"':
+        i = endOfQuoted(text, i) - 1;
+        if (i < 0) return -1;
+        break;
+      case '(':
+      case '[':
+      case '{':
+        depth++;
+        break;
+      case ')':
+      case ']':
+      case '}':
+        if (--depth <= 0) return i + 1;
+        break;
+      default:
+    }
+  }
+  return -1;
+}
+
+/** Longest text that is looked at; container logs and syslogs are cut there anyway. Characters, as all of these. */
+export const textLimit = 64 * 1024;
+export const fieldLimit = 4096;
+export const errorLimit = 16 * 1024;
+export const maxFields = 32;
+/** A message is a sentence; what is longer is a dump. */
+export const messageLimit = 4096;
+
+/** The first characters, no half of a surrogate pair among them. */
+export function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -1,8 +1,7 @@
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation } from '../../model/packet.ts';
-import { isIPv6 } from '../../platform/address.ts';
-import { readArp } from './arp.ts';
-import type { Header } from './header.ts';
+import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+import { type Header, newPacket } from './header.ts';
 import type { PrefixTable } from './prefixes.ts';
 import { readHeader } from './read-header.ts';
 
@@ -115,4 +114,19 @@ function finish(packet: Header['outer'], where: string): string | undefined {
 /** -1 stands for a value that is there but is no number: later ones of the same key must not take its place. */
 function known(value: number | undefined): number | undefined {
   return value === -1 ? undefined : value;
+}
+
+/** `ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 MACSRC=… IPSRC=… MACDST=… IPDST=…` (arptables and bridges): no IP header, so no SRC=. */
+export function readArp(header: Header, text: string, start: number): void {
+  const tokens = text.slice(start).split(' ');
+  const value = (key: string): string => tokens.find((token) => token.startsWith(key))?.slice(key.length) ?? '';
+  const source = canonicalAddress(value('IPSRC='));
+  const destination = canonicalAddress(value('IPDST='));
+  header.problem.text = undefined;
+  if (source === '' || destination === '')
+    header.problem.text = `${source === '' ? 'IPSRC' : 'IPDST'}= is missing or not an address`;
+  else if (isIPv6(source) !== isIPv6(destination)) header.problem.text = 'IPSRC= and IPDST= of two address families';
+  const incomplete = tokens.some((token) => /^(?:INCOMPLETE|TRUNCATED|\(TRUNCATED\)|FRAG:TRUNCATED)$/.test(token));
+  header.outer = { ...newPacket(), source, destination, protocol: 'ARP', incomplete };
+  header.inner = undefined;
 }

@@ -1,11 +1,20 @@
-import { headOf, INCO, isWord, readField, SRC } from './fields.ts';
-import { type Header, newHeader, newPacket } from './header.ts';
-import { bytesOf, type Token } from './values.ts';
+import {
+  bytesOf,
+  type Header,
+  newHeader,
+  newPacket,
+  readAddress,
+  readDecimal,
+  readHexadecimal,
+  readMac,
+  readNumber,
+  readProtocol,
+  type Token,
+} from './header.ts';
+import { type Packet, TcpFlag } from '../../model/packet.ts';
 
-const space = 32;
 const openingBracket = 91;
 const closingBracket = 93;
-const equals = 61;
 
 /** Behind INCOMPLETE: how many bytes there were. */
 const byteCount = /^ +\[\d+ +bytes\](?= |$)/;
@@ -62,4 +71,141 @@ export function readHeader(text: string, start: number): Header {
 function hasKey({ bytes, at, stop }: Token): boolean {
   for (let index = at; index < stop; index++) if (bytes[index] === equals) return true;
   return false;
+}
+
+/** Four characters as one number: comparing it is one instruction. */
+function four(key: string): number {
+  return (key.charCodeAt(0) << 24) | (key.charCodeAt(1) << 16) | (key.charCodeAt(2) << 8) | key.charCodeAt(3);
+}
+
+export const SRC = four('SRC=');
+const DST = four('DST=');
+const SPT = four('SPT=');
+const DPT = four('DPT=');
+const LEN = four('LEN=');
+const TTL = four('TTL=');
+const OUT = four('OUT=');
+const MAC = four('MAC=');
+const MTU = four('MTU=');
+const UID = four('UID=');
+const RES = four('RES=');
+const PROT = four('PROT');
+const TYPE = four('TYPE');
+const CODE = four('CODE');
+const MARK = four('MARK');
+const HOPL = four('HOPL');
+const FRAG = four('FRAG');
+const PHYS = four('PHYS');
+const MACD = four('MACD');
+export const INCO = four('INCO');
+const TRUN = four('TRUN');
+const WIND = four('WIND');
+const URGP = four('URGP');
+/** Words of three letters count with a space behind them. */
+const ARP = four('ARP ');
+const flags = new Map(Object.entries(TcpFlag).map(([name, bit]) => [four(`${name} `), bit]));
+
+const space = 32;
+const colon = 58;
+const equals = 61;
+
+/** The first four characters of a token, as `four` has them. */
+export function headOf({ bytes, at, stop }: Token): number {
+  const fourth = stop - at === 3 ? space : (bytes[at + 3] as number);
+  return ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | fourth;
+}
+
+/** Reads what a header of IP and of what it carries has, whether it is the packet's or stands in an ICMP error. */
+export function readField(token: Token, head: number, packet: Packet, header: Header): void {
+  const { at, stop } = token;
+  if (stop - at === 3) {
+    const flag = flags.get(head);
+    if (flag !== undefined) packet.tcpFlags = (packet.tcpFlags ?? 0) | flag;
+    else if (head === ARP && packet === header.outer) header.arp ||= /^ARP +HTYPE=/.test(token.text.slice(at, at + 64));
+    return;
+  }
+  // By the first letter, then by the first four: a switch on small literals becomes a jump, one on large numbers does not.
+  switch (head >> 24) {
+    case 0x53: // S
+      if (head === SRC && packet.source === '') {
+        packet.source = readAddress(token, 4);
+        if (packet === header.inner) header.innerIsCut = token.isLast;
+      } else if (head === SPT) packet.sourcePort ??= readDecimal(token, 4, 65_535);
+      return;
+    case 0x44: // D
+      if (head === DST) {
+        if (packet === header.outer && token.isLast)
+          token.problem.text ??= 'the line ends at DST=, which may be cut off';
+        if (packet.destination !== '') return;
+        packet.destination = readAddress(token, 4);
+        if (packet === header.inner) header.innerIsCut = token.isLast;
+      } else if (head === DPT) packet.destinationPort ??= readDecimal(token, 4, 65_535);
+      return;
+    case 0x4c: // L
+      if (head === LEN) packet.length ??= readNumber(token, 4, 4_294_967_295);
+      return;
+    case 0x54: // T
+      if (head === TTL) packet.ttl ??= readNumber(token, 4, 255);
+      else if (head === TYPE && token.bytes[at + 4] === equals) packet.icmpType ??= readDecimal(token, 5, 255);
+      else if (head === TRUN && isWord(token, 'TRUNCATED')) packet.incomplete = true;
+      return;
+    case 0x50: // P
+      if (head === PHYS && packet === header.outer) readLineField(token, head, header);
+      else if (head === PROT && packet.protocol === '' && token.text.startsWith('O=', at + 4))
+        packet.protocol = readProtocol(token, 6);
+      return;
+    case 0x55: // U
+      if (head === URGP && token.bytes[at + 4] === equals) packet.tcpFlags ??= 0;
+      else if (head === UID && packet === header.outer) header.uid ??= readNumber(token, 4, 4_294_967_295);
+      return;
+    case 0x4f: // O
+    case 0x4d: // M
+      if (packet === header.outer) readLineField(token, head, header);
+      return;
+    case 0x57: // W
+      if (head === WIND && token.text.startsWith('OW=', at + 4)) packet.tcpFlags ??= 0;
+      return;
+    case 0x52: // R
+      if (head === RES) packet.tcpFlags ??= 0;
+      return;
+    case 0x46: // F
+      if (head === FRAG && token.bytes[at + 4] === colon) readFragment(token.text.slice(at + 5, stop), packet, header);
+      return;
+    case 0x43: // C
+      if (head === CODE && token.bytes[at + 4] === equals) packet.icmpCode ??= readDecimal(token, 5, 255);
+      return;
+    case 0x48: // H
+      if (head === HOPL && token.text.startsWith('IMIT=', at + 4)) packet.ttl ??= readNumber(token, 9, 255);
+      return;
+    case 0x49: // I
+      if (head === INCO && isWord(token, 'INCOMPLETE')) packet.incomplete = true;
+      return;
+    case 0x28: // (
+      if (isWord(token, '(TRUNCATED)')) packet.incomplete = true;
+  }
+}
+
+/** Reads what a line has once: the interfaces, the link layer, the mark. */
+function readLineField(token: Token, head: number, header: Header): void {
+  const { text, bytes, at, stop } = token;
+  if (head === OUT) header.outInterface ??= text.slice(at + 4, stop);
+  else if (head === MAC) header.mac ??= readMac(token, 4);
+  else if (head === MACD && text.startsWith('MACDST=', at)) header.macDestination ??= readMac(token, 7);
+  else if (head === MARK && bytes[at + 4] === equals) header.mark ??= readHexadecimal(text.slice(at + 5, stop));
+  else if (head === MTU) header.mtu ??= readNumber(token, 4, 4_294_967_295);
+  else if (head === PHYS && text.startsWith('IN=', at + 4)) header.physIn ??= text.slice(at + 7, stop);
+  else if (head === PHYS && text.startsWith('OUT=', at + 4)) header.physOut ??= text.slice(at + 8, stop);
+}
+
+function readFragment(value: string, packet: Packet, header: Header): void {
+  if (value === 'TRUNCATED') packet.incomplete = true;
+  const isOuter = packet === header.outer;
+  if (isOuter ? header.hasFragment : header.innerHasFragment) return;
+  packet.laterFragment = /^0*[1-9]\d*$/.test(value);
+  if (isOuter) header.hasFragment = true;
+  else header.innerHasFragment = true;
+}
+
+export function isWord({ text, at, stop }: Token, word: string): boolean {
+  return stop - at === word.length && text.startsWith(word, at);
 }

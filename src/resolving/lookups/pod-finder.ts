@@ -1,4 +1,4 @@
-import type { LookupWay } from '../../model/lookup-way.ts';
+import type { LookupWay } from '../../model/choices.ts';
 import type { Pod } from '../objects.ts';
 
 /** Whose an address is, as one way has found out. */
@@ -26,3 +26,62 @@ export interface WayState {
 
 /** A look-up that would cost more than its way may. */
 export class OverBudget extends Error {}
+
+export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
+
+export interface FinderChain {
+  /** The first answer, in the order of the finders. Rejects where there is none and one of them has failed. */
+  find: (address: string) => Promise<Owners>;
+  /** Of the finders, in their order. */
+  readonly counts: ReadonlyMap<LookupWay, Readonly<Record<WayResult, number>>>;
+}
+
+/** `onEnd` is called when a way has answered (undefined) or failed, `onFirst` once, after the first look-up. */
+export function createFinderChain(
+  finders: readonly PodFinder[],
+  onFirst: () => void,
+  onEnd: (way: LookupWay, error: unknown) => void,
+): FinderChain {
+  const counts = new Map(finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]));
+  let isFirst = true;
+
+  return { counts, find };
+
+  async function find(address: string): Promise<Owners> {
+    let failure: unknown;
+    for (const finder of finders) {
+      try {
+        const owners = await finder.find(address);
+        if (owners === undefined) continue;
+        count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
+        onEnd(finder.way, undefined);
+        noteFirst();
+        return owners;
+      } catch (error) {
+        const refused = error instanceof OverBudget;
+        count(finder.way, refused ? 'refused' : 'failed');
+        if (!refused) onEnd(finder.way, error);
+        failure = error;
+      }
+    }
+    noteFirst();
+    if (failure !== undefined) throw failure;
+    return { pods: [] };
+  }
+
+  function count(way: LookupWay, result: WayResult): void {
+    const own = counts.get(way);
+    if (own !== undefined) own[result]++;
+  }
+
+  function noteFirst(): void {
+    if (!isFirst) return;
+    isFirst = false;
+    onFirst();
+  }
+}
+
+/** What each way says of itself. What a look-up has asked for is remembered, so that this costs little more after one. */
+export async function statesOf(finders: readonly PodFinder[]): Promise<(WayState & { way: LookupWay })[]> {
+  return await Promise.all(finders.map(async ({ way, look }) => ({ way, ...(await look()) })));
+}

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
+import type { Schedule } from '../../platform/timer.ts';
 import type { Source, SourceListener } from '../source.ts';
 import { isOwnDoing, noticeOf } from './ending.ts';
 import { createErrorOutput } from './error-output.ts';

@@ -1,7 +1,7 @@
 import { spawn as spawnProcess } from 'node:child_process';
 import { getDefaultHighWaterMark, setDefaultHighWaterMark } from 'node:stream';
 import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
+import type { Schedule } from '../../platform/timer.ts';
 import { createPace } from '../pace.ts';
 
 export interface Child {

@@ -1,5 +1,5 @@
 import type { Millis } from '../../model/log-line.ts';
-import type { Schedule } from '../../platform/schedule.ts';
+import type { Schedule } from '../../platform/timer.ts';
 import type { Source, SourceListener } from '../source.ts';
 import { createPace } from '../pace.ts';
 import { adviceOn, type Device, readRecord, recordSize } from './device.ts';

@@ -1,7 +1,6 @@
 /** The wording of what the agent logs of policies. */
 import { expect, test } from 'vitest';
-import { createListReport } from '../../../src/agent/policies/large-lists.ts';
-import { createPolicyRights } from '../../../src/agent/policies/rights.ts';
+import { createListReport, createPolicyRights } from '../../../src/agent/policies/answers.ts';
 import { createRateLimitedLog } from '../../../src/telemetry/rate-limited-log.ts';
 import { answered } from '../../commands/doctor/fake.ts';
 import { nine } from '../../builders.ts';

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { interfaceNames } from '../../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../../src/resolving/pod-index.ts';
 import { benchPod } from '../pods.ts';
 
 export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow';

@@ -9,7 +9,7 @@ import {
   namespacedPolicyKinds,
   networkSetKinds,
 } from '../../../src/kubernetes/policy-kinds.ts';
-import { policiesFile, rightsFile } from '../../../src/kubernetes/rights-file.ts';
+import { policiesFile, rightsFile } from '../../../src/kubernetes/rights.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 
 interface Rule {

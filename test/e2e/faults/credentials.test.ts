@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import { accountWith } from '../agent-rig.ts';
 import { readManifests } from '../../deploy/manifests.ts';
-import { rightsFile } from '../../../src/kubernetes/rights-file.ts';
+import { rightsFile } from '../../../src/kubernetes/rights.ts';
 import { type Rule, untilRights } from '../granted.ts';
 import { failing, refusedWrites } from './answers.ts';
 import type { Fault, Scene } from './fault.ts';

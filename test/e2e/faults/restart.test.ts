@@ -2,7 +2,7 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import type { Millis } from '../../../src/model/log-line.ts';
-import { interfaceNames } from '../../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../../src/resolving/pod-index.ts';
 import { restoreState } from '../../../src/state/state.ts';
 import type { AgentProcess } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf } from '../agent-rig.ts';

@@ -42,7 +42,7 @@ test('nothing can be written, and no process is there', async () => {
 /** What the program reads of the host's table, with that `PROC_ROOT`. */
 async function seenAt(path: string): Promise<unknown> {
   const program = `
-    import { createProc } from ${JSON.stringify(pathToFileURL(join(root, 'src/platform/proc/proc.ts')).href)};
+    import { createProc } from ${JSON.stringify(pathToFileURL(join(root, 'src/platform/proc.ts')).href)};
     const proc = createProc(${JSON.stringify(path)});
     console.log(JSON.stringify([await proc.conntrack(undefined), await proc.topSources(undefined) ?? null]));`;
   return JSON.parse(await inside(`exec ${process.execPath} --input-type=module -e '${program}'`));

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { interfaceNames } from '../../../src/resolving/interface-name.ts';
+import { interfaceNames } from '../../../src/resolving/pod-index.ts';
 import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
 import { appendLogAndDrop, type Backend, type Match } from './rules.ts';
 import { sendEchoRequests, sendInitChunks, sendPackets } from './sending.ts';

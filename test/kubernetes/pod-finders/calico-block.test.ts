@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCalicoBlockFinder } from '../../../src/kubernetes/pod-finders/calico-block.ts';
+import { createCalicoBlockFinder } from '../../../src/kubernetes/calico-block.ts';
 import { nine } from '../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';
 

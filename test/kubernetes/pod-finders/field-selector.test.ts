@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFieldSelectorFinder, selectorBudget } from '../../../src/kubernetes/pod-finders/field-selector.ts';
+import { createFieldSelectorFinder, selectorBudget } from '../../../src/kubernetes/pod-finders.ts';
 import { OverBudget } from '../../../src/resolving/lookups/pod-finder.ts';
 import { nine } from '../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPodCidrFinder } from '../../../src/kubernetes/pod-finders/pod-cidr.ts';
+import { createPodCidrFinder } from '../../../src/kubernetes/pod-finders.ts';
 import { nine } from '../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';
 

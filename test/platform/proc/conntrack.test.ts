@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readConntrack } from '../../../src/platform/proc/conntrack.ts';
-import { hostProcess, namespaceOf } from '../../../src/platform/proc/host-namespace.ts';
+import { hostProcess, namespaceOf, readConntrack } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
 /** As Linux 6.18 prints it, of a table with 11 entries; cut to what matters. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { findNamespaceOwner, podOf } from '../../../src/platform/proc/namespace-owner.ts';
-import { createProc } from '../../../src/platform/proc/proc.ts';
+import { createProc, findNamespaceOwner, podOf } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
 const uid = '8f2e4b5c-1234-4abc-9def-0123456789ab';

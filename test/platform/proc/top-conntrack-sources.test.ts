@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readTopSources } from '../../../src/platform/proc/top-conntrack-sources.ts';
+import { readTopSources } from '../../../src/platform/conntrack-sources.ts';
 import { procTree } from './proc-tree.ts';
 
 /** As Linux 6.18 prints them. */

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type ContainerLogs, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
 import { containerOf } from '../../../src/log-formats/container-path.ts';
-import { type Schedule, schedule } from '../../../src/platform/schedule.ts';
+import { type Schedule, schedule } from '../../../src/platform/timer.ts';
 import type { Position } from '../../../src/sources/source.ts';
 import { listening } from '../heard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

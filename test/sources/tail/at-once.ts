@@ -1,7 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import type { Content, ContentListener, OpenContent } from '../../../src/sources/tail/content.ts';
 import type { OpenLog } from '../../../src/sources/tail/open-log.ts';
-import type { Schedule } from '../../../src/platform/schedule.ts';
+import type { Schedule } from '../../../src/platform/timer.ts';
 
 /** Reads as soon as it is asked to, and notices nothing: with it, time is all that a test has to pass. */
 export const openAtOnce: OpenContent = (log, listener) => open(log, listener, {});

@@ -1,7 +1,7 @@
 import { documentAt } from '../../../config/docs-url.ts';
-import { grantRights } from '../../../kubernetes/rights-file.ts';
+import { grantRights } from '../../../kubernetes/rights.ts';
 import type { Millis } from '../../../model/log-line.ts';
-import { parseListenAddress } from '../../../telemetry/listen-address.ts';
+import { parseListenAddress } from '../../../platform/listen-address.ts';
 import { ago } from '../ago.ts';
 import { answersOf, type Check } from '../check.ts';
 import { type HttpGet, reachableAt } from '../http-get.ts';

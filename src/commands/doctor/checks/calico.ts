@@ -1,7 +1,7 @@
 import { documentAt } from '../../../config/docs-url.ts';
 import { diagnose, hints } from '../../../incidents/catalogue/diagnosis.ts';
 import { objectToPatch } from '../../../incidents/catalogue/felix-deletes-chains.ts';
-import { rightsFile } from '../../../kubernetes/rights-file.ts';
+import { rightsFile } from '../../../kubernetes/rights.ts';
 import type { NodeFacts } from '../../../model/incident.ts';
 import type { PrefixTable } from '../../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../../platform/printable.ts';

@@ -1,6 +1,5 @@
 import type { Millis } from '../../../model/log-line.ts';
-import type { Pod } from '../../../resolving/objects.ts';
-import { podOf } from '../../../resolving/program-pod.ts';
+import { type Pod, podOf } from '../../../resolving/objects.ts';
 import { ago } from '../ago.ts';
 import { answersOf, type Check } from '../check.ts';
 import type { ContainerLook } from '../container-look.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/config.ts';
-import { may } from '../../../kubernetes/pod-finders/may.ts';
+import { may, policiesFile } from '../../../kubernetes/rights.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
@@ -8,7 +8,6 @@ import {
   type PolicyKind,
   servedKinds,
 } from '../../../kubernetes/policy-kinds.ts';
-import { policiesFile } from '../../../kubernetes/rights-file.ts';
 import { isCalico } from '../../../policies/policies.ts';
 import { type Api, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';

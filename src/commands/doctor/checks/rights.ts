@@ -1,4 +1,4 @@
-import { grantRightTo } from '../../../kubernetes/rights-file.ts';
+import { grantRightTo } from '../../../kubernetes/rights.ts';
 import { type Api, refusalText, seeApiServer } from '../api.ts';
 import { answersOf, type Check } from '../check.ts';
 import type { Config } from '../../../config/config.ts';

@@ -1,16 +1,17 @@
-import type { Millis } from '../../model/log-line.ts';
-import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import type { Pod } from '../../resolving/objects.ts';
-import type { Owners, PodFinder, WayState } from '../../resolving/lookups/pod-finder.ts';
-import type { Connection } from '../connection.ts';
-import { at, type Json, list, spelled, text } from '../../platform/json.ts';
-import { RefusedError } from '../refusal.ts';
-import { onSteadyClock } from '../../resolving/pod-record.ts';
-import { ifUsable, slimPod } from '../slim.ts';
-import { blockOf, contains, parseNetwork } from './ip-block.ts';
-import { may } from './may.ts';
-import type { PodListOptions } from './pod-list.ts';
-import { createSharedAnswers } from './shared-answers.ts';
+import ipaddr from 'ipaddr.js';
+import type { Millis } from '../model/log-line.ts';
+import { isLabel, isSubdomain } from '../platform/api-names.ts';
+import type { Pod } from '../resolving/objects.ts';
+import type { Owners, PodFinder, WayState } from '../resolving/lookups/pod-finder.ts';
+import type { Connection } from './connection.ts';
+import { at, type Json, list, spelled, text } from '../platform/json.ts';
+import { RefusedError } from './refusal.ts';
+import { onSteadyClock } from '../resolving/pod-record.ts';
+import { ifUsable, slimPod } from './slim.ts';
+import { may } from './rights.ts';
+import type { PodListOptions } from './paged-list.ts';
+import { createSharedAnswers } from '../platform/fresh-values.ts';
+import { canonicalAddress } from '../platform/address.ts';
 
 /**
  * Where the objects are: as custom resources of Calico's backing store, or of the group that newer releases store them in.
@@ -181,4 +182,29 @@ function holderIn(attribute: Json): Holder | undefined {
     text(at(secondary, 'type')) ?? '',
   );
   return isTunnel && node !== undefined ? { kind: 'node', node } : undefined;
+}
+
+type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Undefined for anything but a CIDR. */
+export function parseNetwork(cidr: unknown): Network | undefined {
+  return typeof cidr === 'string' && cidr.length < 50 && ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined;
+}
+
+export function contains(network: Network, address: string): boolean {
+  const ip = ipaddr.parse(address);
+  return ip.kind() === network[0].kind() && (ip as ipaddr.IPv4).match(network);
+}
+
+/** The block of `2^(width - length)` addresses that an address lies in, and which of them it is. `address` is canonical. */
+export function blockOf(address: string, length: number): { cidr: string; ordinal: number } {
+  const bytes = ipaddr.parse(address).toByteArray();
+  let ordinal = 0;
+  for (let bit = length; bit < bytes.length * 8; bit++) {
+    const byte = bit >> 3;
+    const mask = 0x80 >> (bit & 7);
+    ordinal = ordinal * 2 + ((bytes[byte] ?? 0) & mask ? 1 : 0);
+    bytes[byte] = (bytes[byte] ?? 0) & ~mask;
+  }
+  return { cidr: `${canonicalAddress(ipaddr.fromByteArray(bytes).toString())}/${length}`, ordinal };
 }

@@ -1,8 +1,8 @@
 /** Addresses that hold most of a connection tracking table. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalAddress, copy } from '../address.ts';
-import type { Millis } from '../../model/log-line.ts';
+import { canonicalAddress, copy } from './address.ts';
+import type { Millis } from '../model/log-line.ts';
 
 export interface TopSource {
   address: string;

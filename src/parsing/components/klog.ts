@@ -1,0 +1,195 @@
+import type { ProgramRecord } from '../../model/program-record.ts';
+import { readKlogHeader } from '../../log-formats/klog.ts';
+import {
+  createFields,
+  decodeQuoted,
+  endOfGroup,
+  endOfQuoted,
+  errorLimit,
+  type Fields,
+  isErrorKey,
+  messageLimit,
+  newRecord,
+  type Severity,
+} from './record.ts';
+import { klogProgram, type Tag } from './tag.ts';
+
+const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
+
+export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined {
+  const header = readKlogHeader(text);
+  if (header === undefined) return undefined;
+  const { length, path } = header;
+  const severity = severities[header.severity] ?? 'info';
+  const caller = path.slice(path.lastIndexOf('/') + 1);
+  const fields = createFields();
+  const message = readStructured(text, length, fields) ?? readPlain(text.slice(length), severity, fields);
+  return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
+}
+
+/** `"nftables sync failed" err="…"`, quoted without its header; undefined for what is none. */
+export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undefined {
+  if (text[0] !== '"' || !text.startsWith(' err=', endOfQuoted(text, 0))) return undefined;
+  const fields = createFields();
+  const message = readStructured(text, 0, fields) ?? '';
+  return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message }, fields);
+}
+
+/** `"message" key="value" err=<…` */
+function readStructured(text: string, at: number, fields: Fields): string | undefined {
+  if (text[at] !== '"') return undefined;
+  const end = endOfQuoted(text, at);
+  if (end < 0 || !/^\s?$/.test(text.slice(end, end + 1))) return undefined;
+  const rest = readKlogValues(text, end, fields);
+  // Lines that no field has taken: the error of a record whose field has lost its form.
+  if (fields.error === '' && text[rest] === '\n') fields.addError(unindent(text.slice(rest + 1)));
+  return decodeQuoted(text.slice(at + 1, end - 1), messageLimit);
+}
+
+/** What klog appends to fatal records, and what ipvs mode appended to failures: neither is about the error. */
+const appendix = /\n(?:goroutine \d|Rules:)/;
+/** `, err: exit status 1`, `, error: …` */
+const marked = /, err(?:or)?: /;
+
+/** `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`: before 1.20 the error comes last. */
+function readPlain(text: string, severity: Severity, fields: Fields): string {
+  const end = appendix.exec(text)?.index ?? text.length;
+  const body = text.slice(0, end);
+  const line = body.indexOf('\n');
+  const first = line < 0 ? body : body.slice(0, line);
+  // What begins with a small letter is an error as Go writes them, and nothing else.
+  if (severity === 'info' || !/^[A-Z*]/.test(first)) return body;
+  const mark = marked.exec(first);
+  const colon = first.indexOf(': ');
+  const [at, length] = mark !== null ? [mark.index, mark[0].length] : colon > 0 ? [colon, 2] : [first.length, 1];
+  fields.addError(body.slice(at + length));
+  return body.slice(0, at);
+}
+
+/** Of such a verbosity is what is for developers (Kubernetes, "Logging conventions"). */
+const debugVerbosity = 4;
+
+const jsonKeyAt = /\s{0,8}[{,]\s{0,8}"([^"\\]{1,128})"\s{0,8}:\s{0,8}/y;
+const plainAt = /[^\s,{}[\]"]{1,4096}/y;
+
+/**
+ * `{"ts":1795226670836.5308,"caller":"iptables/proxier.go:20","msg":"…","err":"…"}` (component-base logs/json): milliseconds, and
+ * no `level`; errors have no verbosity `v`. A record that was cut is read as far as it goes.
+ */
+export function parseKlogJson(text: string, tag: Tag): ProgramRecord | undefined {
+  if (!/^\{\s{0,8}"/.test(text)) return undefined;
+  const fields = createFields();
+  const own = new Map<string, string>();
+  for (let at = 0; ;) {
+    jsonKeyAt.lastIndex = at;
+    const key = jsonKeyAt.exec(text)?.[1];
+    const read = key === undefined ? undefined : readJsonValue(text, jsonKeyAt.lastIndex);
+    if (key === undefined || read === undefined) break;
+    if (ownKeys.has(key)) own.set(key, read.value);
+    else fields.add(key, read.value);
+    at = read.end;
+  }
+  const [time, message, path = '', verbosity] = ['ts', 'msg', 'caller', 'v'].map((key) => own.get(key));
+  if (message === undefined || time === undefined || !/^\d{12,13}(?:\.\d{1,9})?$/.test(time) || own.has('level'))
+    return undefined;
+  const caller = /([^/:]{1,256}):\d{1,9}$/.exec(path)?.[1] ?? '';
+  return newRecord({ program: klogProgram(tag, caller), severity: severityOf(verbosity), caller, message }, fields);
+}
+
+const ownKeys = new Set(['ts', 'msg', 'caller', 'v', 'level']);
+
+function severityOf(verbosity: string | undefined): Severity {
+  if (verbosity === undefined) return 'error';
+  return Number(verbosity) >= debugVerbosity ? 'debug' : 'info';
+}
+
+function readJsonValue(text: string, at: number): { value: string; end: number } | undefined {
+  const first = text[at];
+  if (first === '"') {
+    const end = endOfQuoted(text, at);
+    const value = decodeQuoted(text.slice(at + 1, end < 0 ? undefined : end - 1), errorLimit);
+    return { value, end: end < 0 ? text.length : end };
+  }
+  if (first === '{' || first === '[') {
+    const end = endOfGroup(text, at);
+    return end < 0 ? undefined : { value: text.slice(at, end), end };
+  }
+  plainAt.lastIndex = at;
+  const value = plainAt.exec(text)?.[0];
+  return value === undefined ? undefined : { value, end: at + value.length };
+}
+
+const keyAt = /\s{0,64}([^\s="<>{}]{1,128})=/y;
+/** ` >` at the beginning of a line closes a value of several lines. */
+const closing = /\n ?>(?=[ \n]|$)/g;
+/** Where line breaks have become spaces, or the value has lost its `<`, it may stand elsewhere. */
+const closingAnywhere = /\n ?>(?=[ \n]|$)|[ \t]>(?= [\w.-]{1,64}=)/g;
+const space = /\s/g;
+
+interface Value {
+  value: string;
+  end: number;
+}
+
+/**
+ * ` key=value` of klog (internal/serialize/keyvalues.go): quoted by Go's rules, JSON, or of several lines from `<` on a tab each,
+ * up to ` >`; log viewers make four spaces of the tab and lose the `<`. Linear. Returns where what is no such pair began.
+ */
+export function readKlogValues(text: string, from: number, fields: Fields): number {
+  let at = from;
+  for (;;) {
+    keyAt.lastIndex = at;
+    const key = keyAt.exec(text)?.[1];
+    if (key === undefined) return at;
+    const { value, end } = readValue(text, keyAt.lastIndex, key);
+    fields.add(key, value);
+    at = end;
+  }
+}
+
+function readValue(text: string, at: number, key: string): Value {
+  const first = text[at];
+  const opens = first === '<' ? at + 1 : at;
+  if (opens === text.length || text[opens] === '\n') return readBlock(text, opens + 1, closing);
+  if (first === '"') {
+    const end = endOfQuoted(text, at);
+    return {
+      value: decodeQuoted(text.slice(at + 1, end < 0 ? undefined : end - 1), errorLimit),
+      end: endOr(text, end),
+    };
+  }
+  // Errors are quoted, or of several lines: this one has been damaged on its way.
+  if (isErrorKey(key)) {
+    const { value, end } = readBlock(text, at, closingAnywhere);
+    return { value: value.replace(/^[‹<“]\s{0,8}/, ''), end };
+  }
+  const end = first === '{' || first === '[' ? endOr(text, endOfGroup(text, at)) : before(space, text, at);
+  return { value: text.slice(at, end), end };
+}
+
+/** Lines up to the closing one, their indentation taken off. */
+function readBlock(text: string, at: number, close: RegExp): Value {
+  close.lastIndex = Math.max(0, at - 1);
+  const found = close.exec(text);
+  const block = text.slice(at, Math.min(found?.index ?? text.length, at + 2 * errorLimit));
+  return { value: unindent(block), end: found === null ? text.length : close.lastIndex };
+}
+
+/** Each line without the tab, or the four or eight spaces, that the first line has. */
+export function unindent(block: string): string {
+  const indentation = /^(?:\t| {8}| {4})/.exec(block)?.[0] ?? '';
+  if (indentation === '') return block;
+  return block
+    .split('\n')
+    .map((line) => (line.startsWith(indentation) ? line.slice(indentation.length) : line.trimStart()))
+    .join('\n');
+}
+
+function before(expression: RegExp, text: string, at: number): number {
+  expression.lastIndex = at;
+  return expression.exec(text)?.index ?? text.length;
+}
+
+function endOr(text: string, end: number): number {
+  return end < 0 ? text.length : end;
+}

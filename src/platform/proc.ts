@@ -1,0 +1,169 @@
+import { opendir, readFile, readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readTopSources, type TopSources } from './conntrack-sources.ts';
+
+/** Connection tracking tables and their owners, as /proc shows them. Nothing here rejects. */
+export interface Proc {
+  /** Of the host, or of the network namespace with that inode. */
+  conntrack: (netns: number | undefined) => Promise<Conntrack | undefined>;
+  topSources: (netns: number | undefined) => Promise<TopSources | undefined>;
+  podOf: (netns: number) => Promise<string | undefined>;
+}
+
+/** `root`: the host's /proc, wherever it is mounted. */
+export function createProc(root = '/proc'): Proc {
+  /** Searches under way: questions about one namespace at the same time share one walk through the processes. */
+  const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
+
+  return {
+    async conntrack(netns) {
+      return readConntrack(root, await processFor(netns));
+    },
+    async topSources(netns) {
+      const process = await processFor(netns);
+      return process === undefined ? undefined : readTopSources(root, process);
+    },
+    async podOf(netns) {
+      return (await ownerOf(netns))?.pod;
+    },
+  };
+
+  async function processFor(netns: number | undefined): Promise<string | undefined> {
+    return netns === undefined ? hostProcess(root) : (await ownerOf(netns))?.process;
+  }
+
+  function ownerOf(netns: number): Promise<NamespaceOwner | undefined> {
+    let search = searches.get(netns);
+    if (search === undefined) {
+      search = findNamespaceOwner(root, netns).finally(() => searches.delete(netns));
+      searches.set(netns, search);
+    }
+    return search;
+  }
+}
+
+export interface NamespaceOwner {
+  /** A process in the namespace: a folder under the root. */
+  process: string;
+  /** Uid of the Pod; undefined where the processes are of none, or of several. */
+  pod: string | undefined;
+}
+
+/** Far more than one node runs; it only bounds the time. */
+const processLimit = 32_768;
+/** As many as the thread pool works on at once; more would only wait in it. */
+const together = 4;
+
+/**
+ * Who has the namespace of `table full in netns 4026532317`. Undefined where no visible process is in it: that needs `hostPID`
+ * or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
+ */
+export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
+  if ((await namespaceOf(root, '1')) === inode) return undefined;
+  const inside = await processesIn(root, inode);
+  const [process] = inside;
+  if (process === undefined) return undefined;
+  const pods = new Set<string>();
+  for (const one of inside) {
+    const pod = podOf(await read(join(root, one, 'cgroup')));
+    if (pod !== undefined) pods.add(pod);
+  }
+  const [pod] = pods;
+  return { process, pod: pods.size === 1 ? pod : undefined };
+}
+
+async function processesIn(root: string, inode: number): Promise<string[]> {
+  const inside: string[] = [];
+  let left = processLimit;
+  let batch: string[] = [];
+  try {
+    for await (const { name } of await opendir(root)) {
+      if (!/^\d+$/.test(name)) continue;
+      if (left-- === 0) break;
+      batch.push(name);
+      if (batch.length === together) await look();
+    }
+    await look();
+  } catch {
+    // A part of the processes is better than none.
+  }
+  return inside;
+
+  async function look(): Promise<void> {
+    const found = await Promise.all(batch.map((process) => namespaceOf(root, process)));
+    inside.push(...batch.filter((_, index) => found[index] === inode));
+    batch = [];
+  }
+}
+
+/**
+ * The uid of a Pod in a `cgroup` file (cgroups(7), kubernetes/pkg/kubelet/cm/cgroup_manager_linux.go): with cgroupfs
+ * `/kubepods/burstable/pod<uid>/…`, with systemd `kubepods-burstable-pod<uid>.slice` with `_` for `-`; of a static Pod 32 digits.
+ * In a cgroup namespace `kubepods` may be missing. The outermost counts: a node may itself run in a Pod.
+ */
+export function podOf(cgroups: string): string | undefined {
+  return uid.exec(cgroups)?.[1]?.replaceAll('_', '-');
+}
+
+const uid = /[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?=\.slice|[/\n]|$)/;
+
+/** A folder under `root`: `self`, or `1`, the host's init. Undefined in a Pod without hostNetwork that sees only itself. */
+export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
+  if (await isInitial(root)) return 'self';
+  const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
+  // A process whose namespace may not be read has more rights, so it is not of this Pod.
+  return first !== undefined && first === own ? undefined : '1';
+}
+
+/** Only in the initial network namespace may this one be written; the mode shows it also where /proc/sys is mounted read-only. */
+async function isInitial(root: string): Promise<boolean> {
+  try {
+    const { mode } = await stat(join(root, 'sys/net/netfilter/nf_conntrack_buckets'));
+    return (mode & 0o200) !== 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Inode of the network namespace of a process; undefined where it may not be looked at (ptrace(2), access mode checking). */
+export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
+  try {
+    const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
+    return inode === undefined ? undefined : Number(inode);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How full a connection tracking table is: entries, and how many it takes. */
+export interface Conntrack {
+  count: number | undefined;
+  max: number | undefined;
+}
+
+/** Of the network namespace of `process` (a folder under `root`), without which only the maximum is read. Never rejects. */
+export async function readConntrack(root: string, process: string | undefined): Promise<Conntrack | undefined> {
+  const [count, max] = await Promise.all([
+    process === undefined ? undefined : countOf(root, process),
+    readNumber(join(root, 'sys/net/netfilter/nf_conntrack_max')),
+  ]);
+  return count === undefined && max === undefined ? undefined : { count, max };
+}
+
+/** What is under `sys/net` shows the namespace of whoever reads it, also in the host's /proc. */
+async function countOf(root: string, process: string): Promise<number | undefined> {
+  if (process === 'self') return readNumber(join(root, 'sys/net/netfilter/nf_conntrack_count'));
+  // A heading, then a line for each processor that begins with the entries of the whole table, hexadecimal.
+  const [, entries] =
+    /^entries[^\n]*\n([0-9a-f]{1,8})\b/.exec(await read(join(root, process, 'net/stat/nf_conntrack'))) ?? [];
+  return entries === undefined ? undefined : Number.parseInt(entries, 16);
+}
+
+async function readNumber(file: string): Promise<number | undefined> {
+  const text = (await read(file)).trim();
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+export async function read(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch(() => '');
+}
