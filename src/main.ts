@@ -6,7 +6,7 @@ import { type Command, CommanderError } from 'commander';
 import { completionScript, type Shell } from './commands/help/completion.ts';
 import { createDrops, createProgram, manualPage } from './commands/help/program.ts';
 import { pathOf, programName, UsageError } from './commands/options/command.ts';
-import { checkConfig, printConfig } from './commands/options/config-options.ts';
+import { checkConfig, printConfig } from './commands/options/run-options.ts';
 import { readDirectoryOptions } from './commands/options/directory-options.ts';
 import { readDoctorOptions } from './commands/options/doctor-options.ts';
 import { readDropsOptions } from './commands/options/drops-options.ts';

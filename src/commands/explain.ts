@@ -1,7 +1,6 @@
 import { documentAt } from '../config/docs-url.ts';
 import type { ReplayOptions } from './options/replay-options.ts';
-import { createPolicies } from './replay/policies.ts';
-import { readSavedObjects } from './saved-objects.ts';
+import { createPolicies, readSavedObjects } from './replay/policies.ts';
 import { collectObjects } from './why/known-objects.ts';
 import { causeOf } from '../incidents/catalogue/catalogue.ts';
 import { signOf } from '../incidents/catalogue/sign-of.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { checkConfig, printConfig } from '../../src/commands/options/config-options.ts';
+import { checkConfig, printConfig } from '../../src/commands/options/run-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
-import { readAuditRows } from '../../src/commands/why/audit-rows.ts';
+import { readAuditRows } from '../../src/commands/why/newly-admitted.ts';
 import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { networkPolicy } from '../policies/objects.ts';
 import { linesOf, row } from '../report/scene.ts';

@@ -1,16 +1,21 @@
 /** The Events of lost packets that a user may see: as they are now, and as they come. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { listAll } from '../../kubernetes/paged-list.ts';
-import { RefusedError, refusalOfError } from '../../kubernetes/refusal.ts';
+import { refusalOfError, RefusedError } from '../../kubernetes/refusal.ts';
 import { watchEvents } from '../../kubernetes/watch.ts';
 import { component } from '../../events/event.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createBackOff } from '../../platform/back-off.ts';
 import { at, type Json, text } from '../../platform/json.ts';
-import type { DropsOptions } from '../options/drops-options.ts';
-import { type Cluster, pathOf } from './cluster.ts';
+import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';
 import { keyOf, lastOf, nodeOf } from './row.ts';
-import type { IsSelected } from './selected-pods.ts';
+import { version } from '../../config/config.ts';
+import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
+
+/** Whether the Pod of an Event is one of those asked for. */
+export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
 export interface Listed {
   /** The newest last. */
@@ -143,4 +148,39 @@ function withoutManagers(event: Json): object {
   if (typeof metadata !== 'object' || metadata === null) return { ...(event as object) };
   const { managedFields: _, ...rest } = metadata as { managedFields?: Json };
   return { ...(event as object), metadata: rest };
+}
+
+/** Kubeconfig or options cannot be used: exit status 2. */
+export class AccessError extends Error {
+  override name = 'AccessError';
+}
+
+export interface Cluster {
+  readonly connection: Connection;
+  /** Of the Events and Pods that are asked for; undefined: all. */
+  readonly namespace: string | undefined;
+}
+
+/** `timeout`: of a request. Throws an `AccessError`. */
+export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
+  try {
+    const access = readUserAccess(flags);
+    return {
+      connection: createConnection({
+        load: () => access,
+        userAgent: `kube-netfilter-tailer/${version} drops`,
+        onRequest: () => {},
+        clock: createSteadyClock(),
+        ...(timeout === undefined ? {} : { timeout }),
+      }),
+      namespace: allNamespaces ? undefined : (namespace ?? access.namespace),
+    };
+  } catch (error) {
+    throw new AccessError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** `/api/v1/namespaces/shop/events`, `/api/v1/events`. */
+export function pathOf(api: string, namespace: string | undefined, plural: string): string {
+  return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }

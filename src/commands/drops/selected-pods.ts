@@ -5,10 +5,7 @@ import { RefusedError } from '../../kubernetes/refusal.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../platform/json.ts';
 import { podOwners, type DropsOptions } from '../options/drops-options.ts';
-import { type Cluster, pathOf } from './cluster.ts';
-
-/** Whether the Pod of an Event is one of those asked for. */
-export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
+import { type Cluster, type IsSelected, pathOf } from './events.ts';
 
 /** Undefined where all are. Rejects with a `RefusedError`. */
 export async function selectedPods(

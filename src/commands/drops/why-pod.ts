@@ -7,9 +7,8 @@ import type { DropsOptions } from '../options/drops-options.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { why } from '../why/why.ts';
-import { type Cluster, connectAsUser, pathOf } from './cluster.ts';
+import { type Cluster, connectAsUser, listDrops, pathOf } from './events.ts';
 import { withStatus } from './drops.ts';
-import { listDrops } from './events.ts';
 import { annotationsIn } from './row.ts';
 
 /** Connections that are looked at, the newest first. */

@@ -3,15 +3,13 @@ import { Argument, type Command } from 'commander';
 import { version } from '../../config/config.ts';
 import { createCommand, programName } from '../options/command.ts';
 import { connectionOptions, suggestCommand, whyCommand } from '../options/why-options.ts';
-import { configCommand } from '../options/config-options.ts';
+import { configCommand, runCommand } from '../options/run-options.ts';
 import { directoryCommand } from '../options/directory-options.ts';
 import { doctorCommand } from '../options/doctor-options.ts';
-import { dropsCommand } from '../options/drops-options.ts';
+import { dropsCommand, kubectlOptions, namespaceOptions } from '../options/drops-options.ts';
 import { replayCommand } from '../options/replay-options.ts';
 import { reportCommand } from '../options/report-options.ts';
-import { runCommand } from '../options/run-options.ts';
 import { topCommand } from '../options/top-options.ts';
-import { kubectlOptions, namespaceOptions } from '../options/cluster-options.ts';
 import { shells } from './completion.ts';
 
 /** Columns that `man` leaves of a terminal of 80. */

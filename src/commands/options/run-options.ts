@@ -1,10 +1,11 @@
-/** `run`, and the options of all commands that take the settings: one for each setting. */
+/** `run` and `config`, and the options of all commands that take the settings: one for each setting. */
 import type { Command, Option } from 'commander';
-import { ConfigError, type LoadedConfig, loadConfig } from '../../config/config.ts';
+import { checkConfigFile, ConfigError, loadConfig, type LoadedConfig } from '../../config/config.ts';
 import type { Flags } from '../../config/layer.ts';
 import type { Setting } from '../../config/setting.ts';
 import { configFile, settingNames, settingOf } from '../../config/settings.ts';
 import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
+import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
 
 const all: readonly Setting[] = [configFile, ...settingNames.map(settingOf)];
 
@@ -60,4 +61,54 @@ Each option can be set in the environment or in a file instead. Precedence: opti
 /** Throws a `UsageError` that lists all that is wrong. */
 export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): LoadedConfig {
   return readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
+}
+
+const exits = ['all is right', '', 'a setting, the file or the command line is wrong'];
+
+export function configCommand(): Command {
+  const print = createCommand('print', {
+    summary: 'what is set, and where each setting is from',
+    usage: '[OPTION...]',
+    about: `Prints what is set by the options given, the environment and the file that these name: the settings that "run" would have here.
+As YAML it is a config file itself, with a comment behind each value that says where it is from.`,
+    exits,
+  })
+    .addOption(option('--effective', 'settings with their default values too'))
+    .addOption(
+      option('-o, --output <FORMAT>', 'yaml (default), or json: {"config": SETTINGS, "from": WHERE EACH IS FROM}', {
+        choices: ['yaml', 'json'],
+      }),
+    );
+  const check = createCommand('check', {
+    summary: 'whether a file is right, all by itself',
+    usage: 'FILE',
+    about: 'Looks whether FILE is right, all by itself. Says all that is wrong, each with its line.',
+    exits,
+  }).argument('<FILE>');
+  return createCommand('config', {
+    summary: 'print the settings in force and where each is from, or check a config file',
+    usage: 'print|check',
+    about: 'Prints the settings in force, or checks a config file.',
+    exits,
+  })
+    .addCommand(addSettings(print))
+    .addCommand(check);
+}
+
+/** What `config print` prints. Throws a `UsageError` that lists all that is wrong. */
+export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
+  const { effective = false, output } = command.opts<{ effective?: boolean; output?: string }>();
+  const loaded = readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
+  const given = effective ? loaded.given : withoutDefaults(loaded.given);
+  if (output === 'json') return printJson(given, loaded.warnings);
+  return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
+}
+
+/** What `config check` prints. Throws a `UsageError` that lists all that is wrong. */
+export function checkConfig(command: Command): string {
+  const [path = ''] = command.args;
+  if (path === '') throw new UsageError(['config check takes one FILE'], pathOf(command));
+  const problems = checkConfigFile(path);
+  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
+  return `${path}: right\n`;
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Millis } from '../../model/log-line.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
-import { type ClusterOptions, kubectlOptions, readClusterOptions } from './cluster-options.ts';
+import { type ClusterOptions, kubectlOptions, readClusterOptions } from './drops-options.ts';
 import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
 
 export const sortKeys = ['rate', 'packets', 'last', 'from', 'to'] as const;

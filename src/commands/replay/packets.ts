@@ -1,4 +1,4 @@
-/** What `replay` prints of single packets, beside or instead of Events. */
+/** What `replay` prints of single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
 import type { FlowRecord } from '../../audit/fields.ts';
 import { packetRow } from '../../audit/record.ts';
 import type { CoreEvent } from '../../events/event.ts';
@@ -6,10 +6,15 @@ import type { Drop } from '../../pipeline/pipeline.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { report } from '../report.ts';
 import type { Streams } from '../terminal.ts';
-import { createPage } from './page.ts';
 import type { ReplayPolicies } from './policies.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './inputs.ts';
 import { createTraffic } from './traffic.ts';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
+import type { ReportCommandOptions } from '../options/report-options.ts';
+import { noNamespace, redactionOf } from '../../audit/privacy.ts';
+import type { Snapshot } from '../../kubernetes/snapshot.ts';
 
 export interface PacketOutput {
   /** What varies from packet to packet is shown, too. */
@@ -63,4 +68,73 @@ export function createPacketOutput(
     onDrop: rowsTo(page.add),
     finish: (events) => page.print(events, options, streams).finally(page.remove),
   };
+}
+
+/** Rows are written in blocks of so many characters. */
+const blockLength = 1 << 16;
+
+export interface Page {
+  /** One row of the audit. */
+  add: (row: string) => void;
+  /** Prints the page. Resolves to the exit status of `report`. */
+  print: (events: readonly CoreEvent[], options: { includeNoise: boolean }, streams: Streams) => Promise<0 | 1 | 2>;
+  /** Removes what it has on disk. */
+  remove: () => void;
+}
+
+export function createPage(printReport: typeof report): Page {
+  const { path: folder, remove } = createWorkFolder();
+  const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
+  const file = openSync(rows, 'wx');
+  let block = '';
+
+  return {
+    add(row) {
+      block += row;
+      if (block.length >= blockLength) flush();
+    },
+    async print(events, { includeNoise }, streams) {
+      flush();
+      closeSync(file);
+      const eventsAt = openSync(eventsFile, 'wx');
+      writeTemporary(eventsAt, JSON.stringify({ items: events }));
+      closeSync(eventsAt);
+      const options: ReportCommandOptions = {
+        rows: [rows],
+        baseline: [],
+        events: [eventsFile],
+        output: 'html',
+        db: undefined,
+        includeNoise,
+        policy: [],
+        mayBeEmpty: true,
+      };
+      return await printReport(options, streams);
+    },
+    remove,
+  };
+
+  function flush(): void {
+    writeTemporary(file, block);
+    block = '';
+  }
+}
+
+/**
+ * What is taken out of audit rows; undefined: nothing. Whoever asks for one Namespace hands its rows to those who may know that one, so
+ * no other is named then, whosever policy it was.
+ */
+export function rowRedaction(
+  { privacy, namespace }: Pick<ReplayOptions, 'privacy' | 'namespace'>,
+  { objects, optedOut }: Pick<Snapshot, 'objects' | 'optedOut'>,
+): ((fields: FlowRecord) => FlowRecord) | undefined {
+  const { bits, optOut } = privacy;
+  const isOfOne = privacy.peers === 'redacted' && namespace !== undefined;
+  // As the agent before it has heard which have the label.
+  const hasOptedOut = (name: string): boolean => objects.namespaces.length === 0 || optedOut.has(name);
+  const isHidden =
+    isOfOne || optOut
+      ? (name: string): boolean => (isOfOne && name !== namespace) || (optOut && hasOptedOut(name))
+      : noNamespace;
+  return redactionOf({ peers: isOfOne ? 'shown' : privacy.peers, bits, isHidden, labels: [] });
 }

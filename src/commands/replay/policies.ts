@@ -1,4 +1,4 @@
-/** What saved policies say of drops: those among the files of `--pods`, and those of `--policies`. */
+/** The saved objects of `--pods` and `--policies`, and what their policies say of drops. */
 import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
 import { askedOf, type KnownPolicies } from '../../drops/policy-trace.ts';
 import { policyVerdict } from '../../drops/policy-verdict.ts';
@@ -12,6 +12,8 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 import { UsageError } from '../options/command.ts';
 import { type Collector, evaluatorOf, type KnownObjects } from '../why/known-objects.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
+import type { Json } from '../../platform/json.ts';
+import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 
 export interface ReplayPolicies {
   /** What an Event says. */
@@ -71,4 +73,20 @@ function readFiles(files: readonly string[], collected: Collector): KnownObjects
       'kube-netfilter-tailer replay',
     );
   }
+}
+
+/** The command whose output `--pods` takes. */
+export const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json > cluster.json';
+
+/**
+ * Throws a `UsageError` where a file is not what it should be: gigabytes of log may follow, and nothing would be shown. `alsoTake`: as of
+ * `readSnapshot`.
+ */
+export function readSavedObjects(files: readonly string[], alsoTake: (document: Json) => number): Snapshot {
+  const snapshot = readSnapshot(files, alsoTake);
+  if (snapshot.unusable.length === 0) return snapshot;
+  throw new UsageError(
+    [...snapshot.unusable.map((reason) => `--pods ${reason}`), `nothing was read. For --pods: ${saveCommand}`],
+    'kube-netfilter-tailer replay',
+  );
 }

@@ -10,20 +10,16 @@ import { createDirectory } from '../../resolving/directory.ts';
 import { createSeriesTable, type SeriesTable } from '../../series/table.ts';
 import { InputError, openInput } from '../../sources/framing/input.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import { readSavedObjects } from '../saved-objects.ts';
+import { createPolicies, readSavedObjects } from './policies.ts';
 import type { report as ReportCommand } from '../report.ts';
 import type { Streams } from '../terminal.ts';
 import { collectObjects } from '../why/known-objects.ts';
 import { createReplayIncidents } from './incidents.ts';
-import { chooseInputs } from './inputs.ts';
-import { otherCluster, unknownNode } from './mismatch.ts';
-import { createPolicies } from './policies.ts';
+import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
+import { otherCluster, summarise, unknownNode } from './summary.ts';
 import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
-import { createPacketOutput } from './packets.ts';
-import { rowRedaction } from './privacy.ts';
+import { createPacketOutput, rowRedaction } from './packets.ts';
 import { writeResult } from './result.ts';
-import { createScope, fromThen, type Scope } from './scope.ts';
-import { summarise } from './summary.ts';
 
 /** Returns the exit status. `printReport`: prints the page of `--output html`. */
 export async function replay(

@@ -1,4 +1,4 @@
-/** The summary at the end of `replay`. */
+/** The summary at the end of `replay`, and the signs that logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../config/docs-url.ts';
 import { causeOf } from '../../incidents/catalogue/catalogue.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -7,6 +7,10 @@ import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';
 import { printable } from '../../platform/printable.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';
 import type { ReadTotals } from './read-log.ts';
+import { suggest } from '../../config/suggest.ts';
+import { type Directory, shorten } from '../../resolving/directory.ts';
+import type { ClusterObjects } from '../../resolving/objects.ts';
+import type { ReplayOptions } from '../options/replay-options.ts';
 
 export interface RunTotals extends ReadTotals {
   /** What is wrong with `--node`. */
@@ -156,4 +160,35 @@ function isSilent(statistics: Statistics): boolean {
   const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
   return packets + programRecords + conntrackFull + neighbourOverflow + martian + unparsable + notKernel === 0;
+}
+
+/** So many names are shown, of perhaps thousands. */
+const shown = 5;
+
+/** For a `--node` that neither an object nor a line (`hosts`) knows; undefined when it is known, or when they name no node. */
+export function unknownNode(
+  { node }: Pick<ReplayOptions, 'node'>,
+  { nodes, pods }: ClusterObjects,
+  hosts: ReadonlySet<string>,
+): string | undefined {
+  const names = [...new Set([...nodes.map(({ name }) => name), ...pods.flatMap((pod) => pod.node ?? []), ...hosts])];
+  if (node === undefined || names.length === 0) return undefined;
+  const all = [...names, ...nodes.flatMap(({ hostNames }) => hostNames)].map((name) => name.toLowerCase());
+  const known = new Set([...all, ...all.map(shorten)]);
+  if (known.has(node.toLowerCase()) || known.has(shorten(node.toLowerCase()))) return undefined;
+  const more = names.length > shown ? ` and ${names.length - shown} more` : '';
+  return `no object and no line knows ${node} (--node); they name ${names.slice(0, shown).join(', ')}${more}${suggest(node, names)}`;
+}
+
+/** Where interfaces of Pods were seen, and not one is of a saved Pod: the objects are of another cluster. */
+export function otherCluster(
+  { pods: files }: Pick<ReplayOptions, 'pods'>,
+  { podCount }: Pick<Directory, 'podCount'>,
+  { podInterfaces }: Pick<Statistics, 'podInterfaces'>,
+): string | undefined {
+  if (podCount === 0 || podInterfaces.seen === 0 || podInterfaces.known > 0) return undefined;
+  return (
+    `${files.join(', ')}: none of its Pods (${podCount}) owns any of the interfaces in the logs (${podInterfaces.seen} lines name one): ` +
+    'it is of another cluster, or of another time. Addresses may be given to the wrong Pods.'
+  );
 }

@@ -1,17 +1,14 @@
-/** `kubectl drops top`: what is dropped now, as a live table. */
+/** `kubectl drops top`: what is dropped now, as a live table on the terminal. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../../model/log-line.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
-import { connectAsUser } from '../drops/cluster.ts';
+import { connectAsUser } from '../drops/events.ts';
 import { withStatus } from '../drops/drops.ts';
 import type { TopOptions } from '../options/top-options.ts';
-import type { Streams } from '../terminal.ts';
-import { paintTerminal } from '../terminal.ts';
-import { askAgents, listAgents, type Look } from './agents.ts';
-import { press } from './keys.ts';
-import { createRates } from './rows.ts';
-import { openScreen } from './screen.ts';
-import { plainText, viewLines, type ViewState } from './view.ts';
+import { paintTerminal, type Streams } from '../terminal.ts';
+import { askAgents, createRates, listAgents, type Look } from './rows.ts';
+import { type Key, plainText, press, type Size, viewLines, type ViewState } from './view.ts';
+import { emitKeypressEvents } from 'node:readline';
 
 /** One agent that hangs must not hold up the others for long. */
 const longestAnswer: Millis = 5000;
@@ -157,4 +154,55 @@ async function aborted(signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) resolve(undefined);
   signal.addEventListener('abort', () => resolve(undefined), { once: true });
   return await promise;
+}
+
+export interface Screen {
+  readonly size: () => Size;
+  readonly draw: (lines: readonly string[]) => void;
+  readonly stop: () => void;
+}
+
+export interface ScreenOptions {
+  readonly input: NodeJS.ReadStream;
+  readonly output: NodeJS.WriteStream;
+  readonly write: (text: string) => void;
+  readonly onKey: (key: Key) => void;
+  readonly onResize: () => void;
+}
+
+const escape = '\u001B[';
+/** The other screen, so that what stood on the terminal is there again afterwards; without a cursor, and no line is wrapped. */
+const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
+const leave = `${escape}?7h${escape}?25h${escape}?1049l`;
+
+export function openScreen({ input, output, write, onKey, onResize }: ScreenOptions): Screen {
+  let isOpen = true;
+  const onPress = (_: string | undefined, key: Key): void => onKey(key);
+  emitKeypressEvents(input);
+  input.setRawMode(true);
+  input.on('keypress', onPress).resume();
+  output.on('resize', onResize);
+  process.once('exit', stop);
+  write(enter);
+  return {
+    size: () => ({ columns: output.columns || 80, lines: output.rows || 24 }),
+    draw(lines) {
+      if (isOpen) write(`${escape}H${lines.map((line) => `${line}${escape}K`).join('\r\n')}${escape}J`);
+    },
+    stop,
+  };
+
+  function stop(): void {
+    if (!isOpen) return;
+    isOpen = false;
+    process.off('exit', stop);
+    output.off('resize', onResize);
+    input.off('keypress', onPress).pause();
+    try {
+      input.setRawMode(false);
+      write(leave);
+    } catch {
+      // The terminal is gone.
+    }
+  }
 }

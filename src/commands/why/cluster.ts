@@ -9,10 +9,9 @@ import { createSteadyClock } from '../../platform/clock.ts';
 import { isCalico, type Pod, type Requirements } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { readCalico, readRequired } from './calico-cluster.ts';
-import { findFlow } from './find-end.ts';
-import { type Collector, collectObjects, evaluatorOf, type KnownObjects } from './known-objects.ts';
+import { findFlow } from './inputs.ts';
+import { collectObjects, type Collector, evaluatorOf, type KnownObjects, workloadKinds } from './known-objects.ts';
 import { ClusterError, get, readAll, readKind, refused } from './listing.ts';
-import { workloadKinds } from './owners.ts';
 
 /** Those of Calico are read with what they depend on. */
 const isOther = (kind: PolicyKind): boolean => !isCalico(kind);

@@ -13,13 +13,10 @@ import { cutBytes, printable } from '../../platform/printable.ts';
 import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
-import { readAuditRows } from './audit-rows.ts';
-import { findFlow } from './find-end.ts';
-import { readObjects, withStatus } from './inputs.ts';
-import type { KnownObjects } from './known-objects.ts';
-import { countNewlyAdmitted } from './newly-admitted.ts';
-import type { Owners } from './owners.ts';
-import { endText } from './report.ts';
+import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
+import { findFlow, readObjects, withStatus } from './inputs.ts';
+import type { KnownObjects, Owners } from './known-objects.ts';
+import { endText } from './why.ts';
 import { FileError } from './saved-files.ts';
 
 /** Resolves to the exit status. */

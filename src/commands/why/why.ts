@@ -1,16 +1,25 @@
-/** `why`: whether policies admit a connection, and by which rule. */
+/** `why`: whether policies admit a connection, and by which rule: as text, clause by clause, and as JSON. */
 import type { WhyOptions } from '../options/why-options.ts';
-import type { Streams } from '../terminal.ts';
-import { paintTerminal } from '../terminal.ts';
-import { findFlow } from './find-end.ts';
-import { readObjects, withStatus } from './inputs.ts';
+import { paintTerminal, type Streams } from '../terminal.ts';
+import { findFlow, readObjects, withStatus } from './inputs.ts';
 import { evaluatorOf } from './known-objects.ts';
-import { jsonAnswer, outcomeOf, type Paint, textAnswer } from './report.ts';
+import { alignColumns } from '../../events/describe.ts';
+import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
+import {
+  anyTier,
+  type ClauseTrace,
+  type End,
+  type Flow,
+  isCalico,
+  policyText,
+  type PolicyTrace,
+  tierText,
+  type Trace,
+  type Verdict,
+} from '../../policies/policies.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
-
-const paint: Paint = (outcome, text) => paintTerminal(colours[outcome], text);
 
 /** Resolves to the exit status. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
@@ -19,7 +28,144 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
     const flow = findFlow(options, objects);
     const { trace } = evaluatorOf(objects);
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
-    const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer, paint);
+    const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer);
     return { status: statuses[outcomeOf(answer)], text };
   });
+}
+
+interface Answer {
+  readonly flow: Flow;
+  readonly ingress: Trace;
+  readonly egress: Trace;
+}
+
+/** How many missing facts are named. */
+const maxMissing = 5;
+
+/** Bytes: of one cell of the output. */
+const longestCell = 160;
+
+/** Of both directions together. */
+function outcomeOf({ ingress, egress }: Answer): Verdict['outcome'] {
+  const outcomes = new Set([ingress.verdict.outcome, egress.verdict.outcome]);
+  if (outcomes.has('denies')) return 'denies';
+  return outcomes.has('unknown') ? 'unknown' : 'admits';
+}
+
+/** One object; docs/why.md has its keys. */
+function jsonAnswer(answer: Answer): string {
+  const { flow, ingress, egress } = answer;
+  const { source, destination, protocol, port = null } = flow;
+  const object = {
+    outcome: outcomeOf(answer),
+    from: endText(source),
+    to: endText(destination),
+    protocol,
+    port,
+    ingress: jsonTrace(ingress),
+    egress: jsonTrace(egress),
+  };
+  return `${printableJson(JSON.stringify(object, null, 2))}\n`;
+}
+
+function jsonTrace({ verdict, policies, selecting, nearest, staged }: Trace): object {
+  const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
+  const ifEnforced = staged === undefined ? null : { ...jsonVerdict(staged.verdict), policies: staged.policies };
+  return { ...jsonVerdict(verdict), selecting, nearest: closest, staged: ifEnforced, policies };
+}
+
+function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {
+  return { outcome, reason, decision: decision ?? null, tier: tier ?? null, missing };
+}
+
+function textAnswer(answer: Answer): string {
+  const { flow, ingress, egress } = answer;
+  const { source, destination, protocol, port } = flow;
+  const title = `${endText(source)} → ${endText(destination)} ${protocol}${port === undefined ? '' : ` ${port}`}`;
+  const lines = [
+    title,
+    '',
+    ...directionLines(`ingress of ${endText(destination)}`, ingress),
+    '',
+    ...directionLines(`egress of ${endText(source)}`, egress),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function directionLines(title: string, trace: Trace): string[] {
+  const { verdict, policies, selecting } = trace;
+  const rows = policies.flatMap((policy) => policyRows(policy));
+  const table = alignColumns(rows.map((row) => row.map((cell) => cutBytes(printable(cell), longestCell))));
+  const more = selecting - policies.length;
+  return [
+    `${title}: ${paintTerminal(colours[verdict.outcome], words[verdict.outcome])}: ${printable(reasonText(trace))}`,
+    ...table.map((line) => `  ${line}`.trimEnd()),
+    ...(more > 0 ? [`  and ${more} more policies that select the Pod`] : []),
+    ...stagedLines(trace),
+  ];
+}
+
+/** What is staged is never enforced: it says what would be. */
+function stagedLines({ staged, selecting }: Trace): string[] {
+  if (staged === undefined) return [];
+  const { verdict, policies } = staged;
+  const names = policies.slice(0, 3).map(policyText);
+  const more = policies.length - names.length;
+  const who = names.length === 0 ? 'staged policies' : `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const reason = reasonText({ verdict, selecting: selecting + policies.length });
+  return [`  staged, not enforced: with ${printable(who)} it would be ${words[verdict.outcome]}: ${printable(reason)}`];
+}
+
+const words = { admits: 'ADMITTED', denies: 'DENIED', unknown: 'UNKNOWN' } as const;
+
+function reasonText({ verdict, selecting }: Pick<Trace, 'verdict' | 'selecting'>): string {
+  const { reason, decision, missing, tier } = verdict;
+  switch (reason) {
+    case 'rule':
+      return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
+    case 'isolated':
+      if (tier !== undefined && tier !== 'NetworkPolicy') return `no rule of the tier ${tier} admits or passes it`;
+      return `no rule of the ${selecting === 1 ? 'policy that isolates' : `${selecting} policies that select`} it admits this`;
+    case 'not-isolated':
+      return 'no policy selects it';
+    case 'no-rule':
+      return 'no rule matches, and no policy isolates it';
+    case 'own-node':
+      return 'a Node reaches its own Pods';
+    case 'itself':
+      return 'a Pod reaches itself';
+    case 'no-pod':
+      return 'policies select Pods only, and none with hostNetwork';
+    case 'unknown':
+      return `without ${missing.slice(0, maxMissing).join('; ')}${missing.length > maxMissing ? `; and ${missing.length - maxMissing} more` : ''}`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
+  // Of what is not evaluated no rules are shown.
+  const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
+  const clause = isEmpty ? `${selector}, no rules` : selector;
+  // What is not evaluated has the reason in place of its selector.
+  const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
+  const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
+  return [
+    [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
+    ...rules.flatMap(({ path, action, groups }) => {
+      const shown = action === 'admit' ? path : `${path} (${action})`;
+      if (groups.length === 0) return [[`  ${shown}`, 'every connection', 'match']];
+      return groups.flat().map((each) => clauseRow(each, action === 'admit' ? '' : ` (${action})`));
+    }),
+  ];
+}
+
+function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
+  if (match === true) return [`  ${path}${action}`, wants, has === '' ? 'match' : `match: ${has}`];
+  return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match}`];
+}
+
+export function endText(end: End): string {
+  if (end.kind === 'pod') return `${end.pod.namespace}/${end.pod.name}`;
+  return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }

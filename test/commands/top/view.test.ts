@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { press } from '../../../src/commands/top/keys.ts';
+import { plainText, press, shownRows, viewLines, type ViewState } from '../../../src/commands/top/view.ts';
 import { createRates } from '../../../src/commands/top/rows.ts';
-import { plainText, shownRows, viewLines, type ViewState } from '../../../src/commands/top/view.ts';
 import { expectLines } from '../../expected-file.ts';
 import { flow } from './flows.ts';
 
