@@ -22,7 +22,6 @@ import { reasonOf } from './platform/system-error.ts';
 import { hasReadEnough, writeAll } from './platform/write-all.ts';
 import { ReportError } from './report/report-error.ts';
 
-/** Each resolves to the exit status. What is imported only here costs memory or time that other commands can do without. */
 const actions: Readonly<Record<string, (command: Command) => number | Promise<number>>> = {
   async run(command) {
     const loaded = readRunOptions(command);
@@ -154,13 +153,11 @@ async function untilStopped(running: Promise<number>): Promise<never> {
   return process.exit(status);
 }
 
-/** Aborted by SIGTERM and SIGINT. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       stop.abort();
-      // Second signal: exit immediately.
       process.once(signal, () => process.exit(1));
     });
   }

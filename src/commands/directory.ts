@@ -16,16 +16,15 @@ import { startServer } from '../telemetry/server.ts';
 import type { DirectoryOptions } from './options/directory-options.ts';
 
 const day: Millis = 86_400_000;
-/** Replicas that began together do not end together. */
+/** The spread keeps replicas that began together from ending together. */
 const validity = { shortest: 90 * day, spread: 30 * day };
 /** A replica is restarted well before its certificate ends. */
 const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
-/** Until agents can learn of this replica. */
+/** Applies until agents can learn of this replica. */
 const earlyInterval: Millis = 1000;
 
-/** All parts of one replica. */
 type Parts = Awaited<ReturnType<typeof createParts>>;
 
 /** The shared directory, from start until `stop` is signalled. Rejects when it cannot begin. */
@@ -126,7 +125,6 @@ function publicationOf(
   });
 }
 
-/** Whether agents can learn of this replica. */
 async function renew(
   { podNamespace, configMap }: DirectoryOptions,
   { log, rateLimitedLog: { report, resolve } }: Parts,

@@ -28,7 +28,7 @@ type Row = [step: string, found: string];
 
 const anyOf = new Intl.ListFormat('en', { type: 'disjunction' });
 
-/** Of the table, in bytes: an Event's message and what stands before it. */
+/** An Event's message in bytes, and what stands before it. */
 const longestCell = 1536;
 
 /** `replay --explain LINE`: each stage's answer for one line. Returns the exit status. */

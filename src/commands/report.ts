@@ -6,7 +6,6 @@ import { ReportError } from '../report/report-error.ts';
 import type { ReportCommandOptions } from './options/report-options.ts';
 import type { Streams } from './terminal.ts';
 
-/** Returns the exit status. */
 export async function report(options: ReportCommandOptions, streams: Streams, now = Date.now()): Promise<0 | 1 | 2> {
   const fail = (message: string): 2 => {
     streams.err(`kube-netfilter-tailer: ${printable(message)}\n`);

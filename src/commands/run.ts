@@ -6,7 +6,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { createMinuteSummary } from '../telemetry/minute.ts';
 import { type RunningServer, startServer } from '../telemetry/server.ts';
 
-/** Of the 30 s that a Pod is given to end. */
+/** A Pod is given 30 s to end. */
 const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
 /** What was read at a start is kept after that, so that an agent that is killed again and again gets on. */
@@ -38,11 +38,8 @@ export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: Ab
 }
 
 interface Servers {
-  /** Of metrics and health. */
   readonly metrics: RunningServer;
-  /** Of health alone. */
   readonly health: RunningServer | undefined;
-  /** Of the last flows. */
   readonly drops: RunningServer | undefined;
 }
 

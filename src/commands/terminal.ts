@@ -9,11 +9,9 @@ export interface Streams {
   /** Synchronous: what was written is out, or throws EPIPE. */
   out: (text: string) => void;
   err: (text: string) => void;
-  /** For the progress bar. */
   terminal: NodeJS.WriteStream | undefined;
 }
 
-/** Puts colour around a text. */
 export type Paint = (
   colour: 'red' | 'yellow' | 'green' | 'magenta' | 'cyan' | 'bold' | 'dim' | 'inverse',
   text: string,

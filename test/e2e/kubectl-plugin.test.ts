@@ -249,7 +249,7 @@ test('why of a Pod that is not there: exit status 2', async () => {
 });
 
 test('report has its own help', async () => {
-  expect((await drops(['report', '--help'])).stdout).toContain('Usage: kube-netfilter-tailer report');
+  expect((await drops(['report', '--help'])).stdout).toContain('Usage: kubectl drops report');
 });
 
 test('--help', async () => {

@@ -1,6 +1,10 @@
 /** `kubectl drops`: the packets that Pods lost, from the Events of the agents, as a table or as objects. Control characters are shown, not sent to a terminal. */
-import { printable, printableJson } from '../../platform/printable.ts';
+import { dump } from 'js-yaml';
 import { RefusedError } from '../../kubernetes/refusal.ts';
+import type { Millis } from '../../model/log-line.ts';
+import { humanDuration } from '../../platform/duration.ts';
+import { at, type Json } from '../../platform/json.ts';
+import { printable, printableJson } from '../../platform/printable.ts';
 import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
 import { cell, type Paint, paintTerminal, type Streams } from '../terminal.ts';
 import {
@@ -12,12 +16,8 @@ import {
   watchDrops,
   type IsSelected,
 } from './events.ts';
-import { selectedPods } from './selected-pods.ts';
-import { dump } from 'js-yaml';
-import type { Millis } from '../../model/log-line.ts';
-import { humanDuration } from '../../platform/duration.ts';
-import { at, type Json } from '../../platform/json.ts';
 import { type DropRow, rowOf } from './row.ts';
+import { selectedPods } from './selected-pods.ts';
 
 /** `program`: what the user typed, for messages. Resolves to the exit status; with `watch` only on an error. */
 export async function drops(
@@ -80,7 +80,7 @@ async function printTable(
   }
 }
 
-/** Nothing is shown where nothing is looked for or written, too. */
+/** An empty list may also mean that nothing is logged or read. */
 function nothing({ allNamespaces }: DropsOptions, { namespace }: Cluster): string {
   const wider = allNamespaces ? '' : '; -A looks into all namespaces';
   return (
@@ -89,7 +89,6 @@ function nothing({ allNamespaces }: DropsOptions, { namespace }: Cluster): strin
   );
 }
 
-/** In bytes. */
 const longestMessage = 1100;
 
 const header = ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT'];
@@ -98,7 +97,6 @@ const count = 3;
 const verdict = 5;
 
 export interface Table {
-  /** Lines for rows; columns keep the widths of all that was shown. */
   readonly lines: (events: readonly Json[], now: Millis) => string;
   readonly title: (events: readonly Json[], now: Millis) => string;
 }
@@ -152,21 +150,18 @@ function colourOf({ verdict: word }: DropRow): 'red' | 'yellow' | 'magenta' {
   return word === 'rejected' ? 'yellow' : 'magenta';
 }
 
-/** In code points. */
 function widthOf(text: string): number {
   let width = 0;
   for (const _ of text) width++;
   return width;
 }
 
-/** All Events at once, as `kubectl get` prints them. */
 export function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return events.map(nameLine).join('');
   const all = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: events };
   return format === 'json' ? `${printableJson(JSON.stringify(all, undefined, 4))}\n` : printableYaml(all);
 }
 
-/** One Event of a watch. */
 export function printOne(event: Json, format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return nameLine(event);
   return format === 'json' ? `${printableJson(JSON.stringify(event))}\n` : `---\n${printableYaml(event)}`;
@@ -176,7 +171,7 @@ function nameLine(event: Json): string {
   return `event/${printable(String(at(event, 'metadata', 'name')))}\n`;
 }
 
-/** Where a text has a character that a terminal must not get, as JSON, which is YAML too: there any character can be escaped. */
+/** JSON is YAML, too, and can escape any character: a text with one that a terminal must not get is printed so. */
 function printableYaml(value: Json): string {
   const plain = dump(value, { lineWidth: -1 });
   if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(plain)) return plain;

@@ -1,20 +1,19 @@
 /** The Events of lost packets that a user may see: as they are now, and as they come. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { version } from '../../config/config.ts';
+import { component } from '../../events/event.ts';
+import { type Connection, createConnection } from '../../kubernetes/connection.ts';
+import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { refusalOfError, RefusedError } from '../../kubernetes/refusal.ts';
 import { watchEvents } from '../../kubernetes/watch.ts';
-import { component } from '../../events/event.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createBackOff } from '../../platform/back-off.ts';
+import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, text } from '../../platform/json.ts';
 import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';
 import { keyOf, lastOf, nodeOf } from './row.ts';
-import { version } from '../../config/config.ts';
-import { type Connection, createConnection } from '../../kubernetes/connection.ts';
-import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
-import { createSteadyClock } from '../../platform/clock.ts';
 
-/** Whether the Pod of an Event is one of those asked for. */
 export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
 
 export interface Listed {
@@ -23,12 +22,10 @@ export interface Listed {
   readonly resourceVersion: string;
 }
 
-/** Events a page. */
 const pageSize = 500;
 /** How long one watch lasts: the API server ends it, and a connection that died is noticed. */
 const watchFor: Millis = 240_000;
 
-/** Rejects with a `RefusedError`. */
 export async function listDrops(
   { connection, namespace }: Cluster,
   options: DropsOptions,
@@ -72,7 +69,7 @@ export async function* watchDrops(
     } catch (error) {
       const refusal = refusalOfError(error);
       if (refusal.status === 401 || refusal.status === 403) throw new RefusedError(refusal);
-      // What is too old is listed again.
+      // The API server no longer knows the position: list again.
       if (refusal.status === 410) position = undefined;
     }
     await delay(pauses.next());
@@ -142,7 +139,6 @@ function stateOf(event: Json): string {
   return `${lastOf(event)} ${String(at(event, 'count'))}`;
 }
 
-/** As kubectl prints it. */
 function withoutManagers(event: Json): object {
   const metadata = at(event, 'metadata');
   if (typeof metadata !== 'object' || metadata === null) return { ...(event as object) };
@@ -157,11 +153,11 @@ export class AccessError extends Error {
 
 export interface Cluster {
   readonly connection: Connection;
-  /** Of the Events and Pods that are asked for; undefined: all. */
+  /** The namespace whose Events and Pods are asked for; undefined: all. */
   readonly namespace: string | undefined;
 }
 
-/** `timeout`: of a request. Throws an `AccessError`. */
+/** `timeout` is that of one request. Throws an `AccessError`. */
 export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
   try {
     const access = readUserAccess(flags);

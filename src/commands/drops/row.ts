@@ -11,14 +11,12 @@ export interface DropRow {
   readonly port: string;
   readonly count: number;
   readonly last: Millis | undefined;
-  /** `dropped`, `rejected`; of an incident the reason of its Event. */
   readonly verdict: string;
   readonly node: string;
   readonly policy: string;
   readonly message: string;
 }
 
-/** Stands for what is not known. */
 const none = '-';
 
 export function rowOf(event: Json): DropRow {
@@ -51,7 +49,6 @@ export function annotationsIn(event: Json): (key: string) => string | undefined 
   return of('schema') === annotationSchema ? of : () => undefined;
 }
 
-/** Of `Deployment/batch/worker`, or how many there are. */
 function peerOf(of: (key: string) => string | undefined): string {
   const [peer, peers] = [of('peer'), of('peers')];
   if (peer === undefined) return peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}`;

@@ -7,7 +7,6 @@ import { at, type Json, list, strings, text } from '../../platform/json.ts';
 import { podOwners, type DropsOptions } from '../options/drops-options.ts';
 import { type Cluster, type IsSelected, pathOf } from './events.ts';
 
-/** Undefined where all are. Rejects with a `RefusedError`. */
 export async function selectedPods(
   { connection, namespace }: Cluster,
   { target, selector }: DropsOptions,
@@ -44,7 +43,6 @@ function watchedPods(
   };
 }
 
-/** As the API server takes it. */
 async function selectorOf({ connection, namespace }: Cluster, place: string, name: string): Promise<string> {
   const [api = '', plural = ''] = place.split('|');
   const answer = await connection.request('GET', `${pathOf(api, namespace, plural)}/${name}`);

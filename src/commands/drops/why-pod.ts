@@ -52,7 +52,7 @@ export async function whyPod(
   });
 }
 
-/** Policies admit now all that was dropped. */
+/** Printed where policies now admit all that was dropped. */
 const conclusion = `No policy explains these drops now. What remains:
   - a policy that was changed or removed since: the Event may name the one that denied
   - a firewall on that node (firewalld, ufw, own rules), or in the network
@@ -61,7 +61,7 @@ const conclusion = `No policy explains these drops now. What remains:
 The Events, with LOG prefix and node:
 `;
 
-/** True also where that may not be read. */
+/** A Pod that may not be read is taken to be there. */
 async function isThere({ connection, namespace }: Cluster, name: string): Promise<boolean> {
   const answer =
     namespace === undefined

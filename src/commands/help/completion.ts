@@ -38,7 +38,7 @@ function wordsOf(command: Command): string {
   );
 }
 
-/** For zsh, too: it takes the same words. */
+/** zsh takes the same words. */
 function cases(commands: readonly Command[], indent: string): string {
   return commands.map((command) => `${indent}${command.name()}) words="${wordsOf(command)}" ;;\n`).join('');
 }
@@ -144,7 +144,6 @@ function names(commands: readonly Command[]): string {
   return commands.map((command) => command.name()).join(' ');
 }
 
-/** A line of a list. */
 function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;

@@ -85,7 +85,6 @@ ${sections.map((command) => `.SH ${command.name().toUpperCase()}\n${helpsOf(comm
 `;
 }
 
-/** Those below a command, too; `report` has a section of its own. */
 function helpsOf(command: Command): string[] {
   return [command, ...command.commands.filter((sub) => sub.name() !== 'report')].map(verbatim);
 }

@@ -7,7 +7,6 @@ import { writeAll } from '../../platform/write-all.ts';
 
 export const programName = 'kube-netfilter-tailer';
 
-/** A command line that cannot be followed. Exit status 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 
@@ -19,13 +18,10 @@ export class UsageError extends Error {
 }
 
 export interface CommandTexts {
-  /** One line, for the list of commands. */
   readonly summary?: string;
   /** The operands, as the first line of the help shows them. */
   readonly usage?: string;
-  /** What it does, with examples. */
   readonly about: string;
-  /** Text below the options. */
   readonly more?: string;
   /** What each exit status means; '' where there is no such status. */
   readonly exits?: readonly string[];

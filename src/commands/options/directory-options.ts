@@ -10,15 +10,14 @@ import { createCommand, option, pathOf, UsageError } from './command.ts';
 export interface DirectoryOptions {
   listen: ListenAddress;
   metricsAddress: string;
-  /** Of the agents, in the own namespace. */
+  /** ServiceAccount of the agents, in the own namespace. */
   account: string;
-  /** In the own namespace. */
   configMap: string;
   kubeconfig: string | undefined;
   logLevel: LogLevel;
   podName: string;
   podNamespace: string;
-  /** By which agents reach it. */
+  /** Agents reach it by this address. */
   podAddress: string;
 }
 
@@ -29,7 +28,6 @@ const presets = {
   configMap: 'kube-netfilter-tailer-directory',
   logLevel: 'info',
 } as const;
-/** Variables that set the same. */
 const variables = {
   listen: 'LISTEN_ADDRESS',
   metricsAddress: 'METRICS_ADDRESS',

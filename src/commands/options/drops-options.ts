@@ -1,9 +1,9 @@
 /** Options of `drops`, which kubectl starts as `kubectl drops`, and those of kubectl by which it finds a cluster. */
 import type { Command, Option } from 'commander';
+import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { createCommand, durationOf, option, pathOf, UsageError } from './command.ts';
-import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' });
 
@@ -21,7 +21,6 @@ export const podOwners = {
 } as const;
 export type PodOwner = keyof typeof podOwners;
 
-/** As kubectl knows them. */
 const kinds = new Map<string, PodOwner | 'pod'>([
   ...(['po', 'pod', 'pods'] as const).map((name) => [name, 'pod'] as const),
   ...(Object.keys(podOwners) as PodOwner[]).flatMap((kind) => [[kind, kind] as const, [`${kind}s`, kind] as const]),
@@ -32,15 +31,12 @@ const kinds = new Map<string, PodOwner | 'pod'>([
   ['svc', 'service'],
 ]);
 
-/** Whose drops are asked for. */
 export type Target = { kind: 'all' } | { kind: 'pod'; name: string } | { kind: PodOwner; name: string };
 
 export interface DropsOptions extends ClusterOptions {
   readonly target: Target;
-  /** Of Pods. */
   readonly selector: string | undefined;
   readonly node: string | undefined;
-  /** Drops whose last packet is older are left out. */
   readonly since: Millis | undefined;
   readonly output: DropsFormat;
   readonly watch: boolean;
@@ -79,7 +75,6 @@ export function dropsCommand(name: string): Command {
   return command;
 }
 
-/** Throws a `UsageError` that lists all that is wrong. */
 export function readDropsOptions(command: Command): DropsOptions {
   const problems: string[] = [];
   const given = command.optsWithGlobals<{

@@ -25,30 +25,23 @@ export interface ReplayPrivacy {
 }
 
 export interface ReplayOptions {
-  /** Saved lists of cluster objects. */
   pods: string[];
   /** Saved policies, and objects with labels. */
   policies: string[];
   logs: string[];
   output: OutputFormat;
-  /** Of the table. `auto`: on a terminal, and where NO_COLOR is not set. */
+  /** `auto`: colours on a terminal, where NO_COLOR is not set. */
   color: (typeof colors)[number];
-  /** Only of its objects. */
   namespace: string | undefined;
-  /** Only of Pods of that name. */
   pod: string | undefined;
-  /** Lines that were logged before then are not counted. */
   since: Millis | undefined;
-  /** List each API write with its time instead of the result. */
   writes: boolean;
-  /** One line to be explained instead of logs to be read. */
   explain: string | undefined;
   node: string | undefined;
   prefixes: { prefix: string; verdict: Verdict }[];
   includeNoise: boolean;
   /** Ages count from here, and no stamp without a year is later. */
   now: Millis | undefined;
-  /** How stamps without a zone are read. */
   zone: ToInstant;
   bootTime: Millis | undefined;
   quiet: boolean;
@@ -84,7 +77,6 @@ audit    one line of JSON for each dropped packet
 mermaid  a flowchart of who was refused what, for a ticket in Markdown
 html     one page with graph, time line and Events, for a ticket (docs/report.md)`;
 
-/** Options by what they are for. */
 const groups: Readonly<Record<string, () => Option[]>> = {
   'What to read': () => [
     option(

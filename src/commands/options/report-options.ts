@@ -12,7 +12,7 @@ export interface ReportCommandOptions {
   db: string | undefined;
   includeNoise: boolean;
   policy: string[];
-  /** Of `replay`, which has found that nothing was dropped. */
+  /** `replay` may have found that nothing was dropped. */
   mayBeEmpty?: boolean;
 }
 
@@ -59,7 +59,6 @@ json      all sums, and every pair`;
     .addOption(option('--db <FILE>', 'leave the database (DuckDB) in a new file, for SQL of your own'));
 }
 
-/** Throws a `UsageError` that lists all that is wrong. */
 export function readReportOptions(command: Command, isTerminal: boolean): ReportCommandOptions {
   const given = command.opts<Partial<Omit<ReportCommandOptions, 'rows'>>>();
   const { baseline = [], events = [], output = 'html', db, includeNoise = false } = given;

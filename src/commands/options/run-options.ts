@@ -1,11 +1,11 @@
 /** `run` and `config`, and the options of all commands that take the settings: one for each setting. */
 import type { Command, Option } from 'commander';
 import { checkConfigFile, ConfigError, loadConfig, type LoadedConfig } from '../../config/config.ts';
+import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
 import type { Flags } from '../../config/layer.ts';
 import type { Setting } from '../../config/setting.ts';
 import { configFile, settingNames, settingOf } from '../../config/settings.ts';
 import { createCommand, option, pathOf, problemsOf, UsageError } from './command.ts';
-import { printJson, printYaml, withoutDefaults } from '../../config/effective.ts';
 
 const all: readonly Setting[] = [configFile, ...settingNames.map(settingOf)];
 
@@ -58,7 +58,6 @@ Each option can be set in the environment or in a file instead. Precedence: opti
   );
 }
 
-/** Throws a `UsageError` that lists all that is wrong. */
 export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): LoadedConfig {
   return readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
 }

@@ -9,7 +9,6 @@ export const sortKeys = ['rate', 'packets', 'last', 'from', 'to'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 export interface TopOptions extends ClusterOptions {
-  /** Where the agents are. */
   readonly agents: { readonly namespace: string; readonly port: number | undefined };
   readonly node: string | undefined;
   readonly interval: Millis;

@@ -5,19 +5,16 @@ import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
-/** A Pod by name, or an address. */
 export type NamedEnd = { kind: 'pod'; namespace: string; name: string } | { kind: 'address'; address: string };
 
 export interface WhyOptions {
   from: NamedEnd;
   to: NamedEnd;
-  /** Undefined for ICMP. */
   port: number | undefined;
   protocol: string;
   /** Saved objects; none: the cluster of the kubeconfig. */
   files: string[];
   kubeconfig: string | undefined;
-  /** Of the kubeconfig; undefined: the current one. */
   context?: string | undefined;
   /** The cluster, and who asks, where that is known already. */
   load?: (() => Access) | undefined;
@@ -85,7 +82,6 @@ export function suggestCommand(): Command {
   return command.addOption(option('--audit <ROWS>', audit, { many: true }));
 }
 
-/** Throws a `UsageError` that lists all that is wrong. */
 export function readWhyOptions(command: Command): WhyOptions {
   const problems = problemsOf(command);
   const given = command.optsWithGlobals<{

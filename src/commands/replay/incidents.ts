@@ -1,14 +1,14 @@
 /** The incidents of each node whose log is read, in the log's own time. */
+import { basename } from 'node:path';
+import { createNodeIncidents, type NodeIncidents } from '../../incidents/node-incidents.ts';
+import { containerOf } from '../../log-formats/container-path.ts';
 import { podRef } from '../../model/endpoint.ts';
 import type { NodeFacts } from '../../model/incident.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createNodeIncidents, type NodeIncidents } from '../../incidents/node-incidents.ts';
-import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
 import { type Directory, nodeRefOf } from '../../resolving/directory.ts';
 import { type ClusterObjects, type Pod, podOf } from '../../resolving/objects.ts';
+import { createChainIndex } from '../../resolving/service-chains/chain-index.ts';
 import type { SeriesTable } from '../../series/table.ts';
-import { basename } from 'node:path';
-import { containerOf } from '../../log-formats/container-path.ts';
 
 export interface ReplayIncidentsOptions {
   objects: ClusterObjects;
@@ -18,7 +18,6 @@ export interface ReplayIncidentsOptions {
   series: (node: string) => Pick<SeriesTable, 'count'>;
   /** Makes the writes of a node that are due before `time`. */
   advance: (node: string, time: Millis) => void;
-  /** When the next write of a node is due. */
   nextDue: (node: string) => Millis;
 }
 
@@ -55,7 +54,6 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       const counts = [...nodes.values()].flatMap(({ incidents }) => Object.values(incidents.tracker.counts.opened));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    /** Attempts that failed and made no incident, by code. */
     unrepeated(): Readonly<Record<string, number>> {
       const all: Record<string, number> = {};
       for (const { incidents } of nodes.values())

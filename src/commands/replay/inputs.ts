@@ -1,14 +1,14 @@
 /** Which logs `replay` reads, in which order, and which part of them is counted and shown. */
 import { createHash } from 'node:crypto';
 import { fstatSync, statSync } from 'node:fs';
-import type { ReplayOptions } from '../options/replay-options.ts';
-import type { ClockOptions } from '../../sources/envelopes/clock.ts';
-import { openInput } from '../../sources/framing/input.ts';
-import { peek, type Peek } from '../../sources/framing/peek.ts';
 import type { CoreEvent } from '../../events/event.ts';
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { ClockOptions } from '../../sources/envelopes/clock.ts';
+import { openInput } from '../../sources/framing/input.ts';
+import { peek, type Peek } from '../../sources/framing/peek.ts';
+import type { ReplayOptions } from '../options/replay-options.ts';
 
 /** A log to be read, with the clock that its first and last lines suggest. */
 export interface ReplayInput {
@@ -50,7 +50,7 @@ function lookAt(name: string, { zone, bootTime: boot, now }: ReplayOptions): Can
   return { name, clock: { zone, boot, lastUptime }, file, first: firstTime, start };
 }
 
-/** A link and what it points to, two names of one file and `- < FILE` have the same. */
+/** A link and its target, two names of one file, and `- < FILE` have the same identity. */
 function identityOf(name: string): string | undefined {
   try {
     const { dev, ino } = name === '-' ? fstatSync(0, { bigint: true }) : statSync(name, { bigint: true });
@@ -60,7 +60,7 @@ function identityOf(name: string): string | undefined {
   }
 }
 
-/** Only what begins alike is read to its end for that. */
+/** Only files that begin alike are read to their ends. */
 async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise<Candidate | undefined> {
   if (!log.start) return undefined;
   const alike = chosen.filter(({ start }) => start === log.start);
@@ -68,7 +68,7 @@ async function originalOf(log: Candidate, chosen: readonly Candidate[]): Promise
   return undefined;
 }
 
-/** Of the unpacked content. What cannot be read is like nothing else; the error is reported when its turn comes. */
+/** Hashes the unpacked content. A file that cannot be read equals no other; its error is reported when its turn comes. */
 async function digestOf(name: string): Promise<string | symbol> {
   const hash = createHash('sha256');
   try {
@@ -83,7 +83,7 @@ export interface Scope {
   showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
   /** Either end is one of the objects that are shown. */
   showsEnds: (ends: Ends) => boolean;
-  /** In words, for what is not there: `Namespace shop`; undefined where all is shown. */
+  /** `Namespace shop`, for the note that nothing of it is there; undefined where all is shown. */
   readonly text: string | undefined;
 }
 

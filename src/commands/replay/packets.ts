@@ -1,23 +1,22 @@
 /** What `replay` prints of single packets, beside or instead of Events: rows of the audit, a flowchart, or the page of `report`. */
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FlowRecord } from '../../audit/fields.ts';
+import { noNamespace, redactionOf } from '../../audit/privacy.ts';
 import { packetRow } from '../../audit/record.ts';
 import type { CoreEvent } from '../../events/event.ts';
+import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
+import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { report } from '../report.ts';
 import type { Streams } from '../terminal.ts';
-import type { ReplayPolicies } from './policies.ts';
 import type { Scope } from './inputs.ts';
+import type { ReplayPolicies } from './policies.ts';
 import { createTraffic } from './traffic.ts';
-import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
-import { createWorkFolder, writeTemporary } from '../../report/work-folder.ts';
-import type { ReportCommandOptions } from '../options/report-options.ts';
-import { noNamespace, redactionOf } from '../../audit/privacy.ts';
-import type { Snapshot } from '../../kubernetes/snapshot.ts';
 
 export interface PacketOutput {
-  /** What varies from packet to packet is shown, too. */
+  /** True where each packet is shown, and not one for many alike. */
   readonly everyLine: boolean;
   /** Undefined where no packet is shown. */
   readonly onDrop: ((drop: Drop) => void) | undefined;
@@ -28,9 +27,9 @@ export interface PacketOutput {
 const nothing: PacketOutput = { everyLine: false, onDrop: undefined, finish: () => Promise.resolve(0) };
 
 interface RowUses {
-  /** Undefined only where the output is not html. */
+  /** Needed for html alone. */
   printReport: typeof report | undefined;
-  /** Undefined where a row says all. */
+  /** Takes out what a row must not say; undefined: rows say all. */
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 
@@ -62,56 +61,35 @@ export function createPacketOutput(
     };
   }
   if (options.output !== 'html' || printReport === undefined) return nothing;
-  const page = createPage(printReport);
-  return {
-    everyLine: true,
-    onDrop: rowsTo(page.add),
-    finish: (events) => page.print(events, options, streams).finally(page.remove),
-  };
+  const page = createPage(printReport, options.includeNoise, streams);
+  return { everyLine: true, onDrop: rowsTo((row) => page.add(row)), finish: (events) => page.print(events) };
 }
 
 /** Rows are written in blocks of so many characters. */
 const blockLength = 1 << 16;
 
-export interface Page {
-  /** One row of the audit. */
-  add: (row: string) => void;
-  /** Prints the page. Resolves to the exit status of `report`. */
-  print: (events: readonly CoreEvent[], options: { includeNoise: boolean }, streams: Streams) => Promise<0 | 1 | 2>;
-  /** Removes what it has on disk. */
-  remove: () => void;
-}
-
-export function createPage(printReport: typeof report): Page {
+/** Keeps rows in a file, which `report` makes the page of. */
+function createPage(printReport: typeof report, includeNoise: boolean, streams: Streams) {
   const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
   const file = openSync(rows, 'wx');
   let block = '';
-
   return {
-    add(row) {
+    add(row: string): void {
       block += row;
       if (block.length >= blockLength) flush();
     },
-    async print(events, { includeNoise }, streams) {
+    /** Resolves to the exit status of `report`. */
+    async print(events: readonly CoreEvent[]): Promise<0 | 1 | 2> {
       flush();
       closeSync(file);
       const eventsAt = openSync(eventsFile, 'wx');
       writeTemporary(eventsAt, JSON.stringify({ items: events }));
       closeSync(eventsAt);
-      const options: ReportCommandOptions = {
-        rows: [rows],
-        baseline: [],
-        events: [eventsFile],
-        output: 'html',
-        db: undefined,
-        includeNoise,
-        policy: [],
-        mayBeEmpty: true,
-      };
-      return await printReport(options, streams);
+      const none = { baseline: [], policy: [], db: undefined };
+      const given = { rows: [rows], events: [eventsFile], includeNoise, mayBeEmpty: true };
+      return await printReport({ ...none, ...given, output: 'html' }, streams).finally(remove);
     },
-    remove,
   };
 
   function flush(): void {

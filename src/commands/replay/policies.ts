@@ -3,17 +3,17 @@ import { policyFacts, type PolicyFacts } from '../../drops/policy-facts.ts';
 import { askedOf, type KnownPolicies } from '../../drops/policy-trace.ts';
 import { policyVerdict } from '../../drops/policy-verdict.ts';
 import type { EventText } from '../../events/event.ts';
+import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
-import { isCalico } from '../../policies/policies.ts';
 import { textOf } from '../../pipeline/message.ts';
+import type { Json } from '../../platform/json.ts';
 import { printable } from '../../platform/printable.ts';
-import type { ReplayOptions } from '../options/replay-options.ts';
+import { isCalico } from '../../policies/policies.ts';
 import { UsageError } from '../options/command.ts';
+import type { ReplayOptions } from '../options/replay-options.ts';
 import { type Collector, evaluatorOf, type KnownObjects } from '../why/known-objects.ts';
 import { FileError, readSavedFiles } from '../why/saved-files.ts';
-import type { Json } from '../../platform/json.ts';
-import { readSnapshot, type Snapshot } from '../../kubernetes/snapshot.ts';
 
 export interface ReplayPolicies {
   /** What an Event says. */

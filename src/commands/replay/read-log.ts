@@ -14,8 +14,8 @@ import type { Input } from '../../sources/framing/input.ts';
 import { createScanner, type Scanner } from '../../sources/framing/scanner.ts';
 import { createLineStarts, streamFieldsOf, streamMark } from '../../sources/journald/line-starts.ts';
 import { createSavedLogReader, isProgramLog } from '../../sources/kubelet/saved-log.ts';
-import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import { fatalNeedles } from '../../sources/records/record-kinds.ts';
+import { createRepeatedLines } from '../../sources/repeats/repeated-lines.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { Streams } from '../terminal.ts';
 

@@ -1,19 +1,18 @@
 /** The summary at the end of `replay`, and the signs that logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../config/docs-url.ts';
+import { suggest } from '../../config/suggest.ts';
+import { alignColumns } from '../../events/describe.ts';
 import { causeOf } from '../../incidents/catalogue/catalogue.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { alignColumns } from '../../events/describe.ts';
 import { isKernelMessage } from '../../parsing/netfilter/prefixes.ts';
-import { printable } from '../../platform/printable.ts';
 import type { Statistics } from '../../pipeline/statistics.ts';
-import type { ReadTotals } from './read-log.ts';
-import { suggest } from '../../config/suggest.ts';
+import { printable } from '../../platform/printable.ts';
 import { type Directory, shorten } from '../../resolving/directory.ts';
 import type { ClusterObjects } from '../../resolving/objects.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
+import type { ReadTotals } from './read-log.ts';
 
 export interface RunTotals extends ReadTotals {
-  /** What is wrong with `--node`. */
   unknownNode: string | undefined;
   events: number;
   incidents: number;
@@ -155,14 +154,13 @@ function size(value: number): string {
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
 
-/** Not a word of a packet, a full table or a program that fails. */
+/** True where the logs name no packet, no full table and no program that fails. */
 function isSilent(statistics: Statistics): boolean {
   const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
   return packets + programRecords + conntrackFull + neighbourOverflow + martian + unparsable + notKernel === 0;
 }
 
-/** So many names are shown, of perhaps thousands. */
 const shown = 5;
 
 /** For a `--node` that neither an object nor a line (`hosts`) knows; undefined when it is known, or when they name no node. */

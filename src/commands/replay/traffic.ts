@@ -4,9 +4,8 @@ import { orient } from '../../drops/orientation.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 import type { Drop } from '../../pipeline/pipeline.ts';
 
-/** More make a picture that shows nothing. */
+/** A picture with more arrows shows nothing. */
 const mostArrows = 60;
-/** Services that an arrow names. */
 const mostServices = 3;
 /** Services of all pairs that are kept; floods with random addresses have more. */
 const mostKept = 65_536;
@@ -15,7 +14,6 @@ interface Pair {
   from: Endpoint;
   to: Endpoint;
   packets: number;
-  /** Packets of each, such as `5432/TCP`. */
   services: Map<string, number>;
 }
 
@@ -28,13 +26,13 @@ export interface Traffic {
 export function createTraffic(): Traffic {
   const pairs = new Map<string, Pair>();
   let kept = 0;
-  /** Packets that there was no room for. */
+  /** Counts packets that there was no room for. */
   let others = 0;
 
   return {
     add({ observation, meaning: { ends }, weight }) {
       const { what, reply } = serviceOf(observation);
-      // Who answers was asked by the other end.
+      // An answer goes to the end that asked.
       const [from, to] = reply ? [ends.destination, ends.source] : [ends.source, ends.destination];
       const key = `${from.identity}|${to.identity}`;
       let pair = pairs.get(key);
@@ -96,7 +94,7 @@ function labelOf({ workload, ...end }: Endpoint): string {
   return escaped(name) + (kind === undefined || name.startsWith('node ') ? '' : `<br/>${escaped(kind)}`);
 }
 
-/** In quotes, where Mermaid reads markup and its own entities. */
+/** Mermaid reads markup and its own entities within quotes, too. */
 function escaped(text: string): string {
   return text.replaceAll(/[^\w ./:×,()-]/gu, (character) => `#${character.codePointAt(0)};`);
 }

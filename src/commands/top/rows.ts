@@ -1,13 +1,13 @@
 /** Asks the agents for their flows, and makes rows of them: what each lost in a second is the difference of two looks. */
-import type { Millis } from '../../model/log-line.ts';
-import { at, instant, type Json, list, text } from '../../platform/json.ts';
-import { cell, endText } from '../terminal.ts';
 import { liveFlowsVersion } from '../../audit/live-flows.ts';
 import type { Connection } from '../../kubernetes/connection.ts';
 import { listAll } from '../../kubernetes/paged-list.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
+import type { Millis } from '../../model/log-line.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
+import { at, instant, type Json, list, text } from '../../platform/json.ts';
 import type { TopOptions } from '../options/top-options.ts';
+import { cell, endText } from '../terminal.ts';
 
 export interface TopRow {
   readonly from: string;
@@ -15,7 +15,6 @@ export interface TopRow {
   readonly port: string;
   readonly verdict: string;
   readonly policy: string;
-  /** Namespaces of both ends. */
   readonly namespaces: readonly string[];
   packets: number;
   /** Packets a second; undefined before the second look. */
@@ -29,7 +28,7 @@ export interface Rates {
 }
 
 export function createRates(): Rates {
-  /** Of each agent's flows at its last look. */
+  /** Each agent's flows at its last look. */
   let before = new Map<string, { packets: number; since: string; at: Millis }>();
   let looked = new Map<string, Millis>();
 
@@ -122,12 +121,10 @@ export interface Look {
 
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
 const defaultPort = 9092;
-/** Asked at the same time. */
 const atOnce = 8;
 /** Flows of one agent that are looked at: it has no more. */
 const mostFlows = 12_000;
 
-/** Pods that run. Rejects with a `RefusedError`. */
 export async function listAgents(
   connection: Connection,
   { agents: { namespace, port }, node }: TopOptions,

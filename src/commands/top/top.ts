@@ -1,14 +1,14 @@
 /** `kubectl drops top`: what is dropped now, as a live table on the terminal. */
+import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../model/log-line.ts';
 import { RefusedError } from '../../kubernetes/refusal.ts';
-import { connectAsUser } from '../drops/events.ts';
+import type { Millis } from '../../model/log-line.ts';
 import { withStatus } from '../drops/drops.ts';
+import { connectAsUser } from '../drops/events.ts';
 import type { TopOptions } from '../options/top-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
 import { askAgents, createRates, listAgents, type Look } from './rows.ts';
 import { type Key, plainText, press, type Size, viewLines, type ViewState } from './view.ts';
-import { emitKeypressEvents } from 'node:readline';
 
 /** One agent that hangs must not hold up the others for long. */
 const longestAnswer: Millis = 5000;
@@ -31,14 +31,13 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** Milliseconds between two looks. At most a fifth of the time the API server is asked, however many agents there are. */
+/** Milliseconds between two looks. The API server is asked for a fifth of the time at most, however many agents there are. */
 export function pauseAfter(took: Millis, interval: Millis): Millis {
   return Math.max(interval, 4 * took);
 }
 
 interface Looks {
   readonly look: () => Promise<Seen>;
-  /** Until the next look. */
   readonly pause: () => Millis;
 }
 
@@ -171,7 +170,7 @@ export interface ScreenOptions {
 }
 
 const escape = '\u001B[';
-/** The other screen, so that what stood on the terminal is there again afterwards; without a cursor, and no line is wrapped. */
+/** The terminal's alternate screen leaves what stood on it untouched; the cursor is hidden, and lines are not wrapped. */
 const enter = `${escape}?1049h${escape}?25l${escape}?7l`;
 const leave = `${escape}?7h${escape}?25h${escape}?1049l`;
 

@@ -19,7 +19,6 @@ export interface ViewState {
   readonly sort: SortKey;
   readonly reversed: boolean;
   readonly filter: string;
-  /** The filter is being typed. */
   readonly isTyping: boolean;
   readonly selected: number;
   readonly scope: string;
@@ -74,7 +73,7 @@ export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[]
   return reversed ? sorted.toReversed() : sorted;
 }
 
-/** Numbers from the largest, names from the first. */
+/** Numbers are sorted from the largest, names from the first. */
 function compare(a: TopRow, b: TopRow, key: SortKey): number {
   if (key === 'from' || key === 'to') return a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0;
   return (b[key] ?? -1) - (a[key] ?? -1);
@@ -161,7 +160,7 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   return shown.map((column) => ({ column, width: column.width ?? each }));
 }
 
-/** To so many columns, with a mark where it was cut. Names of Kubernetes have one column a character. */
+/** Pads or cuts to a width, with a mark where it was cut. Names of Kubernetes have one column a character. */
 function fit(text: string, width: number, right?: true): string {
   const characters = Array.from(text);
   if (characters.length > width)
@@ -174,7 +173,6 @@ function paintVerdict({ verdict }: TopRow, text: string, paint: Paint): string {
   return paint(verdict === 'rejected' ? 'yellow' : 'red', text);
 }
 
-/** As node:readline names keys. */
 export interface Key {
   readonly name?: string | undefined;
   readonly sequence?: string | undefined;
@@ -182,7 +180,6 @@ export interface Key {
   readonly shift?: boolean | undefined;
 }
 
-/** Characters of a filter. */
 const longestFilter = 100;
 
 const sortOf: Readonly<Record<string, SortKey>> = { R: 'rate', P: 'packets', L: 'last', F: 'from', T: 'to' };

@@ -139,7 +139,6 @@ async function readUnread(api: CalicoApi, kind: string, plural: string, unread =
   if ((await readList(api, kind, plural)) !== undefined) api.collector.unread(unread);
 }
 
-/** Names of those that users have made. */
 async function readTiers(api: CalicoApi): Promise<string[]> {
   await readUnread(api, 'Tier', 'tiers');
   const { tiers } = api.collector.objects().calico;

@@ -13,7 +13,7 @@ import { findFlow } from './inputs.ts';
 import { collectObjects, type Collector, evaluatorOf, type KnownObjects, workloadKinds } from './known-objects.ts';
 import { ClusterError, get, readAll, readKind, refused } from './listing.ts';
 
-/** Those of Calico are read with what they depend on. */
+/** Calico's policies are read by readCalico, with what they depend on. */
 const isOther = (kind: PolicyKind): boolean => !isCalico(kind);
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
@@ -51,7 +51,6 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   return collector.objects();
 }
 
-/** What policies that select one of the two need to know beside. */
 function requirementsOf(options: WhyOptions, objects: KnownObjects): Requirements[] {
   const flow = findFlow(options, objects);
   const { requirements } = evaluatorOf(objects);
@@ -89,12 +88,12 @@ async function readEnd(connection: Connection, end: NamedEnd, collector: Collect
   });
   if (answer.kind === 'refused') return refused(answer);
   collector.add(answer.body, podKind);
-  // Else the address may be that of a Service.
+  // The address may be that of a Service.
   if (await readAll(connection, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' }, collector))
     collector.complete('pods');
 }
 
-/** That of another kind, and what may not be read, is left out: the labels of the Pod stand for it. */
+/** An owner of another kind, or one that may not be read, is left out: the labels of the Pod stand for it. */
 async function readOwner(connection: Connection, pod: Pod, collector: Collector): Promise<void> {
   const owner = collector.objects().ownerOf(pod);
   if (owner === undefined) return;

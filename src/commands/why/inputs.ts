@@ -1,14 +1,14 @@
 /** What `why` and `suggest` share: where objects are read from, whose the two ends are, and errors of what was given. */
+import { suggest } from '../../config/suggest.ts';
+import { isIPv6 } from '../../platform/address.ts';
 import { printable } from '../../platform/printable.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { hasReadEnough } from '../../platform/write-all.ts';
+import type { End, Flow, Pod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { FileError, readSavedFiles } from './saved-files.ts';
-import type { End, Flow, Pod } from '../../policies/policies.ts';
-import { isIPv6 } from '../../platform/address.ts';
-import { suggest } from '../../config/suggest.ts';
 
 /** `wholeNamespaces`: all Pods of the two Namespaces, and not only the two. */
 export async function readObjects(
@@ -28,10 +28,8 @@ export async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-/** Errors of what was given, not of the program. */
 const expected: ReadonlySet<string> = new Set(['FileError', 'EndError', 'ClusterError']);
 
-/** What a command prints, and the exit status that is its answer. */
 export interface Printed {
   readonly status: number;
   readonly text: string;
@@ -79,7 +77,7 @@ export class EndError extends Error {
 
 /** Throws an `EndError`. Of a Pod with addresses of both families, that of the other end's family counts. */
 export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
-  // Of a cluster only the two Pods are read.
+  // Names of other Pods are known from files alone; from a cluster only the two are read.
   const hint = (end: NamedEnd): string => (files.length === 0 || end.kind !== 'pod' ? '' : hintFor(end, objects.pods));
   const source = findEnd('--from', from, objects, hint);
   const destination = findEnd('--to', to, objects, hint);

@@ -1,4 +1,7 @@
 /** What `why` knows of a cluster, from files or from the API server: policies, Pods, and the workloads that own them. */
+import { canonicalAddress } from '../../platform/address.ts';
+import { isSubdomain } from '../../platform/api-names.ts';
+import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
   type CalicoCollector,
   type CalicoKind,
@@ -19,20 +22,15 @@ import {
   readNode,
   readPod,
 } from '../../policies/policies.ts';
-import { canonicalAddress } from '../../platform/address.ts';
-import { at, type Json, list, spelled, text } from '../../platform/json.ts';
-import { isSubdomain } from '../../platform/api-names.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
   readonly policies: ReadonlyMap<string, Policy>;
-  /** Names of Services by address. */
   readonly services: ReadonlyMap<string, string>;
   /** All Pods and all Nodes are listed, so an address of none of them is outside the cluster. */
   readonly complete: { pods: boolean; nodes: boolean };
-  /** What Calico has beside policies. */
   readonly calico: CalicoObjects;
   readonly ownerOf: Owners['of'];
 }
@@ -54,9 +52,7 @@ export interface Collector {
   readonly add: (object: Json, itemKind?: ItemKind) => number;
   /** A policy that stands for others. */
   readonly addPolicy: (policy: Policy) => void;
-  /** All objects of that kind are there. */
   readonly complete: (kind: 'pods' | 'nodes') => void;
-  /** Objects of that kind could not be read. */
   readonly unread: (kind: CalicoKind) => void;
   /** How much is known of the endpoints of Services. */
   readonly endpoints: CalicoCollector['services'];
@@ -149,7 +145,7 @@ function takeService(service: Json, services: Map<string, string>): 1 {
   return 1;
 }
 
-/** Of two versions of one kind the later counts, as of two states of one object. Calico stores policies with their tier before the name. */
+/** The later of two versions of one object counts. Calico stores policies with their tier before the name. */
 function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   const group = ofCalico ? 'projectcalico.org' : apiVersion.split('/', 1)[0];
@@ -178,9 +174,8 @@ export interface PodOwner extends Owner {
 
 export interface Owners {
   readonly addPod: (pod: Json) => void;
-  /** Returns whether it is one. */
   readonly addWorkload: (object: Json) => boolean;
-  /** Undefined for Pods of nothing, and of other kinds. */
+  /** Undefined where nothing owns the Pod, or something of another kind. */
   readonly of: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 

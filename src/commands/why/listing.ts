@@ -40,7 +40,7 @@ export async function readAll(
   }
 }
 
-/** Of a kind that may not be listed, or whose list is too large, one policy stands for all that there may be. */
+/** Where a kind may not be listed, or its list is too large, one policy stands for all that there may be. */
 export async function readKind(
   connection: Connection,
   policyKind: PolicyKind,
@@ -59,7 +59,6 @@ export async function readKind(
   addPolicy(unlisted(policyKind, namespace, unlistedReason(policyKind, answer)));
 }
 
-/** Stands for all policies of a kind that could not be listed. */
 export function unlisted(
   { apiVersion, kind }: Pick<PolicyKind, 'apiVersion' | 'kind'>,
   namespace: string | undefined,

@@ -12,20 +12,19 @@ import {
   type Pod,
   type Suggested,
 } from '../../policies/policies.ts';
-import type { KnownObjects } from './known-objects.ts';
 import { findFiles } from '../../report/read/files.ts';
 import { eachLine } from '../../report/read/lines.ts';
 import { InputError } from '../../sources/framing/input.ts';
+import type { KnownObjects } from './known-objects.ts';
 
 export interface NewlyAdmitted {
   /** Flows that the suggestion admits and that were denied without it, and their packets. */
   readonly flows: number;
   readonly packets: number;
-  /** Of them those with most packets. */
   readonly top: readonly { readonly text: string; readonly packets: number }[];
   /** Flows of its port whose Pods are not known, so that it cannot be known. */
   readonly unknown: number;
-  /** There were more than are remembered: the counts are less than all. */
+  /** More flows came than are remembered, so the counts are lower bounds. */
   readonly isPart: boolean;
 }
 
@@ -107,7 +106,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   }
 }
 
-/** One of each workload: its Pods have the labels that it selects by. */
+/** Keeps one Pod of each workload: all have the labels that it selects by. */
 function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
   const found = new Map<string, Pod>();
   for (const pod of pods.values()) {
@@ -184,7 +183,6 @@ export async function readAuditRows(named: readonly string[], onRow: (row: FlowR
   return { rows, broken, problems };
 }
 
-/** The row, or what is wrong with it. */
 function rowOf(line: string | undefined): FlowRecord | string {
   let value: unknown;
   try {
@@ -206,12 +204,11 @@ function rowOf(line: string | undefined): FlowRecord | string {
   return row;
 }
 
-/** What is kept of rows is bounded with it. */
+/** The length is checked to bound what is kept of rows. */
 function isText(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && value.length <= longestText);
 }
 
-/** Fields that are looked at. */
 const texts: readonly (keyof FlowRecord)[] = [
   'event.id',
   'network.transport',

@@ -10,12 +10,12 @@ import {
   parseEvents,
   SCALAR_STYLE,
 } from 'js-yaml';
-import { at, type Json, text } from '../../platform/json.ts';
-import { reasonOf } from '../../platform/system-error.ts';
-import { collectObjects, type Collector, itemsOf, type KnownObjects } from './known-objects.ts';
 import { lineAndColumn } from '../../config/origin.ts';
 import { isSlip, nearest, suggest } from '../../config/suggest.ts';
+import { at, type Json, text } from '../../platform/json.ts';
+import { reasonOf } from '../../platform/system-error.ts';
 import { type FieldProblem, policyProblems, policyText, refOf } from '../../policies/policies.ts';
+import { collectObjects, type Collector, itemsOf, type KnownObjects } from './known-objects.ts';
 
 /** Throws a `FileError` that names the file: a verdict from half of the objects would be a wrong one. `collector` may have objects already. */
 export function readSavedFiles(
@@ -42,7 +42,6 @@ export function readSavedFiles(
 
 export class FileError extends Error {
   override name = 'FileError';
-  /** Each is one line. */
   readonly problems: readonly string[];
 
   constructor(problems: string | readonly string[], options?: ErrorOptions) {
@@ -62,14 +61,14 @@ function documentsOf(file: string): { content: string; documents: Json[] } {
   if (content.includes('\0')) throw new FileError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new FileError(`${file}: is empty`);
   try {
-    // Ten times as fast as YAML, of which it is a part.
+    // JSON is read ten times as fast as YAML.
     return { content, documents: [JSON.parse(content) as Json] };
   } catch {
     return { content, documents: yamlDocuments(file, content) };
   }
 }
 
-/** With merge keys (`<<`), as kubectl reads it. */
+/** kubectl reads merge keys (`<<`), too. */
 const schema = CORE_SCHEMA.withTags(mergeTag);
 
 function yamlDocuments(file: string, content: string): Json[] {
@@ -82,7 +81,6 @@ function yamlDocuments(file: string, content: string): Json[] {
   }
 }
 
-/** So many are named. */
 const most = 20;
 
 /** Reading a text again for its lines takes as much memory as ten of it. */
@@ -207,7 +205,6 @@ function startOf(event: Event): number | undefined {
   return isQuoted ? start - 1 : start;
 }
 
-/** The event behind a value. */
 function endOf(events: readonly Event[], first: number): number {
   let depth = 0;
   for (let place = first; place < events.length; place++) {

@@ -19,7 +19,6 @@ import type { KnownObjects, Owners } from './known-objects.ts';
 import { endText } from './why.ts';
 import { FileError } from './saved-files.ts';
 
-/** Resolves to the exit status. */
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withStatus(streams, async () => {
     const objects = await readObjects(options, true, streams.err);
@@ -44,7 +43,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
   });
 }
 
-/** For kubectl, which takes `0X1F` and `1_e5` for numbers: as the key of a label such a text would become another one. */
+/** kubectl takes `0X1F` and `1_e5` for numbers, so such a label would become another one without quotes. */
 const yamlStyle: DumpOptions = {
   lineWidth: -1,
   scalarStyleRules: [
@@ -92,7 +91,7 @@ function portNameTexts(suggested: readonly Suggested[], { destination, protocol,
     );
 }
 
-/** Of what the rows of `--audit` have, how much would be admitted; '' without them. */
+/** Says how many flows of the rows of `--audit` would newly be admitted; '' without rows. */
 async function auditText(
   { audit = [] }: WhyOptions,
   flow: Flow,

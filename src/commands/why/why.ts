@@ -1,8 +1,4 @@
 /** `why`: whether policies admit a connection, and by which rule: as text, clause by clause, and as JSON. */
-import type { WhyOptions } from '../options/why-options.ts';
-import { paintTerminal, type Streams } from '../terminal.ts';
-import { findFlow, readObjects, withStatus } from './inputs.ts';
-import { evaluatorOf } from './known-objects.ts';
 import { alignColumns } from '../../events/describe.ts';
 import { cutBytes, printable, printableJson } from '../../platform/printable.ts';
 import {
@@ -17,11 +13,14 @@ import {
   type Trace,
   type Verdict,
 } from '../../policies/policies.ts';
+import type { WhyOptions } from '../options/why-options.ts';
+import { paintTerminal, type Streams } from '../terminal.ts';
+import { findFlow, readObjects, withStatus } from './inputs.ts';
+import { evaluatorOf } from './known-objects.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 
-/** Resolves to the exit status. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withStatus(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
@@ -39,20 +38,16 @@ interface Answer {
   readonly egress: Trace;
 }
 
-/** How many missing facts are named. */
 const maxMissing = 5;
 
-/** Bytes: of one cell of the output. */
 const longestCell = 160;
 
-/** Of both directions together. */
 function outcomeOf({ ingress, egress }: Answer): Verdict['outcome'] {
   const outcomes = new Set([ingress.verdict.outcome, egress.verdict.outcome]);
   if (outcomes.has('denies')) return 'denies';
   return outcomes.has('unknown') ? 'unknown' : 'admits';
 }
 
-/** One object; docs/why.md has its keys. */
 function jsonAnswer(answer: Answer): string {
   const { flow, ingress, egress } = answer;
   const { source, destination, protocol, port = null } = flow;
@@ -144,10 +139,10 @@ function reasonText({ verdict, selecting }: Pick<Trace, 'verdict' | 'selecting'>
 }
 
 function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  // Of what is not evaluated no rules are shown.
+  // A policy that is not evaluated has no rules to show.
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
-  // What is not evaluated has the reason in place of its selector.
+  // A policy that is not evaluated has the reason in place of its selector.
   const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
